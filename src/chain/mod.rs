@@ -1,9 +1,7 @@
-//! What the world outside says: the nodes of real chains, the steps along them, and what coins cost.
+//! Reads real chains through their nodes and works out the steps of following them. Also reads exchange rates.
 //!
-//! What lives here: asking nodes, and working out from their answers what one step along a chain came to; asking the
-//! sources of rates. What does not: the file, and what money is for: what was seen reaches both by the service's one way
-//! in. What always holds: nothing that was answered is believed before it was checked, and a node's url, which may carry
-//! a secret, is in no text that leaves this room.
+//! Invariant: no answer is used before it is checked, and no text that leaves this module contains a node's URL,
+//! which may carry a secret.
 
 pub mod rates;
 
@@ -31,24 +29,24 @@ use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::Time;
 
-/// Why a node could not be asked, or not be believed. The texts are for the operator: they name no url and no secret.
+/// The reason for which a request to a node failed or its answer was rejected. The texts are for the operator and
+/// contain no URL and no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeError {
-    /// No connection, no answer in time, half an answer, an error of the server: the same question later, or to the next
-    /// url.
+    /// No connection, a timeout, an incomplete answer or a server error. The caller retries, or asks the next URL.
     Unreachable(String),
-    /// Too much was asked for at once, or too often: less, and later.
+    /// A rate limit or a size limit of the node. The caller asks for less, and later.
     Limited(String),
-    /// It does not have that block yet, as one behind a load balancer may not: the same question later.
+    /// The node does not have the block yet, as can happen behind a load balancer. The caller retries.
     Behind,
-    /// What it says does not fit what it said before, or what was asked: nothing of it is used.
+    /// The answer contradicts an earlier answer or the request. Nothing of it is used.
     Lied(String),
-    /// It is the node of another network, or refuses the login: a person has to look.
+    /// The node is on another network or refuses the login. A person must act.
     Wrong(String),
 }
 
 impl std::fmt::Display for NodeError {
-    /// A sentence about the node, without its subject.
+    /// Writes a sentence about the node, without its subject.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             NodeError::Unreachable(text) => write!(out, "cannot be asked: {text}"),
@@ -60,173 +58,182 @@ impl std::fmt::Display for NodeError {
     }
 }
 
-/// The newest block that a node has, and what it says of itself.
+/// The newest block of a node, and the state of the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Which block.
+    /// The newest block.
     pub block: Block,
-    /// The block's own time.
+    /// Timestamp of the block.
     pub time: Time,
-    /// Does the node have everything that there is? On utxo chains: it is not in its initial download, has all blocks whose
-    /// headers it has, and has a peer. Elsewhere the one who asks compares `time` with the clock: this is true.
+    /// `true` if the node is in sync. On UTXO chains: the initial download is over, every block of a known header is
+    /// there, and there is a peer. On other chains always `true`, and the caller compares `time` with the clock.
     pub is_complete: bool,
-    /// The height of the newest block that is final, where the chain says so.
+    /// Height of the newest final block, on chains that report one.
     pub finalized: Option<u32>,
 }
 
-/// What came to an address that is watched, in one place of a transaction.
+/// A payment to a watched address, at one position of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedOutput {
     /// The coin.
     pub asset: &'static Asset,
-    /// The transaction, as this chain's ids are kept.
+    /// Transaction id, in the canonical form of the chain.
     pub txid: String,
-    /// Counted inside the transaction; the same in whatever block it is.
+    /// Position inside the transaction. It is the same in whichever block the transaction is.
     pub position: u32,
-    /// Where to, in its canonical text.
+    /// Destination, in its canonical text.
     pub address: String,
-    /// How much.
+    /// Amount, in base units.
     pub amount: Units,
-    /// When the node had it first, where the node tells that.
+    /// Time at which the node first saw the transaction, if the node reports it.
     pub first_seen: Option<Time>,
-    /// Where the money comes from.
+    /// Inputs of the transaction, or its sender.
     pub spends: Vec<InputSource>,
 }
 
-/// What of one block concerns us.
+/// The part of a block that concerns watched addresses and outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRead {
-    /// Which block.
+    /// The block that was read.
     pub block: Block,
-    /// The hash of the block before it.
+    /// Hash of the parent block.
     pub parent: String,
-    /// Height of the block before it: one less, but on chains that have gaps.
+    /// Height of the parent block: one less, except on chains with gaps.
     pub parent_height: u32,
-    /// The block's own time.
+    /// Timestamp of the block.
     pub time: Time,
-    /// What came to watched addresses, by place in the block.
+    /// Payments to watched addresses, in the order of the block.
     pub received: Vec<ReceivedOutput>,
-    /// Outputs that are watched and were spent in this block, each with the transaction that spends it.
+    /// Watched outputs that this block spends, each with the id of the transaction that spends it.
     pub spent: Vec<(InputSource, String)>,
 }
 
-/// What of the mempool concerns us.
+/// The part of the mempool that concerns watched addresses and outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MempoolRead {
-    /// What came to watched addresses in transactions that the caller did not ask about.
+    /// Payments to watched addresses, in transactions other than those of the request.
     pub received: Vec<ReceivedOutput>,
-    /// Outputs that are watched, and the transactions that spend them.
+    /// Watched outputs that are spent, each with the id of the transaction that spends it.
     pub spent: Vec<(InputSource, String)>,
-    /// Which of the transactions that the caller asked about are there no more.
+    /// Transactions of the request that are no longer in the mempool.
     pub vanished: Vec<String>,
-    /// Is there more in it that was not looked at yet? The next question goes on with that.
+    /// `true` if a part of the mempool was not read yet. The next request continues there.
     pub is_partial: bool,
 }
 
-/// What became of a transaction.
+/// The block and the success of a mined transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionOutcome {
-    /// The block of the active chain that it is in.
+    /// Block of the active chain that contains the transaction.
     pub block: Block,
-    /// The block's own time.
+    /// Timestamp of the block.
     pub time: Time,
-    /// Did it do what it should? Else it moved nothing.
+    /// `false` if the transaction failed and moved nothing.
     pub is_done: bool,
 }
 
-/// What an account had in its chain's own coin.
+/// The balance of an account in the chain's native coin, at one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountBalance {
-    /// How much.
+    /// Balance, in base units.
     pub amount: Units,
-    /// Had it ever sent anything by then?
+    /// `true` if the account had ever sent a transaction by then.
     pub has_sent: bool,
 }
 
 /// A transaction, looked up by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundTransaction {
-    /// Its block on the active chain, with the time of the block; `None` while it is in the mempool.
+    /// Block on the active chain, and the timestamp of that block. `None` while the transaction is in the mempool.
     pub block: Option<(Block, Time)>,
-    /// Time at which it came into the node's mempool; `None` where it is not there, or the node does not tell.
+    /// Time at which the transaction entered the node's mempool. `None` if it is not there, or the node does not
+    /// report the time.
     pub first_seen: Option<Time>,
-    /// `false`: it reverted and moved nothing.
+    /// `false` if the transaction reverted and moved nothing.
     pub is_done: bool,
-    /// Its inputs, or its sender.
+    /// Inputs of the transaction, or its sender.
     pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
     /// Payments to watched addresses.
     pub received: Vec<ReceivedOutput>,
-    /// `false`: a contract may have sent native coin of which the node does not tell.
+    /// `false` if a contract may have sent native coin that the node does not report.
     pub is_traced: bool,
 }
 
 /// The result of looking a transaction up by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// It is in the mempool or in a block of the active chain.
+    /// The transaction is in the mempool or in a block of the active chain.
     Found(Box<FoundTransaction>),
-    /// It is in neither.
+    /// The transaction is neither in the mempool nor in a block of the active chain.
     Absent,
-    /// It is not in the mempool, and the node has no index of the transactions in blocks.
+    /// The transaction is not in the mempool, and the node has no index of mined transactions.
     NoIndex,
 }
 
-/// What is looked for.
+/// The addresses and outputs that a node is searched for.
 pub trait Watched {
-    /// May this be the script of an output of ours? True for all that are, and seldom for one that is not.
+    /// Returns `true` if this may be the script of a watched address. False positives are rare, and there are no
+    /// false negatives.
     fn has_script(&self, script: &[u8]) -> bool;
-    /// May these be the 20 bytes of an address of ours? True for all that are, and seldom for one that is not.
+    /// Returns `true` if these may be the 20 bytes of a watched address. False positives are rare, and there are no
+    /// false negatives.
     fn has_account(&self, account: &[u8; 20]) -> bool;
-    /// Is this an output whose spending we want to know of: one that an unconfirmed payment spends, or one of our own?
+    /// Returns `true` if the spender of this output is wanted: an unconfirmed payment or a sent transaction spends
+    /// the output.
     fn has_output(&self, txid: &str, position: u32) -> bool;
-    /// The watched accounts to be asked for by name: those that somebody has, where they are at most this many, and of those
-    /// that nobody has as many as fit besides, the likeliest first.
+    /// Returns the accounts to query by name, or `None` if more than `max` are assigned. Unassigned accounts fill the
+    /// list up to `max`, the likeliest first.
     fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
-    /// The same for what is read for good: with all that nobody has, where they can be named at all; so it may be more.
+    /// Returns the accounts to query by name for final blocks, with all unassigned ones, so there may be more than
+    /// `max`. `None` if they cannot all be named.
     fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.accounts(max)
     }
-    /// Returns the addresses that a node which is asked by name is asked about now.
+    /// Returns the addresses that are polled now, for nodes that are asked about each address by name.
     fn named(&self) -> &[PolledAddress] {
         &[]
     }
-    /// Returns the outputs that [`Watched::has_output`] is true for.
+    /// Returns the outputs for which [`Watched::has_output`] is true.
     fn outputs(&self) -> Vec<(String, u32)> {
         Vec::new()
     }
 }
 
-/// A node of one chain. All times come in: what a node tells is as old as it says.
+/// A node of one chain. It never reads the clock: all times come from the node's answers.
 pub trait Node: Send {
-    /// Which network it is of, by the name in the chain's row: told by its genesis block or its chain id.
+    /// Returns the name of the node's network as in the chain's row. The genesis block or the chain id determines it.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn network(&mut self) -> Result<String, NodeError>;
 
-    /// Its newest block.
+    /// Returns the newest block of the node.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn head(&mut self) -> Result<Head, NodeError>;
 
-    /// The hash of its block at this height; none where it has no such block yet. At a height that never gets a block, any
-    /// text that is no hash.
+    /// Returns the hash of the block at this height, or `None` if the node does not have the block yet. At a height
+    /// that never gets a block, returns a text that is not a hash.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError>;
 
-    /// The blocks of this range, in their order; fewer, from the first on, where the node or a limit does not let it be
-    /// more: the last one answered tells how far it was read.
+    /// Returns the blocks of this range in ascending order. A limit may shorten the range at its end: the last
+    /// returned block is the last one that was read.
     ///
-    /// The first and the last one read and each with money in it are there. Chains of many small blocks leave out those in
-    /// between that do not concern us, which would each cost a call: where two of the answer follow one another in height,
-    /// the one is the parent of the other, and that was checked.
+    /// The result contains the first block, the last block and every block with a payment. On chains of many small
+    /// blocks it omits the others, as each would cost a request. If two returned blocks have consecutive heights, the
+    /// first was checked to be the parent of the second.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn blocks(
         &mut self,
@@ -235,30 +242,33 @@ pub trait Node: Send {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError>;
 
-    /// Returns `true` if the node is asked about each address by name, as it does not read whole blocks.
+    /// Returns `true` if the node is asked about each address by name and does not read whole blocks.
     fn asks_by_name(&self) -> bool {
         false
     }
 
-    /// Returns money in blocks up to this one that [`Node::blocks`] did not tell of, as the address was first asked about
-    /// later. Each block has its hash on the active chain, its time and its money. Empty for nodes that read whole blocks.
+    /// Returns payments up to block `to` that [`Node::blocks`] missed because their address was first polled later.
+    /// Each returned block has its hash on the active chain, its time and its payments. Always empty for nodes that
+    /// read whole blocks.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn late(&mut self, _to: &Block, _watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
         Ok(Vec::new())
     }
 
-    /// Hears what the file knows of the chain, when a step begins.
+    /// Passes the stored state of the chain to the node at the start of a step.
     fn begin_step(&mut self, _known: &ChainState) {}
 
-    /// Hears that the file has what it answered since the last call. What [`Node::late`] told before is not told again.
+    /// Confirms that all answers since the last call are stored. [`Node::late`] does not return them again.
     fn taken(&mut self) {}
 
-    /// What is new in its mempool, and which of these unconfirmed transactions are there no more. Nothing on chains that
-    /// are not watched before a block.
+    /// Returns the new payments in the mempool, and those of the `unconfirmed` transactions that left it. Always
+    /// empty on chains without unconfirmed payments.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn mempool(
         &mut self,
@@ -266,24 +276,28 @@ pub trait Node: Send {
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError>;
 
-    /// Is this transaction in a block of the active chain? Which, where it is.
+    /// Returns the block of the active chain that contains this transaction, if there is one.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError>;
 
-    /// What became of a transaction, where it is in a block of the active chain. None also on chains where nothing is claimed.
+    /// Returns the outcome of a transaction that is in a block of the active chain. Always `None` on chains without
+    /// claims.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn carried_out(&mut self, _txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
         Ok(None)
     }
 
-    /// What these accounts had behind the block of this height, in their order. None where the node does not tell that of a
-    /// block so old, and on chains without accounts.
+    /// Returns the balances of these accounts after the block at this height, in the same order. `None` if the node
+    /// does not keep a state that old, and on chains without accounts.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn held(
         &mut self,
@@ -293,11 +307,12 @@ pub trait Node: Send {
         Ok(None)
     }
 
-    /// Looks a transaction up by its id, in the mempool and on the active chain. Transfers of native coin by contracts are
-    /// asked for only where something may have been sent so to one of `native_to`.
+    /// Looks up a transaction by its id, in the mempool and on the active chain. Requests transfers of native coin by
+    /// contracts only if one of `native_to` may have received some.
     ///
     /// # Errors
-    /// [`NodeError`]; [`NodeError::Behind`] where the chain moved meanwhile.
+    ///
+    /// [`NodeError`]; [`NodeError::Behind`] if the chain moved during the call.
     fn transaction(
         &mut self,
         _txid: &str,
@@ -307,11 +322,12 @@ pub trait Node: Send {
         Ok(Lookup::NoIndex)
     }
 
-    /// Returns the block of this height if its state shows that the sender used this nonce, for another transaction than
-    /// this one. `None` also where the node does not keep the state of that block.
+    /// Returns the block at this height if its state shows that the sender used the nonce for another transaction.
+    /// `None` also if the node does not keep the state of that block.
     ///
     /// # Errors
-    /// [`NodeError`]; [`NodeError::Behind`] where the transaction itself is in a block.
+    ///
+    /// [`NodeError`]; [`NodeError::Behind`] if the transaction itself is in a block.
     fn nonce_taken(
         &mut self,
         _txid: &str,
@@ -322,45 +338,47 @@ pub trait Node: Send {
         Ok(None)
     }
 
-    /// Returns the time of the block at this height; `None` where the node does not have the whole block, as one that is
-    /// pruned.
+    /// Returns the timestamp of the block at this height. `None` if the node does not have the whole block, for
+    /// example after pruning.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn time_at(&mut self, _height: u32) -> Result<Option<Time>, NodeError> {
         Ok(None)
     }
 
-    /// Fees of the chain. `None` where the node has no estimate, and on chains that are not asked for one.
+    /// Returns the fee estimate of the chain. `None` if the node has none, and on chains that need none.
     ///
     /// # Errors
+    ///
     /// [`NodeError`].
     fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
         Ok(None)
     }
 
-    /// Returns `true` if the node tells of what is new without being asked, so that [`Node::has_news`] is worth asking.
+    /// Returns `true` if the node sends notifications, so that [`Node::has_news`] is useful.
     fn tells_news(&self) -> bool {
         false
     }
 
-    /// Returns `true` if the node has told of something new since the last step. It never waits.
+    /// Returns `true` if the node has sent a notification since the last step. Never blocks.
     fn has_news(&mut self) -> bool {
         false
     }
 
-    /// Returns what the operator should know of the node, each as a short text. Complete after [`Node::head`].
+    /// Returns short remarks about the node for the operator. They are complete after [`Node::head`].
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// How many requests have been made to it so far; each of a batch counts, as those who sell them count.
+    /// Returns the number of requests so far. Each request of a batch counts, as in the prices of providers.
     fn requests(&self) -> u64 {
         0
     }
 
-    /// Does it tell of money that contracts send? None while that is not known, and on chains where there is no such
-    /// money.
+    /// Returns `true` if the node reports money that contracts send. `None` if that is not known yet, and on chains
+    /// without such transfers.
     fn has_traces(&self) -> Option<bool> {
         None
     }

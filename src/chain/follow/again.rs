@@ -1,6 +1,6 @@
-//! What is read a second time: what has become final where a chain has accounts, and what a person wants read again.
+//! Reads blocks a second time: final blocks of chains with accounts, and the blocks of a rescan.
 //!
-//! What always holds: what a node tells of no more is given up only where it says that the transaction is in no block.
+//! Invariant: a missing payment is given up only if the node says that its transaction is in no block.
 
 use super::conflicts::mined;
 use super::watched::Thorough;
@@ -13,10 +13,12 @@ use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation
 use std::collections::HashSet;
 
 impl Step<'_> {
-    /// Reads again what has become final. Blocks whose hashes are to be kept, besides those that were read at the head.
+    /// Reads the newly final blocks again. Returns blocks whose hashes are to be kept, in addition to those read at
+    /// the head.
     ///
-    /// Several nodes may answer at one url, and not be of one mind. So what is final is taken only where it is on the branch
-    /// that was read, and where it follows what was final before; else nothing is, and the chain is followed on at its head.
+    /// Several nodes with different branches may answer at one URL. Final blocks are accepted only if they are on the
+    /// branch that was read and extend the earlier final blocks. Otherwise nothing is accepted, and the head is still
+    /// followed.
     pub(super) fn final_again(
         &mut self,
         head: &Head,
@@ -48,15 +50,15 @@ impl Step<'_> {
         }
         let found = self.in_blocks(&blocks);
         forward.missing = self.missing(&known.open, &blocks, &found)?;
-        // What is final counts: it comes after what the head showed.
+        // Final observations come last, so they override those from the head.
         forward.found.extend(found);
         forward.dropped_before = Some(reached.time);
         forward.complete = Some(reached.block);
         Ok(self.kept_of(&blocks))
     }
 
-    /// Do these blocks leave the branch that was read at the head? The first block of it that they leave out, and what they
-    /// have in its place.
+    /// Returns the first block of the branch read at the head that these blocks contradict, and the hash of their
+    /// block at its height.
     fn leaves(
         &mut self,
         blocks: &[BlockRead],
@@ -81,7 +83,7 @@ impl Step<'_> {
         if at(block.height).is_some() {
             return Ok(None);
         }
-        // Its hash was not kept when it was read: the node that has the head says what it is.
+        // The hash was not kept when the block was read, so the node at the head is asked for it.
         let hash = self.node.hash_at(block.height)?.ok_or(NodeError::Behind)?;
         let ours = Block {
             height: block.height,
@@ -90,7 +92,7 @@ impl Step<'_> {
         Ok((ours.hash != block.hash).then(|| (ours, block.hash.clone())))
     }
 
-    /// What is said where what is final is of another branch.
+    /// Returns the message for a final block that is not on the branch that was read.
     fn disputed(&self, ours: &Block, other: &str, when: &str) -> String {
         let (chain, Block { height, hash }) = (self.chain(), ours);
         format!(
@@ -100,7 +102,7 @@ impl Step<'_> {
         )
     }
 
-    /// The next part of a rescan.
+    /// Reads the next part of a rescan.
     pub(super) fn read_again(
         &mut self,
         cursor: &ChainPosition,
@@ -120,7 +122,7 @@ impl Step<'_> {
             return Ok((Vec::new(), begun_anew(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
-        // A part ends where the chain is complete, so that it is known what block is there.
+        // A part ends at the last final block, so that the hash of that block is known.
         let complete = known.complete.as_ref().map(|block| block.height);
         let complete = complete.filter(|height| *height > behind.height);
         let most = most.min(complete.unwrap_or(top));
@@ -128,7 +130,7 @@ impl Step<'_> {
         let blocks = self.blocks(&behind, top.min(most), &watched)?;
         let to = match blocks.last() {
             Some(read) => last(read),
-            // There is nothing to read from there on.
+            // There are no blocks left to read.
             None => ChainPosition {
                 block: behind,
                 time: head.time,
@@ -138,7 +140,7 @@ impl Step<'_> {
         let missing = self.missing(&rescan.known, &blocks, &found)?;
         let mut keep = self.kept_of(&blocks);
         if !restarts {
-            // Deeper ones cannot be given up any more.
+            // Deeper blocks can no longer be reorganized.
             let oldest = known.kept.last().map_or(u32::MAX, |block| block.height);
             keep.retain(|block| block.height >= oldest);
         }
@@ -154,23 +156,24 @@ impl Step<'_> {
         Ok((keep, ChainStepOutcome::Rescanned(Box::new(rescanned))))
     }
 
-    /// The block before the next one of a rescan, as the node has it; none where that is not the one that was read.
+    /// Returns the node's block before the next one of the rescan. `None` if its hash differs from the one that was
+    /// read.
     fn before(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
-        // The first block of a chain pays nobody.
+        // The first block of a chain contains no payment.
         let height = rescan.next.saturating_sub(1);
         let hash = self.node.hash_at(height)?.ok_or(NodeError::Behind)?;
         let is_same = rescan.last_hash.as_ref().is_none_or(|last| *last == hash);
         Ok(is_same.then_some(Block { height, hash }))
     }
 
-    /// Is what is at this position not told by the node, be it there or not: what contracts send, where it has no traces, and
-    /// what a person has claimed.
+    /// Returns `true` if the node cannot report this position: transfers by contracts if it has no traces, and claims
+    /// of a person.
     fn is_untold(&self, position: u32) -> bool {
         position >= CLAIMS_FROM
             || position >= CONTRACTS_FROM && self.node.has_traces() == Some(false)
     }
 
-    /// What is known to be in these blocks, and is not.
+    /// Returns the known payments in these blocks that were not found again.
     fn missing(
         &mut self,
         known: &[OpenObservation],
@@ -190,10 +193,11 @@ impl Step<'_> {
             if !is_read || there.contains(&(open.txid.as_str(), open.position)) {
                 continue;
             }
-            // Blocks of outputs are whole; lists that nodes make of accounts may be short without a word.
+            // On UTXO chains blocks are complete. Lists of transfers on account chains may lack entries without an
+            // error.
             let is_whole = self.chain().has_outputs() && !self.node.asks_by_name();
             if !is_whole && self.node.block_of(&open.txid)?.is_some() {
-                // By name nothing is told of an address that is not asked about now.
+                // Nodes that are asked by name report only the addresses that are polled now.
                 if self.is_untold(open.position) || self.node.asks_by_name() {
                     continue;
                 }
@@ -207,7 +211,7 @@ impl Step<'_> {
     }
 }
 
-/// The blocks have become others: the rescan begins anew.
+/// Returns the step that restarts a rescan after the blocks have changed.
 fn begun_anew(rescan: &Rescan, restarts: bool) -> ChainStepOutcome {
     ChainStepOutcome::Rescanned(Box::new(RescanStep {
         from: rescan.next,

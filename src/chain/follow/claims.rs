@@ -1,7 +1,6 @@
-//! Payments that a person claims: what a node says of their transactions, and of what addresses have.
+//! Checks payments that a person claims against their transactions and the balances of addresses.
 //!
-//! What does not live here: whether they are taken in (`service`). What always holds: whatever a node answers, or does not,
-//! ends the claim: none stops its chain.
+//! Invariant: every answer and every failure of a node ends the claim, so no claim stops its chain.
 
 use super::{NodeError, Step};
 use crate::domain::claim::Claim;
@@ -9,8 +8,8 @@ use crate::domain::following::{BalanceCheck, ChainPosition, ChainStepOutcome, Cl
 use crate::domain::money::coin::Units;
 
 impl Step<'_> {
-    /// What is asked besides the chain's blocks just now: of a claim, or what addresses have. That is asked of a node that
-    /// tells what contracts send, too: it may have failed to for some block.
+    /// Returns the step for a request other than reading blocks: a claim, a date to find, or balances. Nodes with
+    /// traces are asked for balances too, as they may have missed a trace.
     pub(super) fn asked_besides(&mut self) -> Option<ChainStepOutcome> {
         let known = self.known;
         if let Some((claim, sum)) = &known.claim {
@@ -26,7 +25,7 @@ impl Step<'_> {
             .complete
             .as_ref()
             .map_or(0, |complete| complete.height);
-        // Where it fails, the step that follows says so.
+        // An error is ignored here: the next step reports it.
         let held = self.node.held(&walk.accounts, height).ok().flatten();
         let held = held.map(|held| held.iter().map(|held| held.amount).collect());
         Some(ChainStepOutcome::BalancesChecked(Box::new(BalanceCheck {
@@ -36,8 +35,8 @@ impl Step<'_> {
         })))
     }
 
-    /// Asks for the transaction of a claim: it must have done what it should, in a block that is final. Of an address that
-    /// never sent anything, what it has must be at least what is `known` to have come to it, and what is claimed.
+    /// Checks the transaction of a claim. The transaction must have succeeded in a final block. If the address never
+    /// sent anything, its balance must cover the `known` payments and the claimed amount.
     fn claimed(&mut self, claim: &Claim, known: Units) -> ChainStepOutcome {
         let found = self.borne_out(claim, known);
         ChainStepOutcome::ClaimChecked(Box::new(ClaimCheck {

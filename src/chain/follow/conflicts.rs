@@ -9,25 +9,25 @@ use std::collections::HashMap;
 /// A transaction that spends an output.
 #[derive(Clone)]
 pub(super) struct Spender {
-    /// Its id.
+    /// Id of the spending transaction.
     pub by: String,
-    /// Its block; `None` while it is in the mempool.
+    /// Block of the spending transaction; `None` while it is in the mempool.
     pub block: Option<Block>,
 }
 
-/// The spenders of outputs, by the output's transaction and position.
+/// The spenders of outputs, by the id of the output's transaction and its position.
 #[derive(Default)]
 pub(super) struct Spenders(HashMap<(String, u32), Spender>);
 
 impl Spenders {
-    /// Notes the spender of each of these outputs.
+    /// Adds the spender of each of these outputs.
     pub(super) fn spend_each(&mut self, spent: &[(InputSource, String)], block: Option<&Block>) {
         for (output, by) in spent {
             self.spend(std::slice::from_ref(output), by, block);
         }
     }
 
-    /// Notes that a transaction spends all of these.
+    /// Adds one transaction as the spender of all these outputs.
     pub(super) fn spend(&mut self, spends: &[InputSource], by: &str, block: Option<&Block>) {
         for spent in spends {
             if let InputSource::Output(txid, position) = spent {
@@ -40,7 +40,7 @@ impl Spenders {
         }
     }
 
-    /// Returns another transaction that spends one of the outputs that this one spends.
+    /// Returns another transaction that spends one of the same outputs.
     pub(super) fn other(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
         let mut spenders = spends.iter().filter_map(|spent| match spent {
             InputSource::Output(parent, position) => self.0.get(&(parent.clone(), *position)),
@@ -63,8 +63,8 @@ pub(super) fn mined(blocks: &[BlockRead]) -> Spenders {
 }
 
 impl Step<'_> {
-    /// Returns the transactions that were sent from here and of whose inputs one is spent by another transaction. One that
-    /// spends an output of such a transaction goes with it. The first of the spenders count most.
+    /// Returns the sent transactions that conflict with another spender of one of their inputs. Transactions that
+    /// spend outputs of these follow. Earlier entries of `spenders` take precedence.
     pub(super) fn conflicts(&self, spenders: &[&Spenders]) -> Vec<Conflict> {
         let mut of: HashMap<&str, Spender> = HashMap::new();
         let sent = &self.known.sent;

@@ -1,10 +1,10 @@
-//! The network of a node: whether it is the one that a file follows.
+//! Checks that a node is on the network that the file follows.
 
 use crate::chain::NodeError;
 use crate::domain::chain::Chain;
 use crate::domain::following::ChainState;
 
-/// Message for a node whose network is none of the chain's; on EVM chains a network is a chain id.
+/// Returns the message for a node on an unknown network. On EVM chains a network is a chain id.
 pub fn stranger(chain: Chain, network: &str) -> String {
     let (main, tests) = chain.row().networks;
     let tests = tests.join(", ");
@@ -18,7 +18,7 @@ pub fn stranger(chain: Chain, network: &str) -> String {
     }
 }
 
-/// Refuses a node of another network than the file's, and one of a test network where none is taken.
+/// Rejects a node on a network other than the file's, and a test network where none is allowed.
 pub(super) fn check_network(
     known: &ChainState,
     network: &str,

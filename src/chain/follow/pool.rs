@@ -1,6 +1,6 @@
-//! Reads the mempool, and finds payments that are no longer in it.
+//! Reads the mempool and finds payments that have left it.
 //!
-//! Invariant: no transaction counts as gone by a mempool that was read at another head than the blocks.
+//! Invariant: a transaction counts as gone only if mempool and blocks were read at the same head.
 
 use super::conflicts::{Spenders, mined};
 use super::watched::is_unconfirmed;
@@ -10,7 +10,7 @@ use crate::domain::observation::InputSource;
 use std::collections::{HashMap, HashSet};
 
 impl Step<'_> {
-    /// Reads the mempool where the head has been read, and finds out what is gone.
+    /// Reads the mempool if the head has been read, and finds the payments that are gone.
     pub(super) fn unconfirmed(
         &mut self,
         head: &Head,
@@ -49,7 +49,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// What spends of a transaction that is gone is gone with it.
+    /// Marks transactions as gone that spend an output of a transaction that is gone.
     fn go_with_what_they_spend(&self, in_blocks: &HashSet<String>, forward: &mut ForwardStep) {
         let gone = forward.gone.iter();
         let gone = gone.map(|gone| (gone.txid.clone(), gone.by.clone()));
@@ -59,7 +59,7 @@ impl Step<'_> {
             |open: &&OpenObservation| is_unconfirmed(open) && !in_blocks.contains(&open.txid);
         let mut rest: Vec<&OpenObservation> = open.filter(can_go).collect();
         let mut before = 0;
-        // As often as a transaction is gone for one that went in the round before.
+        // Repeats while the last round has found further transactions.
         while before < gone_by.len() {
             before = gone_by.len();
             rest.retain(|open| {
@@ -111,7 +111,7 @@ impl Step<'_> {
             forward.found.push(self.observation(one, seen_at, None));
         }
         waiting.spend_each(&read.spent, None);
-        // A block that came meanwhile has taken from the mempool what is in no block that was read.
+        // A new block may have taken transactions out of the mempool, and that block was not read.
         if read.is_partial || self.node.head()?.block != head.block {
             return Ok(());
         }
@@ -138,14 +138,14 @@ impl Step<'_> {
     }
 }
 
-/// Returns the outputs so that each transaction comes after those whose outputs it spends.
+/// Sorts outputs so that each transaction comes after those whose outputs it spends.
 pub(super) fn parents_first(received: &[ReceivedOutput]) -> Vec<&ReceivedOutput> {
     let mut of: HashMap<&str, Vec<&ReceivedOutput>> = HashMap::new();
     for one in received {
         of.entry(&one.txid).or_default().push(one);
     }
     let (mut ordered, mut placed) = (Vec::with_capacity(received.len()), HashSet::new());
-    // Without recursion: a sender may chain as many transactions as they like.
+    // Iterative, as a sender may build a chain of any length.
     for one in received {
         let mut waiting = vec![(one.txid.as_str(), false)];
         while let Some((txid, parents_are_placed)) = waiting.pop() {

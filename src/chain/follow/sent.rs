@@ -8,10 +8,10 @@ use crate::domain::chain::Depth;
 use crate::domain::following::{BalanceChange, SentFound, SentOpen, SentRead, SentTransaction};
 use crate::domain::observation::{Block, InputSource};
 
-/// The most transactions that one step looks up, candidates included.
+/// Largest number of transactions that one step looks up, candidates for a replacement included.
 const LOOKUPS_MAX: u32 = 20;
 
-/// State of the chain in a step that looks transactions up.
+/// The position of the chain during a step that looks up transactions.
 struct At<'a> {
     head: &'a Head,
     /// The last block that was read.
@@ -21,7 +21,7 @@ struct At<'a> {
 }
 
 impl Step<'_> {
-    /// Looks up the transactions of [`Known::sent`](crate::domain::following::Known::sent) that come first.
+    /// Looks up the first transactions of [`Known::sent`](crate::domain::following::Known::sent).
     pub(super) fn look_up_sent(
         &mut self,
         head: &Head,
@@ -35,7 +35,7 @@ impl Step<'_> {
                 break;
             }
             let found = self.sent(sent, &at, &mut left);
-            // The rest would fail alike, after as long a wait.
+            // Further lookups would fail in the same way after an equally long wait.
             let is_down = matches!(
                 found,
                 Err(NodeError::Unreachable(_) | NodeError::Limited(_) | NodeError::Wrong(_))
@@ -50,7 +50,8 @@ impl Step<'_> {
         self.without_hasty(reads, head)
     }
 
-    /// Takes back that something is nowhere where the head has moved meanwhile: the new block may have it.
+    /// Changes absent transactions to unanswered if the head has moved during the lookups: the new block may contain
+    /// them.
     fn without_hasty(&mut self, mut reads: Vec<SentRead>, head: &Head) -> Vec<SentRead> {
         let is_hasty = |read: &SentRead| read.found == SentFound::Absent;
         if !reads.iter().any(is_hasty) {
@@ -67,7 +68,7 @@ impl Step<'_> {
         reads
     }
 
-    /// Looks up one transaction, and where it is in no block also what may have taken its place.
+    /// Looks up one transaction. If it is in no block, also looks for its replacement.
     fn sent(
         &mut self,
         sent: &SentOpen,
@@ -82,7 +83,7 @@ impl Step<'_> {
         if let Some(found) = found.as_ref().filter(|found| found.block.is_some()) {
             return self.present(found, &sent.native_to, at);
         }
-        // A node that has forgotten its sender is helped out by the file.
+        // If the node no longer knows the transaction, the file provides its sender and nonce.
         let (spends, nonce) = match &found {
             Some(found) => (&found.spends, found.nonce),
             None => (&sent.spends, sent.nonce),
@@ -99,7 +100,7 @@ impl Step<'_> {
         }
     }
 
-    /// Looks a transaction up; one in a block that was not read, or on another branch, is as one that the node has not yet.
+    /// Looks up a transaction. A block that was not read, or that is on another branch, counts as not there yet.
     fn look_up(
         &mut self,
         txid: &str,
@@ -118,14 +119,14 @@ impl Step<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if a block has been read, as far as hashes are kept.
+    /// Returns `true` if the block has been read. Its hash is compared if one is kept.
     fn is_read(&self, block: &Block, at: &At<'_>) -> bool {
         let mut kept = self.known.kept.iter().chain(at.keep).chain([at.to]);
         block.height <= at.to.height
             && kept.all(|kept| kept.height != block.height || kept.hash == block.hash)
     }
 
-    /// Returns what took the sender's nonce in place of a transaction that is in no block.
+    /// Returns the transaction or block in which the sender's nonce was used by another transaction.
     fn other_of_nonce(
         &mut self,
         sent: &SentOpen,
@@ -198,7 +199,7 @@ impl Step<'_> {
         }
     }
 
-    /// Returns what a block changed of the balances of those destinations that nothing is known to have come to.
+    /// Returns the balances before and after a block, for each destination without a known payment.
     fn balances(
         &mut self,
         found: &FoundTransaction,

@@ -1,4 +1,4 @@
-//! What one step comes to, case by case, on a chain in memory.
+//! Tests one step of following a chain, case by case, on a chain in memory.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 const NOW: Time = Time(1_795_253_400_000);
 
-/// A chain, a node of it, and what a file would know.
+/// A chain, its node, and the state that a file would hold.
 struct Scene {
     memory: Arc<Mutex<Memory>>,
     node: MemoryNode,
@@ -39,7 +39,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A chain of so many blocks, followed from its head on.
+    /// Creates a chain of this many blocks, followed from its head.
     fn new(asset: &str, blocks: u32) -> Scene {
         let asset = Asset::find(asset).unwrap();
         let chain = asset.chain;
@@ -69,7 +69,7 @@ impl Scene {
         }
     }
 
-    /// Sends money to us, and gives its id.
+    /// Sends a payment to a watched address. Returns the transaction id.
     fn send(&self, spends: &str, units: u128) -> String {
         let mut memory = self.memory.lock().unwrap();
         let txid = memory.id();
@@ -88,7 +88,7 @@ impl Scene {
         self.came_from(None)
     }
 
-    /// One step, by another node where there is one.
+    /// Makes one step. If `other` is given, it answers instead of the scene's node.
     fn came_from(&mut self, other: Option<&mut dyn Node>) -> Result<FollowOutcome, NodeError> {
         let manner = StepOptions {
             now: NOW,
@@ -124,7 +124,7 @@ impl Scene {
         }
     }
 
-    /// What a file would know after it.
+    /// Updates the known state as a file would after this step.
     fn took(&mut self, step: &ChainStep) {
         let known = &mut self.known;
         known.network = Some(step.network.clone());
@@ -187,13 +187,13 @@ fn what_is_paid_is_found_in_the_mempool_and_in_its_block() {
         (forward.scanned_to, forward.found[0].seen_at),
         (Some(NOW), NOW)
     );
-    // It is told again until the file knows it: a step may fail.
+    // The payment is reported until the file has it, as a step may fail.
     assert_eq!(scene.forward().found[0].txid, txid);
     scene.mine(3);
     let forward = scene.forward();
     assert_eq!(heights(&forward), [Some(21)]);
     assert_eq!(forward.to.block.height, 23);
-    // A step reads so many blocks at most, and has seen nothing beyond them.
+    // A step reads a limited number of blocks and reports nothing beyond them.
     scene.mine(8);
     let forward = scene.forward();
     assert_eq!(
@@ -214,7 +214,7 @@ fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
             matches!(scene.came(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
         );
         scene.node.behind = 0;
-        // Another block at the head, and a shorter chain where all hashes are held.
+        // The branch has another head. On chains that keep all hashes, it is also shorter.
         let shorter = scene.known.chain.has_outputs().then_some(1);
         for blocks in [2].into_iter().chain(shorter) {
             scene.give_up(2);
@@ -246,14 +246,14 @@ fn a_node_that_stands_still_on_a_branch_that_was_given_up_stops_no_chain() {
         scene.took(&step);
     }
     scene.known.kept.retain(|block| block.height >= 20);
-    // What is final goes another way than the node does, at a height that both have.
+    // The final block differs from the node's block at the same height.
     std::mem::swap(&mut scene.node, &mut still);
     assert!(
         matches!(scene.came(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())
     );
     std::mem::swap(&mut scene.node, &mut still);
     assert_eq!(scene.forward().to.block.height, 28);
-    // A node that knows more than was read, and none of it, stops the chain.
+    // A node with a longer chain and no common block stops the chain.
     scene.give_up(15);
     scene.mine(16);
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));
@@ -269,7 +269,7 @@ fn a_chain_is_given_up_right_behind_its_first_block_too() {
         matches!(&step.outcome, ChainStepOutcome::RolledBackTo(fork) if fork.height <= 270),
         "{step:?}"
     );
-    // Deeper than the horizon it stops.
+    // A reorg deeper than the horizon stops the chain.
     scene.give_up(150);
     scene.mine(160);
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));
@@ -292,12 +292,12 @@ fn what_another_transaction_spends_is_gone_and_what_is_not_there_has_vanished() 
     let forward = scene.forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert_eq!(forward.found[0].txid, second);
-    // Found in a block only, by a node that never had it: the same.
+    // The result is the same if the node finds the spender in a block and never had the payment.
     scene.mine(1);
     let forward = scene.forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert!(forward.present.is_empty());
-    // Given up by its nodes, and there again.
+    // A transaction vanishes from the mempool and comes back.
     let mut vanished = open(&"f".repeat(64), "c");
     scene.known.open = vec![vanished.clone()];
     assert_eq!(scene.forward().vanished, [vanished.txid.clone()]);

@@ -1,6 +1,6 @@
-//! What is looked for: addresses by a filter, and outputs that unconfirmed payments spend.
+//! Selects the addresses and outputs to watch: addresses by a filter, and outputs that unconfirmed payments spend.
 //!
-//! What always holds: an address that is in the filter when a block is read is found in it.
+//! Invariant: a block read finds every payment to an address that is in the filter by then.
 
 use crate::chain::Watched;
 use crate::chain::filter::Filter;
@@ -12,30 +12,31 @@ use crate::domain::payment::PaymentState;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Everything that is watched on the chains of one pool.
+/// All watched addresses of the chains of one pool.
 #[derive(Default)]
 pub struct WatchedAddresses {
-    /// Scripts, or accounts.
+    /// Filter of scripts or accounts.
     pub filter: Filter,
-    /// The accounts that somebody has, while they are few.
+    /// Assigned accounts, while there are few enough to query by name.
     accounts: BTreeSet<[u8; 20]>,
-    /// Accounts that nobody has, and how far from the next one to be handed out they are.
+    /// Unassigned accounts, each with its distance from the next index to be assigned.
     spare: HashMap<[u8; 20], u32>,
-    /// Are there, or were there ever, more of these than are kept by name?
+    /// `true` if there have ever been more unassigned accounts than can be queried by name.
     spare_is_cut: bool,
-    /// How often the file may have had others in it than were told.
+    /// Number of times at which the file may have gained addresses that were not inserted here.
     changes: u64,
-    /// How many of these changes had come before it was read.
+    /// Value of `changes` before the file was last read.
     loaded: Option<u64>,
 }
 
-/// More accounts than this are not asked for by name by anybody.
+/// Largest number of assigned accounts that are queried by name.
 const ACCOUNTS_MAX: usize = 1000;
-/// More accounts that nobody has are not asked for by name: three wallets', with a thousand each, and room for a restored one.
+/// Largest number of unassigned accounts that are queried by name: a thousand each for three wallets, and room for a
+/// restored one.
 const SPARE_MAX: usize = 4000;
 
 impl WatchedAddresses {
-    /// Puts in an address of a chain; nothing where it is none, or the chain is not searched by scripts or accounts.
+    /// Inserts an address of a chain. Ignores a text that is not an address of the chain.
     pub fn insert(&mut self, chain: Chain, address: &str) {
         if let Some(script) = address::output_script(chain, address) {
             self.filter.insert(&script);
@@ -46,12 +47,12 @@ impl WatchedAddresses {
                 self.accounts.insert(account);
             }
         } else if address::parse(chain, Network::Main, address).is_ok() {
-            // Its node is asked by name, so this only counts.
+            // The node is asked by name, so the filter only counts this address.
             self.filter.insert(address.as_bytes());
         }
     }
 
-    /// Puts in an address that nobody has, so far from the next one that is handed out.
+    /// Inserts an unassigned address with its distance from the next index to be assigned.
     pub fn insert_spare(&mut self, chain: Chain, address: &str, distance: u32) {
         if let Some(account) = address::account_bytes(chain, address) {
             if self.spare.len() >= SPARE_MAX {
@@ -65,7 +66,8 @@ impl WatchedAddresses {
         }
     }
 
-    /// The accounts that somebody has, where they are so few, and so many of the others, the nearest first.
+    /// Returns the assigned accounts, then up to `spare_max` unassigned ones, the nearest first. `None` if too many
+    /// are assigned.
     fn by_name(&self, max: usize, spare_max: usize) -> Option<Vec<[u8; 20]>> {
         if self.accounts.len() > max.min(ACCOUNTS_MAX) {
             return None;
@@ -81,18 +83,18 @@ impl WatchedAddresses {
         )
     }
 
-    /// Has the file to be read? Which change that will then include.
+    /// Returns the number of the change to load, or `None` if the file need not be read.
     pub fn wanted(&self) -> Option<u64> {
         (self.loaded != Some(self.changes)).then_some(self.changes)
     }
 
-    /// The file was read, up to this change.
+    /// Records that the file was read up to this change.
     pub fn loaded(&mut self, change: u64) {
         self.loaded = self.loaded.max(Some(change));
     }
 }
 
-/// What is watched on all chains: those of one pool share it.
+/// The watched addresses of all chains. Chains of one pool share theirs.
 pub struct AddressPools(Vec<(&'static str, Arc<RwLock<WatchedAddresses>>)>);
 
 impl Default for AddressPools {
@@ -103,22 +105,22 @@ impl Default for AddressPools {
 }
 
 impl AddressPools {
-    /// What is watched on a chain.
+    /// Returns the watched addresses of a chain.
     pub fn of(&self, chain: Chain) -> Arc<RwLock<WatchedAddresses>> {
         let pool = |(pool, _): &&(&'static str, _)| *pool == chain.address_pool();
         let found = self.0.iter().find(pool);
         found.map_or_else(Arc::default, |(_, addresses)| Arc::clone(addresses))
     }
 
-    /// Watches an address from now on.
+    /// Starts to watch an address.
     pub fn insert(&self, chain: Chain, address: &str) {
         let addresses = self.of(chain);
         let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
         addresses.insert(chain, address);
     }
 
-    /// The file may have others in it by now than were told: it is read again before the next step of each chain. What is
-    /// watched stays watched.
+    /// Requests a new read of the file before the next step of each chain, as the file may hold unknown addresses.
+    /// Watched addresses stay watched.
     pub fn doubt(&self) {
         for (_, addresses) in &self.0 {
             let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
@@ -127,17 +129,17 @@ impl AddressPools {
     }
 }
 
-/// What one step looks for.
+/// The addresses and outputs that one step looks for.
 pub struct StepTargets<'a> {
     addresses: &'a RwLock<WatchedAddresses>,
     named: &'a [PolledAddress],
-    /// By transaction.
+    /// Positions of outputs, by transaction id.
     outputs: HashMap<String, Vec<u32>>,
 }
 
 impl<'a> StepTargets<'a> {
-    /// Looks for what came to these addresses, and for whoever spends what unconfirmed payments spend, or what transactions
-    /// spend that were sent from here.
+    /// Looks for payments to these addresses, and for spenders of the inputs of unconfirmed payments and of sent
+    /// transactions.
     pub fn of(addresses: &'a RwLock<WatchedAddresses>, known: &'a ChainState) -> StepTargets<'a> {
         let mut outputs: HashMap<String, Vec<u32>> = HashMap::new();
         let open = known.open.iter().filter(|open| is_unconfirmed(open));
@@ -163,7 +165,7 @@ impl<'a> StepTargets<'a> {
     }
 }
 
-/// Is it seen, and in no block?
+/// Returns `true` if the payment has been seen and is in no block.
 pub(super) fn is_unconfirmed(open: &OpenObservation) -> bool {
     open.state == PaymentState::Seen && open.block.is_none()
 }
@@ -205,7 +207,7 @@ impl Watched for StepTargets<'_> {
     }
 }
 
-/// The same, for what is read for good: accounts that nobody has are all looked for.
+/// Targets for reading final blocks: all unassigned accounts are included.
 pub(super) struct Thorough<'a>(pub(super) &'a dyn Watched);
 
 impl Watched for Thorough<'_> {
@@ -256,7 +258,7 @@ mod tests {
         let watched = RwLock::new(WatchedAddresses::default());
         let named = |max: usize| StepTargets::of(&watched, &known).accounts(max);
         let all = |max: usize| StepTargets::of(&watched, &known).all_accounts(max);
-        // The nearest is put in last.
+        // The nearest is inserted last.
         for distance in (0..1000_u32).rev() {
             let (_, text) = account(u64::from(distance));
             let mut watched = watched.write().unwrap();
@@ -265,7 +267,7 @@ mod tests {
         let first = |count: u64| (0..count).map(|index| account(index).0).collect::<Vec<_>>();
         assert_eq!(named(500), Some(first(500)));
         assert_eq!(all(500), Some(first(1000)));
-        // One that is handed out is asked for first, and once.
+        // An assigned account is queried first, and only once.
         watched.write().unwrap().insert(Chain::Base, &account(7).1);
         watched.write().unwrap().insert(Chain::Base, &account(7).1);
         let names = named(3).unwrap();
@@ -273,7 +275,7 @@ mod tests {
         assert_eq!(all(3).unwrap().len(), 1000);
         assert_eq!((named(0), all(0)), (None, None));
         assert!(StepTargets::of(&watched, &known).has_account(&account(999).0));
-        // More than a wallet that was restored has: by contract, for good.
+        // There are more unassigned accounts than a restored wallet has. Final blocks are then searched by contract.
         for index in 1000..=4001_u32 {
             let (_, text) = account(u64::from(index));
             watched
@@ -283,7 +285,8 @@ mod tests {
         }
         assert_eq!(named(3).unwrap().len(), 3);
         assert_eq!(all(500), None);
-        // Of those beyond, too, one that is handed out is asked for by name; and nobody takes what is left for all.
+        // Once assigned, an account beyond the limit is queried by name too. The truncated list never counts as
+        // complete.
         for index in 10..=4001 {
             let address = account(index).1;
             watched.write().unwrap().insert(Chain::Base, &address);
@@ -298,12 +301,12 @@ mod tests {
         let pools = AddressPools::default();
         let (base, bitcoin) = (pools.of(Chain::Base), pools.of(Chain::Bitcoin));
         let first = base.read().unwrap().wanted().unwrap();
-        // One that comes while it is read is not forgotten.
+        // A change during the read is not lost.
         pools.doubt();
         base.write().unwrap().loaded(first);
         let second = base.read().unwrap().wanted().unwrap();
         base.write().unwrap().loaded(second);
-        // Read twice at once, by two chains of one pool.
+        // Two chains of one pool read the file at once.
         base.write().unwrap().loaded(first);
         assert_eq!(pools.of(Chain::Polygon).read().unwrap().wanted(), None);
         assert!(bitcoin.read().unwrap().wanted().is_some());

@@ -1,10 +1,10 @@
-//! The height of a chain at a time.
+//! Tests the search for the block height at a time.
 
 use super::{NOW, Scene};
 use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// A chain whose block at height `n` has the time `NOW` and `n` times this much, of which 100 are read.
+/// Creates a chain with 100 read blocks. Block `n` has the time `NOW + n * every_ms`.
 fn paced(asset: &str, every_ms: i64) -> Scene {
     let mut scene = Scene::new(asset, 0);
     let mut time = NOW;
@@ -21,7 +21,7 @@ fn height(scene: &mut Scene, at: Time) -> u32 {
     dated(scene, at).0
 }
 
-/// The height, and the time before which blocks are missing.
+/// Returns the height found, and the time before which blocks are missing.
 #[track_caller]
 fn dated(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
     scene.known.undated = Some(at);
@@ -48,18 +48,18 @@ fn time_has_the_lowest_block_that_is_not_earlier_less_a_margin() {
         (at(-1000, 0), 0),
         (at(2, 0), 0),
         (at(102, 0), 100),
-        // It was read less far.
+        // The time is after the last block that was read.
         (at(1000, 0), 100),
     ] {
         assert_eq!(height(&mut scene, time), expected, "{time:?}");
     }
-    // What it has not any more counts as earlier.
+    // Pruned blocks count as earlier.
     scene.node.pruned_below = 60;
     assert_eq!(dated(&mut scene, at(50, 0)), (60, Some(at(62, 0))));
     assert_eq!(dated(&mut scene, at(62, 0)), (60, Some(at(62, 0))));
     assert_eq!(dated(&mut scene, at(63, 0)), (61, None));
     assert_eq!(dated(&mut scene, at(70, 0)), (68, None));
-    // Clocks of chains with accounts are exact.
+    // Account chains have exact timestamps.
     let mut scene = paced("ETH", MINUTE_MS);
     assert_eq!(height(&mut scene, NOW.plus_ms(50 * MINUTE_MS)), 35);
 }

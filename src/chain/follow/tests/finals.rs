@@ -1,4 +1,4 @@
-//! What has become final is read a second time; and two nodes behind one url that are of two minds about it.
+//! Tests reading final blocks again, also with two nodes on different branches behind one URL.
 
 use super::{FollowOutcome, Scene, heights, open};
 use crate::chain::Node;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 impl Scene {
-    /// One step, in which what is final is told by another node.
+    /// Makes one step in which another node answers for final blocks.
     #[track_caller]
     fn forward_with(&mut self, both: &mut TwoMinds) -> ForwardStep {
         let read = self.known.cursor.as_ref().unwrap().block.height;
@@ -29,8 +29,8 @@ impl Scene {
     }
 }
 
-/// A chain of which 20 blocks were read and 12 are final, the nodes of which are of two minds behind block 14: the other one
-/// is of the branch that was given up before anybody read it.
+/// Creates a chain of 34 blocks, of which 14 were read and 6 are final. Its two nodes disagree above block 14: the
+/// other node is on a branch that was abandoned before it was read.
 fn of_two_minds() -> (Scene, TwoMinds, String) {
     let scene = Scene::new("ETH", 14);
     assert_eq!(scene.complete(), 6);
@@ -53,7 +53,7 @@ fn what_is_final_on_another_branch_than_was_read_is_not_taken_and_the_head_goes_
     for reads_all_first in [true, false] {
         let (mut scene, mut both, txid) = of_two_minds();
         if reads_all_first {
-            // Up to the head, before the other one answers: each fifth hash is kept.
+            // Reads up to the head before the other node answers: every fifth hash is kept.
             scene.known.complete = None;
             while scene.forward().to.block.height < 34 {}
             scene.known.complete = scene.known.kept.last().cloned();
@@ -77,12 +77,12 @@ fn what_is_final_on_another_branch_than_was_read_is_not_taken_and_the_head_goes_
         }
         assert!(disputes > 1 && scene.complete() < 15, "{disputes}");
         assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
-        // The head is read on all the same.
+        // The head is still read.
         scene.mine(3);
         let forward = scene.forward_with(&mut both);
         assert_eq!(forward.to.block.height, 37);
         assert!(forward.disputed.is_some());
-        // Once all are of one mind it goes on, and what is final counts.
+        // Once the nodes agree, final blocks are read on and their payments are found.
         let mut found = Vec::new();
         for _ in 0..6 {
             let forward = scene.forward();
@@ -104,7 +104,7 @@ fn a_block_that_was_final_and_that_the_node_does_not_have_is_told_and_nothing_is
     let own = scene.known.complete.clone().unwrap();
     let hash = both.other.hash_at(26).unwrap().unwrap();
     let theirs = Block { height: 26, hash };
-    // As a file has it that was written by an older version.
+    // The state as an older version may have written it.
     scene.known.complete = Some(theirs.clone());
     let mut known = open(&txid, "a");
     known.block = Some(own.clone());
@@ -135,7 +135,7 @@ fn what_is_final_is_read_again_and_only_that_is_complete() {
     scene.send("a", 500);
     scene.mine(1);
     scene.node.hides = true;
-    // The head says nothing of it; it is found once it is final.
+    // The head does not report the payment. It is found once it is final.
     let forward = scene.forward();
     assert!(forward.found.is_empty());
     assert_eq!((forward.to.block.height, complete(&scene)), (21, 13));

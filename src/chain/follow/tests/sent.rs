@@ -1,4 +1,4 @@
-//! Transactions that were sent from here, on chains with outputs: looked up by id, and in conflict with others.
+//! Tests sent transactions on UTXO chains: lookups by id, and conflicts with other transactions.
 
 use super::{NOW, Scene, open};
 use crate::chain::NodeError;
@@ -8,7 +8,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::MINUTE_MS;
 
-/// A transaction of which nothing is known but its id.
+/// A sent transaction of which only the id is known.
 pub(super) fn unknown(txid: &str) -> SentOpen {
     SentOpen {
         txid: txid.to_owned(),
@@ -16,7 +16,7 @@ pub(super) fn unknown(txid: &str) -> SentOpen {
     }
 }
 
-/// The same, once a node told what it spends.
+/// A sent transaction whose inputs a node has reported.
 pub(super) fn told(txid: &str, spends: &[InputSource]) -> SentOpen {
     SentOpen {
         spends: spends.to_vec(),
@@ -24,7 +24,7 @@ pub(super) fn told(txid: &str, spends: &[InputSource]) -> SentOpen {
     }
 }
 
-/// The one answer of a step.
+/// The only answer of a step.
 #[track_caller]
 pub(super) fn only(reads: &[SentRead]) -> &SentFound {
     let [read] = reads else {
@@ -67,7 +67,7 @@ fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon(
         (&received.txid, received.amount, &received.block),
         (&txid, Units(500), &None)
     );
-    // The same observation as the mempool told, so it is taken in once.
+    // The observation equals the one from the mempool, so it is stored once.
     assert_eq!(forward.found, found.received);
 
     let later = NOW.plus_ms(MINUTE_MS);
@@ -80,7 +80,7 @@ fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon(
         (Some(&block), Some(later))
     );
     assert_eq!(forward.found, found.received);
-    // Beyond the horizon of 200 blocks it is final.
+    // Beyond the horizon of 200 blocks the transaction is final.
     for (blocks, is_final) in [(199, false), (1, true)] {
         scene.mine(blocks);
         while scene.known.cursor.as_ref().unwrap().block != tip(&scene) {
@@ -106,7 +106,7 @@ fn absent_is_told_by_an_index_only() {
         let is_told = matches!(only(&scene.forward().sent), SentFound::Present(_));
         assert_eq!(is_told, has_index);
     }
-    // Reorganised away and dropped by the nodes, then sent again: the mempool needs no index.
+    // The transaction is reorganized away, dropped by the nodes and sent again. The mempool needs no index.
     scene.memory.lock().unwrap().give_up(1, |_| false);
     scene.mine(2);
     let step = scene.step();
@@ -137,7 +137,7 @@ fn conflict_is_told_from_the_mempool_and_from_the_block_of_the_other() {
     scene.known.sent = vec![told(&first, &[output("a")])];
     let forward = scene.forward();
     assert_eq!(forward.conflicts, [], "its own input is no conflict");
-    // The other one pays somebody else: only the watched input tells of it.
+    // The other transaction pays someone else, so only the watched input reveals it.
     let mut other = scene.memory.lock().unwrap().mempool[0].clone();
     other.txid = scene.memory.lock().unwrap().id();
     other.pays.clear();
@@ -162,7 +162,7 @@ fn conflict_is_told_from_the_mempool_and_from_the_block_of_the_other() {
         ..other.clone()
     }));
     assert_eq!(scene.forward().conflicts, [], "a block is read once");
-    // A rescan tells of it again.
+    // A rescan reports the conflict again.
     scene.known.rescan = Some(crate::domain::following::Rescan {
         from: block.height,
         next: block.height,
@@ -182,7 +182,7 @@ fn what_spends_of_a_replaced_transaction_conflicts_with_it() {
     for _ in 0..3 {
         txids.push(scene.send(txids.last().unwrap(), 500));
     }
-    // The last one first: the order in which they are asked for is another one's.
+    // The last transaction comes first, as lookups have their own order.
     let spends = |at: usize| told(&txids[at], &[output("other"), output(&txids[at - 1])]);
     scene.known.sent = vec![spends(3), spends(2), spends(1)];
     assert_eq!(scene.forward().conflicts, []);
@@ -200,7 +200,7 @@ fn what_spends_of_a_replaced_transaction_conflicts_with_it() {
         .collect();
     expected.sort_by(|one, two| one.txid.cmp(&two.txid));
     assert_eq!(forward.conflicts, expected);
-    // What is unconfirmed and open is gone by the same.
+    // An open unconfirmed payment is gone for the same reason.
     assert!(forward.gone.is_empty());
     scene.known.open = vec![open(&txids[1], "a")];
     scene.memory.lock().unwrap().give_up(1, |_| true);
@@ -259,7 +259,7 @@ fn nothing_is_absent_beside_a_head_that_moves() {
     let forward = scene.forward();
     let behind = SentFound::Unanswered(NodeError::Behind.to_string());
     let found: Vec<_> = forward.sent.into_iter().map(|read| read.found).collect();
-    // The second one is in a block that was not read.
+    // The second transaction is in a block that was not read.
     assert_eq!(found, [behind.clone(), behind]);
     scene.node.after_lookup = None;
     let found = scene.forward().sent;

@@ -1,4 +1,4 @@
-//! Transactions that were sent from here, on chains with accounts: nonces, reverts, and what contracts send.
+//! Tests sent transactions on account chains: nonces, reverts and transfers by contracts.
 
 use super::sent::{only, present, unknown};
 use super::{NOW, Scene};
@@ -7,11 +7,11 @@ use crate::domain::following::{BalanceChange, SentFound, SentOpen};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, CONTRACTS_FROM, InputSource};
 
-/// Address of the sender.
 const SENDER: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 
 impl Scene {
-    /// Sends with a nonce to these, each with position and amount; the transaction's id.
+    /// Sends a transaction with this nonce. Each payment has a position, an address and an amount. Returns the
+    /// transaction id.
     fn sends(&self, nonce: u64, pays: &[(u32, &str, u128)]) -> String {
         let mut memory = self.memory.lock().unwrap();
         let pays = pays.iter();
@@ -33,7 +33,7 @@ impl Scene {
         self.memory.lock().unwrap().active[height].block.clone()
     }
 
-    /// Goes forward until the newest block is read.
+    /// Makes steps until the newest block is read.
     #[track_caller]
     fn found(&mut self) -> SentFound {
         loop {
@@ -45,7 +45,7 @@ impl Scene {
     }
 }
 
-/// A transaction of which a node told who sent it.
+/// A sent transaction whose sender and nonce a node has reported.
 fn told(txid: &str, nonce: u64) -> SentOpen {
     SentOpen {
         spends: vec![InputSource::Address(SENDER.to_owned())],
@@ -92,7 +92,7 @@ fn reverted_transaction_moved_nothing() {
         (found.received.as_slice(), forward.found.len()),
         (&[][..], 0)
     );
-    // In another block it may do what it should.
+    // In another block the transaction may succeed.
     scene.give_up(1);
     scene.memory.lock().unwrap().mempool[0].reverts = false;
     scene.mine(2);
@@ -109,7 +109,7 @@ fn transaction_is_gone_once_its_nonce_was_used_in_a_final_block() {
     let txid = scene.sends(0, &[]);
     scene.known.sent = vec![told(&txid, 0), unknown(&"f".repeat(64))];
     scene.forward();
-    // Another one with the nonce, of which nothing comes to a watched address.
+    // Another transaction has the same nonce and pays no watched address.
     let other = scene.sends(0, &[]);
     assert_ne!(other, txid);
     scene.mine(1);
@@ -122,7 +122,7 @@ fn transaction_is_gone_once_its_nonce_was_used_in_a_final_block() {
             SentFound::Gone { by: None, block }
         };
         assert_eq!(found[0].found, expected, "{behind}");
-        // Of what was never seen nothing can be proved.
+        // Nothing can be proved about a transaction that was never seen.
         assert_eq!(found[1].found, SentFound::Absent);
         scene.mine(1);
     }
@@ -143,7 +143,7 @@ fn replacement_is_told_among_candidates_by_sender_and_nonce() {
     scene.mine(1);
     let (by, block) = (other.clone(), scene.block_at(21));
     assert_eq!(scene.found(), SentFound::ReplacedBy { by, block });
-    // The first one is mined in another branch: then it is the one.
+    // The first transaction is mined on another branch and is then the valid one.
     let mut memory = scene.memory.lock().unwrap();
     memory.give_up(1, |_| true);
     memory.evict(|sent| sent.txid == other);
@@ -154,7 +154,7 @@ fn replacement_is_told_among_candidates_by_sender_and_nonce() {
     let step = scene.step();
     scene.took(&step);
     assert!(matches!(scene.found(), SentFound::Present(found) if found.block.is_some()));
-    // Candidates count among the twenty.
+    // Candidates count towards the limit of twenty lookups.
     open.candidates = (0..30).map(|number| format!("0x{number:064x}")).collect();
     open.txid = "f".repeat(64);
     scene.known.sent = vec![open, unknown("rest")];
@@ -185,7 +185,7 @@ fn node_without_traces_tells_the_balance_before_and_after() {
     };
     assert_eq!(found.balances, [change]);
     assert!(forward.found.is_empty());
-    // With traces it is as any other payment.
+    // With traces the transfer is like any other payment.
     scene.node.has_traces = true;
     let forward = scene.forward();
     let found = present(&forward.sent);
