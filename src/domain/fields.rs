@@ -1,7 +1,6 @@
-//! Reading a JSON object field by field, and declaring bodies and answers.
+//! Reads a JSON object field by field, and declares request and response bodies.
 //!
-//! What lives here: typed getters whose refusals name the field and say what would be right. What does not: what
-//! any particular body may hold. What always holds: a field that is null counts as absent.
+//! An error names the field and says what would be valid. Invariant: a field that is null counts as absent.
 
 mod camel_case;
 mod component;
@@ -222,9 +221,11 @@ impl<'a> Fields<'a> {
         self.url_that(name, |text| Site::parse(text).map(drop), problem)
     }
 
-    /// Where a customer goes: [`Fields::url`], or the url of an app, like `myshop://paid`.
+    /// Returns the URL of a page for customers: as [`Fields::url`], or with an app's own scheme, like
+    /// `myshop://paid`.
     ///
     /// # Errors
+    ///
     /// `invalid_request` for anything else.
     pub fn site_or_app(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem = "must be an absolute http:// or https:// url, or one of an app's own scheme like myshop://paid, \

@@ -1,9 +1,8 @@
-//! The JSON of each resource, made once: for its GET, its event and a replay.
+//! Renders each resource to JSON, in one place for its GET, its event and a replay.
 //!
-//! What lives here: field names, their order, and how each value is written. What does not: envelopes of lists
-//! (`http`). What always holds: an object in an event is byte for byte what its GET answers.
+//! Invariant: an object in an event is byte for byte the response to its GET.
 //!
-//! Rendering fails only where `serde_json` does, and no type here makes it fail.
+//! Rendering fails only if `serde_json` fails, and no type here makes it fail.
 
 pub(crate) mod account;
 pub(crate) mod account_settings;
@@ -49,47 +48,47 @@ use super::signature::{checkout_token, is_checkout_token};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-/// What a rendering needs to know of the service.
+/// The service's data that rendering needs.
 #[derive(Clone)]
 pub struct Links {
-    /// The service's public url, without a slash at its end.
+    /// Public URL of the service, without a trailing slash.
     pub public_url: String,
-    /// The file's secret behind checkout tokens.
+    /// Secret of the file from which checkout tokens are derived.
     pub checkout_secret: Vec<u8>,
 }
 
 impl Links {
-    /// Where an invoice's customer is sent.
+    /// Returns the URL of an invoice's checkout.
     pub fn checkout(&self, invoice_id: &str) -> String {
         let token = self.token(invoice_id);
         format!("{}/checkout/{invoice_id}?token={token}", self.public_url)
     }
 
-    /// What opens an invoice's checkout, and nothing else.
+    /// Returns the token that opens the checkout of this invoice only.
     pub fn token(&self, invoice_id: &str) -> String {
         checkout_token(&self.checkout_secret, invoice_id)
     }
 
-    /// Is this what opens this invoice's checkout? Takes as long whether it is or not.
+    /// Returns `true` if this is the checkout token of the invoice. Compares in constant time.
     pub fn is_token(&self, invoice_id: &str, token: &str) -> bool {
         is_checkout_token(&self.checkout_secret, invoice_id, token)
     }
 
-    /// The script by which a shop's page opens the checkout.
+    /// Returns the URL of the script with which a shop's page opens the checkout.
     pub fn widget(&self) -> String {
         format!("{}/widget.js", self.public_url)
     }
 
-    /// Where a payment link leads.
+    /// Returns the URL of a payment link.
     pub fn payment_link(&self, id: &str) -> String {
         format!("{}/l/{id}", self.public_url)
     }
 }
 
-/// Bytes of a hash that tell one state of a resource from all others of it.
+/// Bytes of the hash that identify one state of a resource.
 const VERSION_BYTES: usize = 8;
 
-/// What is the same as long as the JSON is: 16 hex digits.
+/// Returns the version of the JSON: 16 hex digits that change with it.
 pub fn version(json: &RawValue) -> String {
     let hash = Sha256::digest(json.get());
     let first = hash.first_chunk::<VERSION_BYTES>();

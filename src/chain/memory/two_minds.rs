@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct TwoMinds {
     pub(crate) one: MemoryNode,
     pub(crate) other: MemoryNode,
-    /// That height; 0 if they agree.
+    /// Height below which a range comes from the second node; 0 if the nodes agree.
     pub(crate) below: Arc<AtomicU32>,
 }
 

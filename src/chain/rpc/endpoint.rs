@@ -87,10 +87,11 @@ impl Endpoint {
         Endpoint::parse_list_by(text, Endpoint::parse)
     }
 
-    /// Parses one or more urls, separated by commas, with this function.
+    /// Parses one or more urls, separated by commas, with `parse` for each.
     ///
     /// # Errors
-    /// Those of the function.
+    ///
+    /// The first error of `parse`.
     pub fn parse_list_by(
         text: &str,
         parse: impl Fn(&str) -> Result<Endpoint, String>,

@@ -47,13 +47,13 @@ struct AccountHistory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadReason {
     No,
-    /// It was not read down to the wanted slot.
+    /// The history was not read down to the wanted slot.
     New,
     /// The account changed since the last poll.
     Changed,
     /// A transaction in it is not final.
     Open,
-    /// It was not read for some hours.
+    /// The history was not read for some hours.
     Old,
 }
 

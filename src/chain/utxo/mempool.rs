@@ -22,7 +22,7 @@ const GROUPS_MAX: usize = 50;
 pub(super) struct Mempool {
     /// All scanned transactions that are still in the mempool.
     scanned: HashSet<HashBytes>,
-    /// Those with payments or watched spends.
+    /// Scanned transactions with payments or watched spends.
     paying: HashMap<HashBytes, ScannedTx>,
 }
 

@@ -10,7 +10,7 @@ pub struct Object {
     pub about: &'static str,
     /// Whether it may have fields besides these.
     pub is_open: bool,
-    /// Its fields.
+    /// Fields of the object.
     pub properties: &'static [Property],
     /// Further keywords of its schema, as JSON text.
     pub besides: &'static str,

@@ -1,4 +1,4 @@
-//! Transactions that pay payouts and refunds, as the file knows them and as a node tells of them.
+//! Transactions that pay payouts and refunds, as stored in the file and as a node reports them.
 
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, InputSource, Observation};
@@ -9,21 +9,21 @@ use crate::domain::time::Time;
 pub struct SentOpen {
     /// Id of the transaction.
     pub txid: String,
-    /// Its inputs, or its sender on chains with accounts. Empty until a node has told of it.
+    /// Inputs of the transaction, or its sender on chains with accounts. Empty until a node has reported them.
     pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
-    /// Destinations that are paid in the chain's native coin, on chains with accounts. A native coin may arrive without a
-    /// log, so a node without traces cannot tell of it.
+    /// Destinations that are paid in the chain's native coin, on chains with accounts. Native coin may arrive without
+    /// a log, so a node without traces cannot report it.
     pub native_to: Vec<String>,
-    /// Transactions that arrived at its destinations and may have taken its nonce, on EVM chains.
+    /// Transactions that pay the same destinations and may have used the same nonce, on EVM chains.
     pub candidates: Vec<String>,
 }
 
-/// The answer of a node to the question for one [`SentOpen`].
+/// The result of looking up one [`SentOpen`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentRead {
-    /// Id of the transaction that was asked for.
+    /// Id of the transaction that was looked up.
     pub txid: String,
     /// Answer of the node.
     pub found: SentFound,
@@ -32,50 +32,51 @@ pub struct SentRead {
 /// Answer of a node about a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentFound {
-    /// It is in the mempool, or in a block that is on the active chain and has been read.
+    /// The transaction is in the mempool, or in a block that is on the active chain and has been read.
     Present(Box<SentTransaction>),
-    /// It is in neither, and the node would know.
+    /// The transaction is neither in the mempool nor in a block, and the node has the index to know.
     Absent,
-    /// It is not in the mempool, and the node has no index that would find it in a block.
+    /// The transaction is not in the mempool, and the node has no index that would find it in a block.
     CannotTell,
-    /// It can never be in a block any more: the nonce of its sender was used by another transaction in a final block.
+    /// The transaction can never be mined: another transaction used the nonce of its sender in a final block.
     Gone {
-        /// The other transaction, where it is known.
+        /// The other transaction, if it is known.
         by: Option<String>,
         /// The final block at which the nonce was used.
         block: Block,
     },
-    /// Another transaction, one of its candidates, has its sender and nonce and is in a block of the active chain.
+    /// One of the candidates has the same sender and nonce and is in a block of the active chain.
     ReplacedBy {
         /// The other transaction.
         by: String,
-        /// Its block.
+        /// Block of the other transaction.
         block: Block,
     },
-    /// The node failed, or its answer was not believed. The text is for the operator, without a subject: "cannot be asked:
-    /// no answer in time".
+    /// The node failed, or its answer was rejected. The text is for the operator, without a subject: "cannot be
+    /// asked: no answer in time".
     Unanswered(String),
 }
 
-/// A transaction as a node tells of it.
+/// A transaction as a node reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentTransaction {
-    /// Its block; `None` while it is in the mempool.
+    /// Block of the transaction; `None` while it is in the mempool.
     pub block: Option<Block>,
-    /// Time of its block; in the mempool, when the node first had it, where the node tells that.
+    /// Timestamp of the block. In the mempool: the time at which the node first saw the transaction, if the node
+    /// reports it.
     pub time: Option<Time>,
-    /// `false`: it reverted and moved nothing.
+    /// `false` if the transaction reverted and moved nothing.
     pub is_done: bool,
-    /// `true` if its block is final, or beyond the horizon of a chain that has no final blocks.
+    /// `true` if the block is final, or beyond the horizon of a chain without finality.
     pub is_final: bool,
-    /// Its inputs, or its sender on chains with accounts.
+    /// Inputs of the transaction, or its sender on chains with accounts.
     pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
-    /// Its outputs to watched addresses.
+    /// Outputs to watched addresses.
     pub received: Vec<Observation>,
-    /// Balances of those native destinations of which nothing was received, where the node does not tell what contracts
-    /// send and still knows these balances.
+    /// Balances of native destinations without a known payment. Empty if the node has traces, or no longer keeps
+    /// these balances.
     pub balances: Vec<BalanceChange>,
 }
 
@@ -90,10 +91,10 @@ pub struct BalanceChange {
     pub after: Units,
 }
 
-/// A [`SentOpen`] whose input another transaction spends, or whose input is an output of a transaction that is gone itself.
+/// A [`SentOpen`] whose input another transaction spends, or whose input is an output of such a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The transaction that cannot be confirmed while `by` stands.
+    /// The transaction that cannot be confirmed while `by` is valid.
     pub txid: String,
     /// The transaction that spends the input.
     pub by: String,

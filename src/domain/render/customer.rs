@@ -1,6 +1,6 @@
-//! The JSON of a customer's addresses, and of a deposit.
+//! JSON of a customer's addresses and of a deposit.
 //!
-//! What always holds: field names and their order are the interface's.
+//! Invariant: field names and their order are part of the API.
 
 use super::Rendered;
 use crate::domain::asset::{Asset, AssetKind, Chain};

@@ -1,6 +1,6 @@
-//! The JSON for a shop's page: the public configuration, and where a checkout is.
+//! JSON for a shop's page: the public configuration and the checkout session.
 //!
-//! What always holds: nothing here is only for the shop's server.
+//! Invariant: nothing here is meant only for the shop's server.
 
 use super::{Links, Rendered};
 use crate::domain::account::Account;
@@ -91,7 +91,7 @@ view! {
     }
 }
 
-/// Where the checkout of an invoice is, and what opens it.
+/// Returns the JSON of an invoice's checkout: its URL and its token.
 pub fn checkout_session(invoice: &Invoice, links: &Links) -> Rendered {
     to_raw_value(&CheckoutSessionView {
         invoice_id: &invoice.id,
@@ -117,7 +117,7 @@ view! {
     }
 }
 
-/// What a checkout shows of an invoice, as far as it changes.
+/// Returns the JSON of the fields of an invoice that change during its checkout.
 pub fn checkout_state(invoice: &Invoice) -> Rendered {
     let coin = invoice.coin.as_ref();
     let received = coin.zip(invoice.amount_received);

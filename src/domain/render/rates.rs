@@ -1,6 +1,6 @@
-//! The JSON of rates, for the operator interface.
+//! JSON of rates, for the operator interface.
 //!
-//! What always holds: field names and their order are the interface's.
+//! Invariant: field names and their order are part of the API.
 
 use super::Rendered;
 use crate::domain::fields::{Schema, schema, view};
@@ -11,7 +11,7 @@ use crate::domain::rate::{
 use crate::domain::time::{SECOND_MS, Time};
 use serde_json::value::to_raw_value;
 
-/// What is known of one coin in one currency.
+/// The rate of one coin in one currency, and the figures behind it.
 pub(crate) struct Coin<'a> {
     pub(crate) coin: &'static str,
     pub(crate) currency: Currency,
@@ -86,10 +86,11 @@ view! {
     }
 }
 
-/// Every coin and every source.
+/// Returns the JSON of all coins and all sources.
 ///
 /// # Errors
-/// serde_json's, which no rate causes.
+///
+/// An error of serde_json, which no rate causes.
 pub(crate) fn rates(
     now: Time,
     needed: bool,

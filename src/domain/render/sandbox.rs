@@ -1,7 +1,6 @@
-//! The JSON of the sandbox's own controls: its state, its chains and payments, and what its inboxes received.
+//! JSON of the sandbox's own controls: its state, its chains and payments, and the contents of its inboxes.
 //!
-//! What lives here: which fields they have, in their order. What does not: where these come from, and the deliveries
-//! (`deliveries`). What always holds: nothing here is answered outside the sandbox.
+//! Invariant: nothing here is sent outside the sandbox.
 
 use crate::domain::account::{AccountStatus, WebhookEndpoint};
 use crate::domain::asset::{Chain, Mode};

@@ -1,4 +1,4 @@
-//! A payment that matched nothing, as it is answered.
+//! JSON of a payment that matched nothing.
 
 use super::Rendered;
 use crate::domain::asset::Chain;
@@ -10,20 +10,20 @@ use crate::domain::unmatched::{AssignUnmatchedPayment, Resolution, Unmatched, Un
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 
-/// Whom it can be given to at one press: what the operation that gives it takes.
+/// A proposed recipient of the payment. Its fields are those of the request that assigns the payment.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Candidate {
-    /// The invoice whose address it came to.
+    /// The invoice that owns the address.
     Invoice {
-        /// Its id.
+        /// Invoice id.
         invoice: String,
     },
-    /// The customer whose address it came to.
+    /// The customer who owns the address.
     Customer {
-        /// The id of the customer's account.
+        /// Id of the customer's account.
         account: String,
-        /// The merchant's own name for the customer.
+        /// The merchant's reference for the customer.
         customer: String,
     },
 }
@@ -32,20 +32,20 @@ impl Shown for &Candidate {
     const SCHEMA: Schema = Schema::Component(&AssignUnmatchedPayment::COMPONENT);
 }
 
-/// What follows from such a payment just now.
+/// Data about an unmatched payment that is not stored with it.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
-    /// Where a person looks its transaction up.
+    /// URL of the transaction in a block explorer.
     pub explorer_url: Option<String>,
-    /// What it is worth at the rate of now, in EUR and in USD.
+    /// Value at the current rate, in EUR and in USD.
     pub worth: [Option<Cents>; 2],
-    /// Whom it can be given to at one press.
+    /// Proposed recipient.
     pub candidate: Option<Candidate>,
-    /// The id of the payment that it has become.
+    /// Id of the payment that was made of it.
     pub payment: Option<String>,
-    /// The id of the deposit that it has become.
+    /// Id of the deposit that was made of it.
     pub deposit: Option<String>,
-    /// Can what a person made of it be undone?
+    /// `true` if the assignment can be undone.
     pub can_be_undone: bool,
 }
 
@@ -118,7 +118,7 @@ view! {
     }
 }
 
-/// A payment that matched nothing.
+/// Returns the JSON of an unmatched payment.
 pub fn unmatched(payment: &Unmatched, around: &Around) -> Rendered {
     let [worth_eur, worth_usd] = around.worth;
     to_raw_value(&UnmatchedPaymentView {
@@ -150,7 +150,7 @@ pub fn unmatched(payment: &Unmatched, around: &Around) -> Rendered {
     })
 }
 
-/// What a payment that matched nothing has become: a payment or a deposit, by its id.
+/// Returns the JSON of an assignment: the payment or the deposit that was made of the unmatched payment.
 pub fn assignment(
     unmatched: &Unmatched,
     payment: Option<&String>,
