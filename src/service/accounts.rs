@@ -1,4 +1,4 @@
-//! The account: reading it, its balances and its ledger, and changing its status.
+//! Reads an account, its balances and its ledger, and changes its status.
 
 use super::audit_log::{self, Entry};
 use super::events::{Page, Subject, record, unknown_before};
@@ -14,19 +14,19 @@ use crate::domain::{id, render};
 use crate::store::{PageBounds, Reader, Tx, accounts, balances, endpoints, ledger, payments};
 use serde_json::json;
 
-/// Which page of the ledger is asked for.
+/// Query for one page of the ledger.
 #[derive(Clone, Debug)]
 pub struct LedgerWanted {
-    /// Only older than the entry with this id.
+    /// Id of an entry. Returns only older entries.
     pub before: Option<String>,
-    /// Only in this currency.
+    /// Returns only entries in this currency.
     pub currency: Option<Currency>,
-    /// How many at most.
+    /// Maximum number of entries.
     pub limit: u32,
 }
 
 impl Service {
-    /// The account, in the mode of the key.
+    /// Returns the account as JSON, in the mode of the key.
     pub fn merchant(&self, scope: &Scope) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, scope.account())?;
@@ -41,7 +41,7 @@ impl Service {
         })
     }
 
-    /// Both balances, in the mode of the key.
+    /// Returns one balance for each currency, in the mode of the key.
     pub fn balances(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, scope.account())?;
@@ -53,10 +53,11 @@ impl Service {
         })
     }
 
-    /// A page of the ledger, newest first.
+    /// Returns a page of the ledger, newest entry first.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none of the caller's entries.
+    ///
+    /// `invalid_request` if `before` is not the id of an entry of the caller.
     pub fn ledger(&self, scope: &Scope, wanted: &LedgerWanted) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
@@ -79,7 +80,7 @@ impl Service {
     }
 }
 
-/// One balance for each currency, always both, with what is pending.
+/// Returns one balance for each currency, even if it is zero, with the pending amount.
 pub(super) fn balances_of(
     db: &Reader<'_>,
     account: &Account,
@@ -98,7 +99,7 @@ pub(super) fn balances_of(
     Currency::ALL.iter().map(balance).collect()
 }
 
-/// `webhookUrl`: the first enabled endpoint of the mode.
+/// Returns the value of `webhookUrl`: the URL of the first enabled endpoint of the mode.
 fn first_url(endpoints: &[WebhookEndpoint], mode: Mode) -> Option<&str> {
     let of_mode = |endpoint: &&WebhookEndpoint| {
         endpoint.enabled && endpoint.mode.is_none_or(|wanted| wanted == mode)
@@ -109,10 +110,11 @@ fn first_url(endpoints: &[WebhookEndpoint], mode: Mode) -> Option<&str> {
         .map(|endpoint| endpoint.url.as_str())
 }
 
-/// Makes an account, pending.
+/// Creates an account with the status pending.
 ///
 /// # Errors
-/// `invalid_request` for a name that is empty or over 200 characters.
+///
+/// `invalid_request` for a name that is empty or longer than 200 characters.
 pub fn create(tx: &Tx<'_>, name: &str, now: Time) -> Result<Account, Error> {
     if !(1..=200).contains(&name.chars().count()) {
         return Err(Refusal::field("name", "must have 1 to 200 characters").into());
@@ -128,23 +130,25 @@ pub fn create(tx: &Tx<'_>, name: &str, now: Time) -> Result<Account, Error> {
     Ok(account)
 }
 
-/// The account with this id.
+/// Returns the account with this id.
 ///
 /// # Errors
+///
 /// `not_found`.
 pub fn find(db: &Reader<'_>, id: &str) -> Result<Account, Error> {
     accounts::by_id(db, id)?.ok_or_else(|| Refusal::not_found("account").into())
 }
 
-/// Every account, oldest first.
+/// Returns every account, oldest first.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Account>, Error> {
     Ok(accounts::all(db)?)
 }
 
-/// Moves an account to a status, tells of it, and notes who did so.
+/// Changes the status of an account, records the event, and writes an entry to the audit log.
 ///
 /// # Errors
-/// `invalid_transition` where no such step is drawn.
+///
+/// `invalid_transition` if the status does not allow the change.
 pub fn decide(
     tx: &Tx<'_>,
     actor: &str,
@@ -171,7 +175,7 @@ pub fn decide(
     audit_log::record(tx, now, actor, &noted)
 }
 
-/// Sets how many servers an account may have at once, and notes who did so.
+/// Sets the maximum number of servers of an account, and writes an entry to the audit log.
 pub fn set_server_quota(
     tx: &Tx<'_>,
     actor: &str,
@@ -192,7 +196,7 @@ pub fn set_server_quota(
     audit_log::record(tx, now, actor, &noted)
 }
 
-/// Saves an account whose status was `before`, and tells of it where it has become active or suspended.
+/// Saves an account whose status was `before`. Records an event if the account became active or suspended.
 pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) -> Result<(), Error> {
     accounts::update(tx, account)?;
     let Some(kind) = account.status.event_after(before) else {

@@ -1,9 +1,10 @@
-//! What a sandbox tells of as it happens: calls, events, attempts to deliver.
+//! Recent activity of a sandbox: API calls, events, and delivery attempts.
 //!
-//! What lives here: what is kept of it, and waiting for more. What does not: how it is told, and what is left out then
-//! (`http::sandbox::activity`): most of it is never told, so that keeping it must cost nearly nothing.
-//! What always holds: it is in memory only, and bounded, by number and by bytes; a part that nobody reads is forgotten, and
-//! whoever asks for it later is told that something is missing. Outside the sandbox there is none of it.
+//! Invariant: activity is in memory only, limited by count and bytes. A listener that asks for removed entries gets
+//! the number of missed entries.
+//!
+//! Most entries are never rendered, so recording one must be cheap. `http::sandbox::activity` renders and filters
+//! them.
 
 use super::{Error, Service};
 use crate::domain::time::Time;
@@ -11,34 +12,34 @@ use crate::store::{Changes, events};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What is kept before anybody has listened: enough to see what was done just before.
+/// Limits before the first listener: enough to show the most recent activity.
 const QUIET: Bounds = Bounds {
     entries: 64,
     bytes: 512 * 1024,
 };
-/// What is kept once somebody has.
+/// Limits after the first listener.
 const HEARD: Bounds = Bounds {
     entries: 512,
     bytes: 4 * 1024 * 1024,
 };
-/// Of a longer body only its length is kept.
+/// Maximum size of a body that is kept. Of a longer body only the length is kept.
 const BODY_BYTES_MAX: usize = 128 * 1024;
 
-/// How much is kept.
+/// Limits of the kept entries.
 #[derive(Clone, Copy)]
 struct Bounds {
     entries: usize,
     bytes: usize,
 }
 
-/// Wakes whoever listens.
+/// Callback that wakes all listeners.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// What has happened lately.
+/// The most recent activity.
 #[derive(Default)]
 pub struct Activity {
     kept: Mutex<Kept>,
-    /// What wakes listeners, once there has been one.
+    /// Callback that wakes listeners. Set by the first listener.
     wake: OnceLock<Wake>,
 }
 
@@ -46,7 +47,7 @@ pub struct Activity {
 struct Kept {
     entries: VecDeque<Entry>,
     bytes: usize,
-    /// The number of the newest, counted from 1.
+    /// Number of the newest entry, counted from 1.
     newest: u64,
 }
 
@@ -56,77 +57,77 @@ struct Entry {
     bytes: usize,
 }
 
-/// One thing that happened.
+/// One entry of the activity.
 pub enum Happened {
-    /// A call was answered.
+    /// An answered API call.
     Call(Call),
-    /// An event was recorded: its id.
+    /// Id of a recorded event.
     Event(String),
-    /// An attempt to deliver was made.
+    /// A delivery attempt.
     Attempt(Attempted),
 }
 
-/// A call and its answer.
+/// An API call and its response.
 pub struct Call {
-    /// Its request's id.
+    /// Id of the request.
     pub request_id: String,
-    /// When it was answered, by the sandbox's clock.
+    /// Time of the response, by the sandbox's clock.
     pub at: Time,
-    /// How it was called.
+    /// HTTP method.
     pub method: String,
-    /// Its path and its query, as they were sent.
+    /// Path and query, as sent.
     pub target: String,
-    /// The operation's name, where there is one.
+    /// Name of the operation, if the route has one.
     pub operation: Option<&'static str>,
-    /// The status of its answer.
+    /// HTTP status of the response.
     pub status: u16,
-    /// How long it took, in milliseconds.
+    /// Duration, in milliseconds.
     pub ms: i64,
-    /// The key that was sent.
+    /// The API key that the client sent.
     pub key: Option<String>,
-    /// What was sent.
+    /// Body of the request.
     pub sent: Part,
-    /// What was answered.
+    /// Body of the response.
     pub answered: Part,
 }
 
-/// An attempt to deliver.
+/// A delivery attempt.
 pub struct Attempted {
-    /// The delivery's id.
+    /// Id of the delivery.
     pub delivery: String,
-    /// The event's id.
+    /// Id of the event.
     pub event: String,
-    /// Which attempt of the delivery it was, from 1.
+    /// Number of the attempt within the delivery, from 1.
     pub number: u32,
-    /// Where to.
+    /// URL that received the request.
     pub url: String,
-    /// The headers that were sent, signatures too.
+    /// Request headers, including signatures.
     pub headers: Vec<(&'static str, String)>,
-    /// What was sent.
+    /// Body of the request.
     pub sent: Part,
-    /// When it began, by the sandbox's clock.
+    /// Start time, by the sandbox's clock.
     pub at: Time,
-    /// The status of the answer, where there was one.
+    /// HTTP status of the response, if there was one.
     pub status: Option<u16>,
-    /// How long it took, in milliseconds.
+    /// Duration, in milliseconds.
     pub ms: i64,
-    /// Why there was no answer.
+    /// Reason why there was no response.
     pub error: Option<String>,
-    /// The start of the answer.
+    /// The first bytes of the response body.
     pub answer: Option<String>,
 }
 
-/// A body.
+/// A request or response body.
 #[derive(Default)]
 pub struct Part {
-    /// All of it; nothing of one that is too long to be kept.
+    /// The complete body. Empty if the body is too long to keep.
     pub bytes: Vec<u8>,
-    /// How long it was, in bytes.
+    /// Length of the body, in bytes.
     pub length: usize,
 }
 
 impl Part {
-    /// What is kept of a body.
+    /// Returns the part of a body to keep.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Part {
         let kept: &[u8] = match bytes.len() {
@@ -141,7 +142,7 @@ impl Part {
 }
 
 impl Happened {
-    /// What it weighs, about.
+    /// Returns the approximate size in memory, in bytes.
     fn bytes(&self) -> usize {
         let texts = match self {
             Happened::Call(call) => {
@@ -159,16 +160,16 @@ impl Happened {
     }
 }
 
-/// What a listener hears of.
+/// The next item for a listener.
 pub enum Heard {
-    /// This happened, which has this number.
+    /// An entry and its number.
     Happened(u64, Arc<Happened>),
-    /// So many are not kept any more; the last of them has this number.
+    /// Number of the last removed entry, and count of entries that the listener missed.
     Missed(u64, u64),
 }
 
 impl Activity {
-    /// Keeps one thing more, and tells whoever listens.
+    /// Adds an entry and wakes the listeners.
     pub fn tell(&self, happened: Happened) {
         let wake = self.wake.get();
         let bounds = if wake.is_some() { HEARD } else { QUIET };
@@ -191,20 +192,21 @@ impl Activity {
         }
     }
 
-    /// Tells of the events that a commit has recorded.
+    /// Adds the events that a commit recorded.
     pub fn committed(&self, changes: &Changes) {
         for event in &changes.events {
             self.tell(Happened::Event(event.clone()));
         }
     }
 
-    /// Somebody listens, who is woken from now on; `wake` is made for the first who does.
+    /// Registers a listener, which is woken from now on. Calls `wake` only for the first listener.
     pub fn heard_by(&self, wake: impl FnOnce() -> Wake) {
         self.wake.get_or_init(wake);
     }
 
-    /// What comes after the one with this number, where it has happened already; a number that is not yet anything's
-    /// is one of an earlier process: then all that is kept is new.
+    /// Returns the item after the entry number `last`, if there is one.
+    ///
+    /// A number above the newest comes from an earlier process. The listener then starts at the oldest kept entry.
     pub fn after(&self, last: u64) -> Option<Heard> {
         let kept = self.lock();
         let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);
@@ -226,7 +228,7 @@ impl Activity {
         ))
     }
 
-    /// The number before the oldest that is kept.
+    /// Returns the number before the oldest kept entry.
     pub fn before_oldest(&self) -> u64 {
         let kept = self.lock();
         let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);
@@ -239,21 +241,22 @@ impl Activity {
 }
 
 impl Service {
-    /// The same, telling of what happens.
+    /// Returns the service with this activity, which then receives all entries.
     #[must_use]
     pub fn telling(self, activity: Option<Arc<Activity>>) -> Service {
         Service { activity, ..self }
     }
 
-    /// What has happened lately; nothing outside the sandbox.
+    /// Returns the recent activity. `None` outside the sandbox.
     pub fn activity(&self) -> Option<&Arc<Activity>> {
         self.activity.as_ref()
     }
 
-    /// The body of an event of anybody's, by its id; nothing where it was not kept.
+    /// Returns the body of an event of any account by its id. `None` if there is no such event.
     ///
     /// # Errors
-    /// The file's.
+    ///
+    /// If the file cannot be read.
     pub fn event_of_anybody(&self, id: &str) -> Result<Option<String>, Error> {
         self.read(|db| Ok(events::body_of_any(db, id)?))
     }

@@ -1,7 +1,6 @@
-//! Approving transfers: what an approval is measured against, and who sends what was approved.
+//! Approves transfers: finds the market rate, network fee and limit, and decides who sends the transfer.
 //!
-//! The rules are in `domain::transfer::approval` and `domain::transfer::sender`; this looks up the market, the fee and the
-//! limit for them.
+//! The rules are in `domain::transfer::approval` and `domain::transfer::sender`.
 
 use super::transfers::note;
 use super::{Error, Service};
@@ -21,13 +20,14 @@ use crate::store::{Reader, Tx, accounts, network_fees, transfers};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Actor of the audit log for what a server fills in after an upgrade.
+/// Audit log actor for values that a server fills in after an upgrade.
 const UPGRADE: &str = "upgrade";
 
 impl Service {
-    /// The step of an approval or of a reassignment.
+    /// Returns the step for an approval or a reassignment.
     ///
     /// # Errors
+    ///
     /// `invalid_request` that names the field.
     pub(super) fn decided(
         &self,
@@ -59,11 +59,13 @@ impl Service {
         Ok(TransferStep::Approve(fixed.into_approval(sent_by)))
     }
 
-    /// Sender of a released transfer: the one asked for. Without one, a transfer of the signer gets the sender that an approval
-    /// would choose now.
+    /// Returns the new sender of a released transfer: the requested one, if any.
+    ///
+    /// If none is requested, a transfer of the signer gets the sender that an approval would choose now.
     ///
     /// # Errors
-    /// `invalid_request` for `sentBy` before approval, and where the signer is asked for and may not send it.
+    ///
+    /// `invalid_request` if `sentBy` is given before approval, or if the requested signer must not send the transfer.
     pub(super) fn released_to(
         &self,
         tx: &Tx<'_>,
@@ -86,7 +88,7 @@ impl Service {
         Ok(Some(conditions.decide(asked)?))
     }
 
-    /// Market and fee that an approval of a transfer is measured against now.
+    /// Returns the current market rate and network fee, to which an approval of a transfer is compared.
     pub(super) fn proposal(
         &self,
         db: &Reader<'_>,
@@ -113,7 +115,7 @@ impl Service {
         })
     }
 
-    /// Network fee of a real coin; its fresh rate in the currency is `sent`.
+    /// Returns the network fee of a real coin. `sent` is the fresh rate of the coin that is sent.
     fn network_fee(
         &self,
         db: &Reader<'_>,
@@ -133,7 +135,7 @@ impl Service {
         Ok(propose(asset, estimate, rates, fixed_fee(db, asset)?, now))
     }
 
-    /// Conditions under which the signer may send a transfer.
+    /// Returns the conditions under which the signer may send a transfer.
     pub(super) fn sender_conditions(
         &self,
         db: &Reader<'_>,
@@ -153,8 +155,9 @@ impl Service {
         })
     }
 
-    /// Decides who sends what was approved before that was kept; the count. To be called when a server starts, before any
-    /// command is.
+    /// Sets the sender of transfers that were approved before senders were stored. Returns their number.
+    ///
+    /// A server calls this at start, before it runs any command.
     pub async fn fill_senders(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |service, tx| {
             let found = transfers::without_sender(tx)?;
@@ -176,7 +179,7 @@ impl Service {
     }
 }
 
-/// The fee of a coin without a node: what the operator has set, else the built-in one.
+/// Returns the fee of a coin without a node: the operator's setting, or the built-in default.
 pub(crate) fn fixed_fee(db: &Reader<'_>, asset: &Asset) -> Result<FixedFee, Error> {
     Ok(match network_fees::of_asset(db, asset)? {
         Some(amount) => FixedFee {

@@ -1,8 +1,8 @@
-//! Auditing a file: compares what is stored with the rules that must always hold.
+//! Audit of a file: checks that the stored data follows the rules.
 //!
-//! What lives here: the checks that need the rules of `domain`, and the order of all checks. What does not: checks
-//! that are queries (`store::audit`). What always holds: nothing is written, and memory does not grow with the
-//! file.
+//! Invariant: the audit writes nothing, and its memory use does not grow with the file.
+//!
+//! This module has the checks that need the rules of `domain`. Checks that are queries are in `store::audit`.
 
 mod derived;
 pub(super) mod history;
@@ -27,12 +27,12 @@ use std::thread;
 pub use crate::store::audit::{Counts, Finding};
 pub use derived::check_addresses;
 
-/// Invoices looked at between two looks for more.
+/// Invoices in one batch.
 const PAGE: u32 = 1000;
-/// How long after its deadline an invoice may still be open: the expiry worker may have much to do after a pause.
+/// Time after its deadline during which an invoice may still be open. After a pause the expiry worker may be behind.
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
-/// Something that a part of the audit tells.
+/// Message from a part of the audit.
 enum Told {
     Found(Finding),
     Done {
@@ -42,24 +42,29 @@ enum Told {
     },
 }
 
-/// A part of the audit, which needs nothing of the others.
+/// A part of the audit, independent of the other parts.
 type Part = fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut ProgressSink<'_>) -> Result<(), Error>;
 
-/// Every part, in the order in which they are heard: first the one that names a damaged page, which ends the others.
+/// All parts, in the order in which their messages are read. The first part finds damaged pages and then ends the
+/// audit.
 const PARTS: [Part; 3] = [
     |db, report, _| Ok(audit::check_whole(db, report, &mut ignore_progress)?),
     check_rows,
     check_invoices,
 ];
-/// Words of a part that wait to be heard. The part pauses at that number, so memory does not grow with findings.
+/// Capacity of a part's message queue. The part blocks when the queue is full, so memory does not grow with findings.
 const TOLD_AHEAD_MAX: usize = 1024;
 
-/// Checks everything but the addresses, which [`check_addresses`] does, and reports each finding. Returns how much was checked,
-/// and the heads, of which `noted` are to be part. `tell` hears how far it is. The parts are checked beside each other, each
-/// as the file stands at a moment of its own.
+/// Checks everything except the addresses, and reports each finding. [`check_addresses`] checks the addresses.
+///
+/// Returns the counts of the checked rows, and the log heads. The history must contain each head in `noted`. `tell`
+/// receives the progress.
+///
+/// The parts run in parallel, each on its own snapshot of the file.
 ///
 /// # Errors
-/// [`Error`] where the file cannot be read.
+///
+/// [`Error`] if the file cannot be read.
 pub fn audit(
     db: &Reader<'_>,
     noted: &[LogHead],
@@ -92,12 +97,12 @@ pub fn audit(
     })
 }
 
-/// Outcome of a thread.
+/// Returns the result of a joined thread.
 fn ended<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
     joined.unwrap_or_else(|_| Err(Error::Failed("a check of the audit failed".to_owned())))
 }
 
-/// Runs a part of the audit on a thread of its own.
+/// Runs a part of the audit and sends its messages to `teller`.
 fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<(), Error> {
     // The receiver is gone if an earlier part failed.
     let tell = |told: Told| drop(teller.send(told));
@@ -111,7 +116,7 @@ fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<()
     )
 }
 
-/// Checks what queries find, and what follows from single rows.
+/// Checks single rows, by queries and by the rules of `domain`.
 fn check_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -127,7 +132,7 @@ fn check_rows(
     told::check_deposits(db, report)
 }
 
-/// Rule 2: each fee is its sale's at the rate it names, rounded half to even.
+/// Rule 2: each fee equals its sale times the fee's rate, rounded half to even.
 fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     Ok(audit::fees(db, |fee| {
         let right = fee.sale.fee(fee.rate).and_then(|right| right.negated());
@@ -144,7 +149,7 @@ fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Er
     })?)
 }
 
-/// Rule 2: each sale has the fee that follows from it at the rate that it was booked at.
+/// Rule 2: each sale has the fee that follows from the rate at which it was booked.
 fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     Ok(audit::sales_fees(db, |of| {
         let right = of.sale.fee(of.rate).and_then(Cents::negated);
@@ -163,7 +168,7 @@ fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), E
     })?)
 }
 
-/// Rule 3: each invoice is what follows from its payments and quotes at the last tick.
+/// Rule 3: each invoice follows from its payments and quotes at the last tick.
 fn check_invoices(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -197,7 +202,7 @@ fn check_invoice(
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
     told::check_invoice(db, &stored, (&payments, &quotes), report)?;
-    // Whoever wrote the status last saw at least what is stored; time can have moved it since, up to the tick.
+    // The stored status may be older than the last tick, but its writer saw all stored payments and quotes.
     let mut right = stored.clone();
     judge(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();

@@ -1,7 +1,8 @@
-//! The audit log: records who did what, and pages through it.
+//! The audit log: records actions with their actor, and returns pages of entries.
 //!
-//! What does not live here: what is worth an entry, which each use case decides in its own transaction. What always
-//! holds: a merchant's user reads what concerns its own account, and no more.
+//! Each use case decides in its own transaction which actions to record.
+//!
+//! Invariant: a user of a merchant reads only entries about the user's own account.
 
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Member, Service};
@@ -14,29 +15,30 @@ use crate::store::{PageBounds, Tx, accounts, audit_log, history};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// A page of the audit log.
+/// Query for one page of the audit log.
 pub struct AuditLogQuery {
-    /// Only what concerns the account with this id.
+    /// Returns only entries about the account with this id.
     pub account: Option<String>,
-    /// Only what was done before the entry with this id.
+    /// Id of an entry. Returns only older entries.
     pub before: Option<String>,
-    /// How many at most.
+    /// Maximum number of entries.
     pub limit: u32,
 }
 
-/// What was done.
+/// An action to record.
 pub struct Entry<'a> {
-    /// Such as `account.create`.
+    /// Name of the action, for example `account.create`.
     pub action: &'a str,
-    /// The account that it concerns, where it is one's.
+    /// Account that the action concerns, if any.
     pub account: Option<i64>,
-    /// The id of what it was done to.
+    /// Id of the object of the action.
     pub object: Option<&'a str>,
-    /// A JSON object without secrets.
+    /// Details: a JSON object without secrets.
     pub detail: &'a Value,
 }
 
-/// Records who did what, in the transaction that does it. `actor` is the email of who is signed in, or what else acted.
+/// Records an action in the transaction that performs it. `actor` is the email of the signed-in user, or the name of
+/// the component that acted.
 pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<(), Error> {
     let entry = audit_log::NewEntry {
         actor,
@@ -49,16 +51,17 @@ pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<
 }
 
 impl Service {
-    /// The head of each log that is chained.
+    /// Returns the head of each chained log.
     pub fn heads(&self) -> Result<Vec<LogHead>, Error> {
         self.read(|db| Ok(history::heads(db)?))
     }
 
-    /// A page of the audit log, newest first.
+    /// Returns a page of the audit log, newest entry first.
     ///
     /// # Errors
-    /// `not_found` for an account that is not there or not the member's; `invalid_request` where `before` is no entry's
-    /// id.
+    ///
+    /// `not_found` if the account does not exist or is not the member's. `invalid_request` if `before` is not the id
+    /// of an entry.
     pub fn audit_log(&self, member: &Member, query: &AuditLogQuery) -> Result<Page, Error> {
         let own = member.user().account;
         self.read(|db| {
@@ -85,7 +88,7 @@ impl Service {
     }
 }
 
-/// An entry as it is answered, and its id.
+/// Returns the id of an entry, and the entry as JSON.
 fn shown(entry: &audit_log::Entry) -> Result<(String, Json), Error> {
     let id = entry.seq.to_string();
     let detail: Box<RawValue> = RawValue::from_string(entry.detail.clone())?;

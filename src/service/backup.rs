@@ -1,7 +1,7 @@
-//! Backup and restore: copies that are proved right before they count.
+//! Backup and restore of the file.
 //!
-//! What always holds: a copy in which anything is wrong never gets its name, and a restored file neither pays nor
-//! hands out anything a second time.
+//! Invariant: a copy gets its final name only after its checks pass. A restored file repeats no payment and hands out
+//! no address again.
 
 use super::operator::wallets;
 use super::{Error, audit};
@@ -13,42 +13,46 @@ use crate::store::backup::{HeldCopy, NextIndex, copy};
 use crate::store::history;
 use std::path::Path;
 
-/// Actor of the audit log for a restore.
+/// Audit log actor for a restore.
 const ACTOR: &str = "restore";
 
-/// A restore that is wanted.
+/// Parameters of a restore.
 #[derive(Clone, Debug)]
 pub struct Restoring<'a> {
-    /// Copy to go back to.
+    /// Path of the copy to restore.
     pub from: &'a Path,
-    /// File to put it in the place of.
+    /// Path of the file to replace.
     pub to: &'a Path,
-    /// `true` if a file that has the name is replaced, and a copy with findings restored.
+    /// `true` to replace an existing file, and to restore a copy that has findings.
     pub replace: bool,
-    /// `true` if nothing is put in place.
+    /// `true` to run all steps but put nothing in place.
     pub dry_run: bool,
-    /// Indexes that a person names.
+    /// Next indexes of wallets, given by the operator.
     pub next: &'a [NextIndex],
     /// Time of the restore.
     pub now: Time,
 }
 
-/// What was done to a file so that a server can go on from it.
+/// Changes that a restore made, so that a server can continue with the file.
 #[derive(Debug)]
 pub struct Restored {
-    /// What was put on hold and moved.
+    /// Transfers that were put on hold, and wallet indexes that were moved.
     pub held: HeldCopy,
-    /// The id of each wallet, and how many unused addresses in a row its owner's program has to look past from now on,
-    /// with those that were passed over.
+    /// Id of each wallet and its new gap limit.
+    ///
+    /// The gap limit is the number of consecutive unused addresses, skipped ones included, that the owner's wallet
+    /// program must scan.
     pub gap_limits: Vec<(String, u32)>,
 }
 
-/// Copies a file, also one in use, and checks the copy, which stays of the file's version. Returns the heads of its history. `tell` hears how far it is, and
-/// where the file cannot be read as it stands.
+/// Copies a file, even one in use, and checks the copy. The copy keeps the version of the file.
+///
+/// Returns the heads of the file's history. `tell` receives the progress, and notes about parts that cannot be read.
 ///
 /// # Errors
-/// A text for a person: the file is not there, the copy's name is taken and `replace` was not said, or the copy is not
-/// whole.
+///
+/// A message for the operator if the file does not exist, the copy is damaged, or the copy's name is taken without
+/// `replace`.
 pub fn backup(
     from: &Path,
     to: &Path,
@@ -73,11 +77,14 @@ pub fn backup(
     Ok(heads)
 }
 
-/// Goes back to a copy: what it does not know of is not done a second time. With `dry_run` everything is tried, and
-/// nothing put in place.
+/// Restores a copy. Actions after the copy was made are not repeated.
+///
+/// With `dry_run`, runs all steps but puts nothing in place.
 ///
 /// # Errors
-/// A text for a person; [`audit::Finding`]s are told through `report` and refuse the copy unless `replace` was said.
+///
+/// A message for the operator. Each [`audit::Finding`] goes to `report`, and any finding refuses the copy unless
+/// `replace` is set.
 pub fn restore(
     wanted: &Restoring<'_>,
     tell: &mut ProgressSink<'_>,
@@ -119,7 +126,7 @@ pub fn restore(
     Ok(Restored { held, gap_limits })
 }
 
-/// Is the name free, or may what has it be replaced?
+/// Returns an error if the file exists and must not be replaced.
 fn check_name(to: &Path, replace: bool) -> Result<(), Error> {
     if to.exists() && !replace {
         let message = format!("{} exists already; --force replaces it", to.display());

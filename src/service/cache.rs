@@ -1,19 +1,17 @@
-//! A bounded cache of what was read, which commits clear.
+//! A bounded cache of values read from the file. Commits invalidate it.
 //!
-//! What lives here: the one cache. What always holds: a value that was read before a commit never enters after it,
-//! because every commit that touches the cache moves its generation, and a value enters only in the generation in
-//! which it was read.
+//! Invariant: a value read before a commit never enters the cache after that commit. Each commit that touches the
+//! cache starts a new generation. A value enters only in the generation in which it was read.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Entries kept, some 4 MB of rendered invoices: what is being paid and polled now. One more empties the cache, which is
-/// simple.
+/// Maximum number of entries: about 4 MB of rendered invoices. The cache is emptied when it is full, which is simple.
 const ENTRIES_MAX: usize = 4096;
 
-/// A bounded map from what is asked for to what was read.
+/// A bounded map from keys to values read from the file.
 pub struct Cache<K, V> {
     inner: RwLock<Inner<K, V>>,
 }
@@ -23,7 +21,7 @@ struct Inner<K, V> {
     entries: HashMap<K, V>,
 }
 
-/// When a read began; only this cache makes one.
+/// Generation of the cache when a read began. Only the cache creates it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Generation(u64);
 
@@ -39,7 +37,7 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// The value, or the generation in which to read it.
+    /// Returns the value, or the generation in which to read it.
     pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Result<V, Generation>
     where
         K: Borrow<Q>,
@@ -52,7 +50,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
             .ok_or(Generation(inner.generation))
     }
 
-    /// Keeps a value that was read in this generation, unless a commit has come since.
+    /// Adds a value that was read in this generation, unless a commit started a new one.
     pub fn put(&self, key: K, value: V, generation: Generation) {
         let mut inner = self.alone();
         if inner.generation != generation.0 {
@@ -64,7 +62,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         inner.entries.insert(key, value);
     }
 
-    /// Forgets these, and whatever is being read.
+    /// Removes these keys, and invalidates reads in progress.
     pub fn remove(&self, keys: &[K]) {
         if keys.is_empty() {
             return;
@@ -76,7 +74,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         }
     }
 
-    /// Forgets everything, and whatever is being read.
+    /// Removes all entries, and invalidates reads in progress.
     pub fn clear(&self) {
         let mut inner = self.alone();
         inner.generation = inner.generation.wrapping_add(1);

@@ -1,7 +1,8 @@
-//! What the file knows of the chains that are followed, and orders for whoever follows them.
+//! State of the followed chains, and orders for the workers that follow them.
 //!
-//! What lives here: what a step begins with, and what the operator is shown. What does not: taking a step (`take`), asking
-//! nodes. What always holds: what a step begins with is of one moment.
+//! `take` performs a step. Workers query the nodes.
+//!
+//! Invariant: the state at the start of a step is one snapshot.
 
 pub mod apply;
 mod astray;
@@ -31,8 +32,9 @@ use crate::store::{
 use std::sync::Arc;
 
 impl Service {
-    /// What the file knows of a chain, for a step that reads at most so many blocks; `by_name`: its node is asked about
-    /// addresses by name.
+    /// Returns the state of a chain for a step that reads at most `blocks_max` blocks.
+    ///
+    /// `by_name`: the step queries the node about single addresses.
     pub fn chain_state(
         &self,
         now: Time,
@@ -49,8 +51,9 @@ impl Service {
         })
     }
 
-    /// Returns `true` if money is expected on a chain: something may still be paid in time, or is seen and not confirmed, or a
-    /// payout or refund is being sent.
+    /// Returns `true` if money is expected on a chain.
+    ///
+    /// This is so if an open invoice waits, an observation is unconfirmed, or a payout or refund is being sent.
     pub fn is_money_expected(&self, chain: Chain) -> Result<bool, Error> {
         self.read(|db| {
             Ok(observations_on_chain::is_any_seen(db, chain)?
@@ -59,12 +62,12 @@ impl Service {
         })
     }
 
-    /// How much of what was seen on a chain is in blocks above this height.
+    /// Returns the number of observations in blocks above this height.
     pub fn seen_above(&self, chain: Chain, height: u32) -> Result<i64, Error> {
         self.read(|db| Ok(observations_on_chain::count_above(db, chain, height)?))
     }
 
-    /// Every live address of a chain that somebody has, that is imported, or that a payout or refund leads to.
+    /// Calls `each` with every live address of a chain: owned, imported, or the destination of a payout or refund.
     pub fn each_watched_address(
         &self,
         chain: Chain,
@@ -78,17 +81,18 @@ impl Service {
         })
     }
 
-    /// [`order_rescan`] for a thread that may wait.
+    /// Calls [`order_rescan`] and blocks the thread until the commit.
     pub fn order_rescan(self: &Arc<Self>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
         self.write_and_wait(move |_, tx| order_rescan(tx, now, chain, from))
     }
 }
 
-/// Orders that the blocks of a chain are read again, from this height on.
+/// Orders a rescan of a chain's blocks from this height.
 ///
 /// # Errors
-/// `invalid_request` where the chain is not followed, has not come so far, or has been stopped and is to go on above blocks
-/// that were given up.
+///
+/// `invalid_request` if the chain is not followed, or `from` is above the last block that was read. The same if the
+/// chain is stopped and `from` is above the lowest block that a reorg removed.
 pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
     let Some(cursor) = chain_cursors::of_chain(tx, chain)? else {
         let problem = format!("{chain} is not followed yet: no server has reached a node of it");
@@ -112,8 +116,8 @@ pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(
     Ok(rescans::insert(tx, chain, from, now)?)
 }
 
-/// Says that no server has followed a chain of this one's pool, so that none of its addresses is handed out yet; `None`
-/// where one has.
+/// Returns a note if no server has followed a chain of this pool yet, so that none of its addresses is handed out.
+/// Otherwise `None`.
 pub fn unwatched_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
     let pool = chain.address_pool();
     let cursors = chain_cursors::all(db)?;
@@ -139,7 +143,7 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Ch
     if let Some(cursor) = &cursor
         && !chain.has_outputs()
     {
-        // What is confirmed and not final is looked at a second time, too.
+        // Observations that are confirmed but not final are checked a second time.
         let next = cursor.complete.height.saturating_add(1);
         let again = known_from(next)?;
         open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));

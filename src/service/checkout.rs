@@ -1,7 +1,7 @@
-//! The checkout: what a shop's page may ask with a public key, and what a customer may do with an invoice's token.
+//! The checkout: requests of a shop's page with a public key, and of a customer with an invoice's token.
 //!
-//! What always holds: a token opens its own invoice and nothing else, and all that it allows is picking a coin, and paying a test
-//! invoice without money.
+//! Invariant: a token opens only its own invoice. A token permits only to select a coin and to simulate payments of a
+//! test invoice.
 
 use super::invoices::owned;
 use super::payments::still_due;
@@ -22,58 +22,60 @@ use crate::domain::{id, render};
 use crate::store::{Reader, accounts, invoices, payments, quotes};
 use std::sync::Arc;
 
-/// What a customer sees of an invoice.
+/// Data of an invoice for its checkout page.
 pub struct Checkout {
-    /// Whose invoice it is.
+    /// Account of the invoice.
     pub account: Account,
-    /// The invoice.
+    /// The invoice itself.
     pub invoice: Invoice,
-    /// The coins that take this price.
+    /// Coins in which the invoice can be paid.
     pub coins: Vec<Due>,
-    /// What is still to be sent in the invoice's coin: where less has come than was due, or is under way, and there is time.
+    /// Remaining amount to send, in the invoice's coin. Set if the payments seen are too low and the deadline has not
+    /// passed.
     pub rest: Option<Units>,
-    /// The newest payments that are seen on a real chain and not confirmed, oldest first.
+    /// The newest unconfirmed payments on a real chain, oldest first.
     pub unconfirmed: Vec<(Payment, OnChain)>,
-    /// The network that the invoice's coin is really sent on, by the name that its nodes use; none where nobody follows it.
+    /// Name of the network of the invoice's coin, as its nodes report it. `None` if the chain is not followed.
     pub network: Option<String>,
-    /// Are payments simulated: would nothing that is sent arrive?
+    /// `true` if payments are simulated. Real coins would not be seen.
     pub is_simulated: bool,
-    /// Where this is seen, with what opens it.
+    /// URL of the checkout page, with its token.
     pub url: String,
-    /// Are coins paid here that are worth nothing?
+    /// `true` if payments are in test coins without value.
     pub is_for_tests: bool,
-    /// The version of its state: what a page that shows this listens from.
+    /// Version of the state, from which the page listens for changes.
     pub version: String,
 }
 
-/// What a checkout shows of its invoice, as far as it changes.
+/// The part of a checkout that changes with its invoice.
 pub struct CheckoutState {
-    /// The invoice's id.
+    /// Id of the invoice.
     pub invoice: String,
-    /// As JSON.
+    /// The state as JSON.
     pub json: Json,
-    /// The same as long as the JSON is; 16 hex digits.
+    /// Hash of the JSON, 16 hex digits.
     pub version: String,
 }
 
-/// A coin that takes an invoice's price.
+/// A coin in which the invoice can be paid.
 pub struct Due {
-    /// Which coin.
+    /// The coin itself.
     pub asset: &'static Asset,
-    /// What would be due in it.
+    /// Amount due in this coin.
     pub amount: Units,
-    /// Is it paid on a test network, while live invoices are for real?
+    /// `true` if the coin is on a test network although the invoice is live.
     pub is_on_test_network: bool,
 }
 
-/// The most payments that a customer sees of an invoice: a sender can make as many as it likes.
+/// Maximum number of unconfirmed payments on the page, because a sender can make any number.
 const UNCONFIRMED_MAX: u32 = 5;
 
 impl Service {
-    /// May a page of this origin use the caller's public key? Programs send no origin.
+    /// Checks that a page of this origin may use the caller's public key. Programs send no origin.
     ///
     /// # Errors
-    /// `forbidden` where the account lists origins and this is none of them.
+    ///
+    /// `forbidden` if the account has a list of origins without this one.
     pub fn admit_origin(&self, scope: &Scope, origin: &str) -> Result<(), Error> {
         let account = self.read(|db| Ok(accounts::by_seq(db, scope.account())?))?;
         if account.allows_origin(Some(origin)) {
@@ -83,7 +85,7 @@ impl Service {
         Err(Refusal::new(Code::Forbidden, message).into())
     }
 
-    /// What a shop's page may know of the account.
+    /// Returns the account's configuration that a shop's page may read.
     pub fn public_config(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
         let (account, coins) = self.read(|db| {
             let account = accounts::by_seq(db, scope.account())?;
@@ -97,19 +99,21 @@ impl Service {
         )?)
     }
 
-    /// What opens the checkout of one of the account's invoices.
+    /// Returns the checkout URL and token of an invoice of the account.
     ///
     /// # Errors
+    ///
     /// `not_found`.
     pub fn checkout_session(&self, scope: &Scope, invoice: &str) -> Result<Json, Error> {
         let invoice = self.read(|db| owned(db, scope, invoice))?;
         Ok(render::checkout_session(&invoice, &self.links)?)
     }
 
-    /// What the customer sees of an invoice.
+    /// Returns the data of the checkout page.
     ///
     /// # Errors
-    /// `not_found`, the same for an invoice that is not there and for a token that is not its own.
+    ///
+    /// `not_found` both for an unknown invoice and for a wrong token.
     pub fn checkout(&self, now: Time, id: &str, token: &str) -> Result<Checkout, Error> {
         let id = self.opened(id, token)?;
         self.read_at_one_moment(|db| {
@@ -148,19 +152,21 @@ impl Service {
         })
     }
 
-    /// What a checkout shows of its invoice, as far as it changes.
+    /// Returns the part of the checkout that changes with the invoice.
     ///
     /// # Errors
-    /// `not_found`, as [`Service::checkout`] has it.
+    ///
+    /// `not_found` both for an unknown invoice and for a wrong token.
     pub fn checkout_state(&self, id: &str, token: &str) -> Result<CheckoutState, Error> {
         let id = self.opened(id, token)?;
         let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
         state_of(&invoice)
     }
 
-    /// Picks the coin, as the customer does.
+    /// Selects the coin for the customer.
     ///
     /// # Errors
+    ///
     /// `not_found`, `payment_in_flight`, `invoice_closed`, `coin_unavailable`.
     pub async fn select_at_checkout(
         self: &Arc<Self>,
@@ -175,10 +181,11 @@ impl Service {
         self.select(now, &customer, &id, asset).await.map(drop)
     }
 
-    /// Pays a test invoice, as its page lets whoever has it open.
+    /// Simulates a payment of a test invoice from its checkout page.
     ///
     /// # Errors
-    /// `not_found`, `forbidden` for an invoice that is no test, `invalid_request` where it was paid too often.
+    ///
+    /// `not_found`. `forbidden` for a live invoice. `invalid_request` after too many simulated payments.
     pub async fn simulate_at_checkout(
         self: &Arc<Self>,
         now: Time,
@@ -198,7 +205,7 @@ impl Service {
             .map(drop)
     }
 
-    /// The newest payments of an invoice that are seen on a real chain and not confirmed, oldest first.
+    /// Returns the newest unconfirmed payments of an invoice on a real chain, oldest first.
     fn unconfirmed(
         &self,
         db: &Reader<'_>,
@@ -213,12 +220,12 @@ impl Service {
         Ok(seen.into_iter().zip(on_chain).collect())
     }
 
-    /// Does this token open this invoice's checkout?
+    /// Returns `true` if this token opens the checkout of this invoice.
     pub fn opens_checkout(&self, id: &str, token: &str) -> bool {
         self.opened(id, token).is_ok()
     }
 
-    /// Whose invoice this is; nothing where there is none, or the file cannot be read just now.
+    /// Returns the account of an invoice. `None` if there is no such invoice or the file cannot be read.
     pub fn account_of_invoice(&self, id: &str) -> Option<Account> {
         let id = id::parse(id)?;
         let found = self.read(|db| match invoices::by_id(db, &id)? {
@@ -228,7 +235,7 @@ impl Service {
         found.ok().flatten()
     }
 
-    /// The id of the invoice that this token opens.
+    /// Returns the canonical id of the invoice if the token opens it.
     fn opened(&self, id: &str, token: &str) -> Result<String, Error> {
         id::parse(id)
             .filter(|id| self.links.is_token(id, token))
@@ -236,7 +243,7 @@ impl Service {
     }
 }
 
-/// What is told of an invoice whenever it changes.
+/// Returns the state of an invoice that its listeners receive after each change.
 pub(super) fn state_of(invoice: &Invoice) -> Result<CheckoutState, Error> {
     let json = render::checkout_state(invoice)?;
     Ok(CheckoutState {
@@ -246,8 +253,9 @@ pub(super) fn state_of(invoice: &Invoice) -> Result<CheckoutState, Error> {
     })
 }
 
-/// What is still to be sent to an invoice on which too little was seen, at the rate and in the places of its quote; nothing
-/// where the address of that is not the invoice's.
+/// Returns the remaining amount of an invoice that is partly paid, at the rate and precision of its quote.
+///
+/// Returns `None` if the address of the quote does not belong to the invoice.
 fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, Error> {
     let terms = invoice.terms();
     let has_some = matches!(
@@ -274,7 +282,7 @@ fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, 
     Ok(Some(coin.rate.units_for(due, coin.asset.decimals)?))
 }
 
-/// 404 for an invoice that is not there, or not for who asks.
+/// Returns 404 for an invoice that does not exist or that the caller must not see.
 fn unknown() -> Error {
     Refusal::not_found("invoice").into()
 }

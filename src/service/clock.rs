@@ -1,33 +1,34 @@
-//! What the file keeps of the server's clock.
+//! The server's clock, as stored in the file.
 //!
-//! What always holds: the time in the file never goes back, unless somebody set the clock back on purpose.
+//! Invariant: the time in the file never goes back, unless an operator set the clock back on purpose.
 
 use super::{Error, Service};
 use crate::domain::time::{HOUR_MS, Time};
 use crate::store::{Store, deliveries, file};
 use std::sync::Arc;
 
-/// The longest wait between two attempts of a delivery, and a little.
+/// The longest wait between two attempts of a delivery, with a margin.
 const GAP_MS_MAX: i64 = 11 * HOUR_MS;
 
-/// Says in a file that the wall clock is right, also to a server that has it open.
+/// Records in a file that the wall clock is right. A server that has the file open reads this too.
 pub fn accept_clock(store: &Store, wall: Time) -> Result<(), Error> {
     store.write_and_wait(move |tx| Ok(file::accept_clock(tx, wall)?))
 }
 
-/// The latest moment that a file has seen, and how often a person has accepted the wall clock.
+/// Returns the latest time that a file has recorded, and how many times an operator accepted the wall clock.
 pub fn clock_of(store: &Store) -> Result<(Time, i64), Error> {
     store.read(|db| Ok(file::clock(db)?.unwrap_or((Time(0), 0))))
 }
 
 impl Service {
-    /// How often a person has accepted the wall clock.
+    /// Returns how many times an operator accepted the wall clock.
     pub fn clock_accepted(&self) -> Result<i64, Error> {
         Ok(clock_of(&self.store)?.1)
     }
 
-    /// Keeps what the clock shows, and how far the wall clock is ahead of it while it is not believed. Where the clock
-    /// was set back, deliveries that wait for the time before are due.
+    /// Stores the current time, and by how much a wall clock that is not trusted is ahead of it.
+    ///
+    /// If the clock was set back, deliveries that are due later than [`GAP_MS_MAX`] from now become due now.
     pub async fn keep_clock_seen(
         self: &Arc<Self>,
         now: Time,

@@ -1,7 +1,6 @@
-//! Customers and their addresses.
+//! Customers and their addresses. Their payments are in `deposits`.
 //!
-//! What does not live here: what is paid to them (`deposits`). What always holds: a customer has at most one
-//! address for each family, and keeps it for ever.
+//! Invariant: a customer has at most one address for each address family, and keeps the address forever.
 
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{Chain, Mode};
@@ -15,9 +14,10 @@ use crate::store::{Reader, Tx, accounts, addresses, chains, customers};
 use std::sync::Arc;
 
 impl Service {
-    /// A customer's addresses, one for each family, made where there are none yet.
+    /// Returns a customer's addresses, one for each family, and creates those that are missing.
     ///
     /// # Errors
+    ///
     /// `invalid_request`, `customers_disabled`, `pool_refilling`.
     pub async fn make_customer_addresses(
         self: &Arc<Self>,
@@ -47,7 +47,7 @@ impl Service {
         .await
     }
 
-    /// Gives a customer the address of a family, unless it is there or nothing hands out such addresses.
+    /// Gives a customer the address of a family, unless the customer has one or the family has no pool.
     fn complete(
         &self,
         tx: &Tx<'_>,
@@ -71,16 +71,17 @@ impl Service {
         }
     }
 
-    /// A customer's addresses as they are.
+    /// Returns a customer's existing addresses.
     ///
     /// # Errors
-    /// `invalid_request`, `customers_disabled`, `not_found` for a customer that nobody has asked addresses for.
+    ///
+    /// `invalid_request`. `customers_disabled`. `not_found` for a customer for whom no addresses were requested.
     pub fn customer_addresses(&self, scope: &Scope, reference: &str) -> Result<Json, Error> {
         check_ref(reference)?;
         self.read(|db| self.shown(db, &known(db, scope, reference)?))
     }
 
-    /// A customer's addresses as they are answered. One that may be paid on no chain just now names no chain.
+    /// Returns a customer's addresses as JSON. An address that currently cannot be paid on any chain has no chains.
     fn shown(&self, db: &Reader<'_>, customer: &Customer) -> Result<Json, Error> {
         let owner = Owner::Customer(customer.seq);
         let mut found = Vec::new();
@@ -93,7 +94,7 @@ impl Service {
         Ok(render::customer::addresses(&customer.reference, &found)?)
     }
 
-    /// The chains of a family on which what is paid is seen.
+    /// Returns the chains of a family on which payments are seen.
     fn payable(&self, db: &Reader<'_>, mode: Mode, family: Family) -> Result<Vec<Chain>, Error> {
         let is_any = self.is_simulated(mode);
         let mut found = Vec::new();
@@ -106,9 +107,10 @@ impl Service {
     }
 }
 
-/// The caller's customer, who has to be known.
+/// Returns the caller's existing customer.
 ///
 /// # Errors
+///
 /// `customers_disabled`, `not_found`.
 pub(super) fn known(db: &Reader<'_>, scope: &Scope, reference: &str) -> Result<Customer, Error> {
     enabled(db, scope.account())?;
@@ -116,7 +118,7 @@ pub(super) fn known(db: &Reader<'_>, scope: &Scope, reference: &str) -> Result<C
         .ok_or_else(|| Refusal::not_found("customer").into())
 }
 
-/// Does the account have the customers feature?
+/// Checks that the account has the customers feature.
 fn enabled(db: &Reader<'_>, account: i64) -> Result<(), Error> {
     if accounts::by_seq(db, account)?.customers_enabled {
         Ok(())

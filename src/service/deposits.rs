@@ -1,7 +1,8 @@
-//! Deposits: reading them, and simulating one.
+//! Reads deposits, and simulates one.
 //!
-//! What does not live here: the steps of a deposit (`intake`). What always holds: a simulated deposit is observed
-//! by the same code as one on a chain.
+//! `intake` has the steps of a deposit.
+//!
+//! Invariant: the same code handles simulated deposits and deposits on a chain.
 
 use super::chains::Depths;
 use super::customers::known;
@@ -21,29 +22,30 @@ use crate::store::addresses::Owner;
 use crate::store::{Reader, Tx, addresses, deposits};
 use std::sync::Arc;
 
-/// What a customer is said to have paid.
+/// A simulated deposit.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// The id of the coin.
+    /// Id of the coin.
     pub asset: String,
-    /// How much of it, as a plain decimal of whole coins.
+    /// Amount: a plain decimal, in whole coins.
     pub amount: String,
 }
 
-/// Which deposits are asked for.
+/// Query for deposits.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Only of this customer.
+    /// Returns only deposits of this customer.
     pub customer: Option<String>,
-    /// How many at most.
+    /// Maximum number of deposits.
     pub limit: u32,
 }
 
 impl Service {
-    /// One deposit of a test customer through the same steps as a real one: seen, then confirmed.
+    /// Simulates a deposit of a test customer, with the same steps as a real one: seen, then confirmed.
     ///
     /// # Errors
-    /// `forbidden` in live mode, `invalid_request`, `customers_disabled`, `not_found`, `coin_unavailable`.
+    ///
+    /// `forbidden` in live mode. `invalid_request`, `customers_disabled`, `not_found`, `coin_unavailable`.
     pub async fn simulate_deposit(
         self: &Arc<Self>,
         now: Time,
@@ -89,10 +91,11 @@ impl Service {
         .await
     }
 
-    /// One deposit.
+    /// Returns one deposit.
     ///
     /// # Errors
-    /// `not_found` where it is not the caller's.
+    ///
+    /// `not_found` if the deposit is not the caller's.
     pub fn deposit(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         let mine =
             |deposit: &Deposit| deposit.account == scope.account() && deposit.mode == scope.mode();
@@ -103,7 +106,7 @@ impl Service {
         })
     }
 
-    /// The newest deposits.
+    /// Returns the newest deposits.
     pub fn deposits(&self, scope: &Scope, wanted: &Wanted) -> Result<Vec<Json>, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         let customer = wanted.customer.as_deref();
@@ -116,7 +119,7 @@ impl Service {
     }
 }
 
-/// The coin, and the customer's address that takes it.
+/// Returns the coin, and the customer's address that accepts it.
 fn taken_at(
     tx: &Tx<'_>,
     customer: &Customer,
@@ -135,7 +138,7 @@ fn taken_at(
     Ok((asset, address.ok_or_else(none)?))
 }
 
-/// A deposit as it is answered.
+/// Returns a deposit as JSON.
 fn shown(db: &Reader<'_>, depths: &mut Depths<'_>, deposit: &Deposit) -> Result<Json, Error> {
     let on_chain = depths.of(db, deposit)?;
     Ok(render::customer::deposit(

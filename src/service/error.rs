@@ -1,17 +1,17 @@
-//! Why a use case did nothing.
+//! Errors of the use cases.
 //!
-//! What always holds: a refusal tells the caller why; of a failure only the log tells the cause.
+//! Invariant: a refusal tells the caller the reason. The cause of a failure is only in the log.
 
 use crate::domain::money::Overflow;
 use crate::domain::refusal::{Code, Refusal};
 use crate::store::StoreError;
 
-/// Why a use case did not happen; nothing was changed.
+/// Reason why a use case did not run. Nothing was changed.
 #[derive(Debug)]
 pub enum Error {
-    /// The caller is told why.
+    /// The request was refused. The caller receives the reason.
     Refused(Refusal),
-    /// Something broke; the text is for the log.
+    /// An internal failure. The text is for the log.
     Failed(String),
 }
 
@@ -40,7 +40,7 @@ impl From<StoreError> for Error {
                 "too many writes are waiting; try again",
             )),
             StoreError::TooLarge => Overflow.into(),
-            // Why is for the log: the caller can do nothing about it.
+            // The cause is only in the log, because the caller cannot fix it.
             StoreError::Refusing(_) => Error::Refused(Refusal::new(
                 Code::Overloaded,
                 "nothing can be written at the moment; try again",

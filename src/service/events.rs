@@ -1,6 +1,6 @@
-//! Events: recording what happened, and reading it back.
+//! Records events, and reads them.
 //!
-//! What always holds: an event and its deliveries are written in the transaction of the change they tell of.
+//! Invariant: a change, its event and the event's deliveries are written in one transaction.
 
 use super::webhooks::receiver_queue;
 use super::{Error, Json, Scope, Service};
@@ -12,21 +12,21 @@ use crate::domain::time::Time;
 use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
 
-/// What an event tells of.
+/// Subject of an event.
 pub(super) struct Subject<'a> {
-    /// Whose event it is.
+    /// Account of the event.
     pub(super) account: i64,
-    /// Live or test.
+    /// Mode of the event: live or test.
     pub(super) mode: Mode,
-    /// The object's id.
+    /// Id of the object.
     pub(super) id: &'a str,
-    /// The object, as its GET answers it.
+    /// The object as JSON, as its GET route returns it.
     pub(super) object: &'a RawValue,
-    /// An extra receiver: the invoice's own webhookUrl.
+    /// URL of an additional receiver: the invoice's own `webhookUrl`.
     pub(super) own_url: Option<&'a str>,
 }
 
-/// Stores an event, and a delivery for everybody who is told of it.
+/// Stores an event, and one delivery for each receiver.
 pub(super) fn record(
     tx: &Tx<'_>,
     now: Time,
@@ -36,7 +36,7 @@ pub(super) fn record(
     record_with(tx, now, kind, subject, None)
 }
 
-/// [`record`] of a refund's event: `invoice` is the one that was refunded, which the legacy body tells as well.
+/// Calls [`record`] for a refund. `invoice` is the refunded invoice, which the legacy body contains too.
 pub(super) fn record_with(
     tx: &Tx<'_>,
     now: Time,
@@ -75,29 +75,29 @@ pub(super) fn record_with(
     Ok(())
 }
 
-/// Which page of events is asked for.
+/// Query for one page of events.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Only older than the event with this id.
+    /// Id of an event. Returns only older events.
     pub before: Option<String>,
-    /// Only of this type.
+    /// Returns only events of this type.
     pub kind: Option<EventType>,
-    /// Only about the object with this id.
+    /// Returns only events about the object with this id.
     pub object: Option<String>,
-    /// How many at most.
+    /// Maximum number of events.
     pub limit: u32,
 }
 
-/// A page of a list: its entries, and where the next one begins.
+/// A page of a list, with the start of the next page.
 pub struct Page {
     /// The entries, newest first.
     pub data: Vec<Json>,
-    /// The last entry's id, where older ones follow.
+    /// Id of the last entry, if there are older entries.
     pub next_before: Option<String>,
 }
 
 impl Page {
-    /// Cuts one entry more than was wanted into a page.
+    /// Returns a page from a list that has at most one entry more than `limit`.
     pub(super) fn cut(mut entries: Vec<(String, Json)>, limit: u32) -> Page {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = entries.len() > limit;
@@ -110,15 +110,16 @@ impl Page {
     }
 }
 
-/// A `before` that names nothing of the caller's.
+/// Returns the refusal for a `before` that is not an id of the caller's.
 pub(super) fn unknown_before() -> Refusal {
     Refusal::field("before", "must be the nextBefore of an earlier page")
 }
 
-/// What a `before` names.
+/// Returns the object that `before` names.
 ///
 /// # Errors
-/// [`unknown_before`] in place of `not_found`; any other as it is.
+///
+/// [`unknown_before`] instead of `not_found`. Other errors are unchanged.
 pub(super) fn before<T>(found: Result<T, Error>) -> Result<T, Error> {
     found.map_err(|error| match error {
         Error::Refused(refusal) if refusal.code == Code::NotFound => unknown_before().into(),
@@ -127,10 +128,11 @@ pub(super) fn before<T>(found: Result<T, Error>) -> Result<T, Error> {
 }
 
 impl Service {
-    /// One event.
+    /// Returns one event as JSON.
     ///
     /// # Errors
-    /// `not_found` where it is not the caller's.
+    ///
+    /// `not_found` if the event is not the caller's.
     pub fn event(&self, scope: &Scope, id: &str) -> Result<String, Error> {
         self.read(|db| {
             let body = events::body(db, scope.account(), scope.mode(), id)?;
@@ -138,10 +140,11 @@ impl Service {
         })
     }
 
-    /// A page of events, newest first.
+    /// Returns a page of events, newest first.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none of the caller's events.
+    ///
+    /// `invalid_request` if `before` is not the id of an event of the caller.
     pub fn events(&self, scope: &Scope, wanted: &Wanted) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {

@@ -1,20 +1,20 @@
-//! Which faults the sandbox simulates.
+//! Faults that the sandbox simulates.
 //!
-//! What always holds: nobody sets a fault outside the sandbox, so there is none.
+//! Invariant: outside the sandbox no fault is set.
 
 use super::Service;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is pretended to be wrong; nothing at first.
+/// Simulated faults. By default there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// No address is left for customers and invoices that do not have theirs yet.
+    /// `true` if new customers and invoices get no address.
     pub pool_empty: bool,
-    /// No rate is fresh enough to quote a coin of live mode.
+    /// `true` if no rate in live mode is fresh enough for a quote.
     pub rates_stale: bool,
 }
 
-/// Where the faults are kept: not in the file, so they end with the process.
+/// The fault switches. They are not stored in the file, so they end with the process.
 #[derive(Default)]
 pub(super) struct FaultSwitches {
     pool_empty: AtomicBool,
@@ -22,7 +22,7 @@ pub(super) struct FaultSwitches {
 }
 
 impl Service {
-    /// What is pretended to be wrong.
+    /// Returns the simulated faults.
     pub fn faults(&self) -> Faults {
         Faults {
             pool_empty: self.faults.pool_empty.load(Ordering::Relaxed),
@@ -30,7 +30,7 @@ impl Service {
         }
     }
 
-    /// Pretends this, and nothing else.
+    /// Sets the simulated faults, and clears all others.
     pub fn set_faults(&self, faults: Faults) {
         self.faults
             .pool_empty

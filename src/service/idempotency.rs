@@ -1,6 +1,6 @@
-//! Running a POST that creates something at most once for each Idempotency-Key.
+//! Idempotency of POST requests: a request that creates something runs at most once for each Idempotency-Key.
 //!
-//! What always holds: the answer is stored in the transaction of its effect, so both exist or neither.
+//! Invariant: the response is stored in the transaction of its effect, so both exist or neither.
 
 use super::{Error, Service};
 use crate::domain::refusal::{Code, Refusal};
@@ -10,13 +10,14 @@ use crate::store::idempotency::{KeptResponse, get, put};
 use crate::store::{Reader, Tx};
 use serde_json::{Map, Value};
 
-/// The longest Idempotency-Key, in characters.
+/// Maximum length of an Idempotency-Key, in characters.
 pub const KEY_CHARS_MAX: usize = 200;
 
-/// Runs `work`, unless its answer is kept under this key already; without a key it always runs.
+/// Runs `work`, unless a response is already stored under this key. Without a key, always runs `work`.
 ///
 /// # Errors
-/// `idempotency_conflict` where the key was used with another body; else those of `work`, which are never kept.
+///
+/// `idempotency_conflict` if the key was used with another body. Errors of `work` are returned and never stored.
 pub fn once(
     tx: &Tx<'_>,
     now: Time,
@@ -38,10 +39,11 @@ pub fn once(
     Ok((kept.outcome, kept.answer))
 }
 
-/// The answer that is kept under this key.
+/// Returns the response that is stored under this key.
 ///
 /// # Errors
-/// `idempotency_conflict` where the key was used with another body.
+///
+/// `idempotency_conflict` if the key was used with another body.
 fn answered(
     db: &Reader<'_>,
     now: Time,
@@ -60,11 +62,14 @@ fn answered(
 }
 
 impl Service {
-    /// Does `check` without waiting for the writer, unless the answer is kept under this key already, which is returned.
-    /// What is refused so would be refused in the transaction, too.
+    /// Runs `check` before the request waits for the writer, to refuse early. The transaction would refuse the same
+    /// request.
+    ///
+    /// If a response is already stored under this key, returns the response instead.
     ///
     /// # Errors
-    /// As [`once`], where `check` is the work.
+    ///
+    /// Those of [`once`], with `check` as the work.
     pub(super) fn answer_early(
         &self,
         now: Time,
@@ -82,13 +87,13 @@ impl Service {
     }
 }
 
-/// 409 that names the first field that differs.
+/// Returns 409 with the first field that differs.
 fn conflict(field: &str) -> Refusal {
     let message = format!("this Idempotency-Key was used with another body: {field} differs");
     Refusal::about(Code::IdempotencyConflict, field, message)
 }
 
-/// The first top-level field that is not the same in both, in the order of the later body, then of the earlier.
+/// Returns the first top-level field that differs. Fields of the later body come first.
 fn first_difference<'a>(
     before: &'a Map<String, Value>,
     now: &'a Map<String, Value>,

@@ -1,7 +1,7 @@
-//! Stores what is seen on a chain, finds its owner, and changes its state.
+//! Stores observations on chains, finds their owners, and changes their states.
 //!
-//! Invariant: each observation is stored once and has exactly one owner. One that cannot be booked is stored as
-//! unmatched.
+//! Invariant: each observation is stored once and has exactly one owner. An observation that cannot be booked is
+//! stored as unmatched.
 
 pub mod assign;
 mod deposit;
@@ -32,21 +32,24 @@ use std::borrow::Cow;
 /// A change of an observation on its chain.
 #[derive(Clone, Copy)]
 pub(super) enum ObservationChange<'a> {
-    /// It is there and not final: it came back, or a reorg removed its block.
+    /// The observation exists and is not final: it reappeared, or a reorg removed its block.
     Seen,
-    /// It is final.
+    /// The observation is final.
     Confirmed,
-    /// It is gone.
+    /// The observation is gone.
     Dropped,
-    /// Another transaction, which pays this observation, replaced its transaction.
+    /// Another transaction replaced the transaction, and pays this observation instead.
     ReplacedBy(&'a Observation),
 }
 
 impl Service {
     /// Stores an observation and its owner: a payment, a deposit, a transfer of the operator's own, or an unmatched
-    /// payment. Returns the owner of one that is stored already, and `None` if the amount is zero.
+    /// payment.
     ///
-    /// `at_hand` is an invoice that the caller has changed and not saved. It is saved with the result.
+    /// Returns the owner, also of an observation that is already stored. Returns `None` if the amount is zero.
+    ///
+    /// `at_hand` is an invoice that the caller has changed but not saved. This function saves the invoice with the
+    /// result.
     pub(super) fn observe(
         &self,
         tx: &Tx<'_>,
@@ -70,8 +73,9 @@ impl Service {
         Ok(outcome)
     }
 
-    /// Returns the owner of an observation that is stored already, if asset, address and amount are the same. Stores
-    /// its block and an earlier sighting. The first block fixes the value of a deposit.
+    /// Returns the owner of a stored observation if asset, address and amount are the same.
+    ///
+    /// Stores its block, and an earlier time of sighting. The first block fixes the value of a deposit.
     fn update_known(
         &self,
         tx: &Tx<'_>,
@@ -108,8 +112,9 @@ impl Service {
         }))
     }
 
-    /// Makes room for another observation at the same place: the transaction ran again in another block with another
-    /// result. Drops the old one. Returns `false` if that cannot be booked: then the old one stays.
+    /// Drops a stored observation to free its key: the transaction ran again in another block with another result.
+    ///
+    /// Returns `false` if that cannot be booked. The old observation then stays.
     fn drop_replaced(
         &self,
         tx: &Tx<'_>,
@@ -131,11 +136,14 @@ impl Service {
         Ok(true)
     }
 
-    /// Changes the stored observation with this key, and returns its new owner. A change that cannot be booked, as a
-    /// balance would overflow, leaves the observation as it was: [`IntakeOutcome::refusal`].
+    /// Changes the stored observation with this key, and returns its new owner.
+    ///
+    /// If a change cannot be booked because a balance would overflow, the observation stays as it was: see
+    /// [`IntakeOutcome::refusal`].
     ///
     /// # Errors
-    /// `not_found` if there is no observation, `invalid_transition` if its state does not allow the change.
+    ///
+    /// `not_found` if there is no such observation. `invalid_transition` if its state does not allow the change.
     pub(super) fn advance(
         &self,
         tx: &Tx<'_>,
@@ -184,9 +192,10 @@ impl Service {
         }
     }
 
-    /// [`Service::advance`] for a caller that has loaded the owner.
+    /// Makes the change of [`Service::advance`] for a caller that has loaded the owner.
     ///
     /// # Errors
+    ///
     /// `invalid_transition` if the state does not allow the change.
     pub(super) fn advance_owned(
         &self,
@@ -241,7 +250,7 @@ impl Service {
             return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
         }
         let seen = &not_after(now, seen);
-        // The invoice is not settled in between, so no event reports a gap that never was.
+        // The invoice is not settled between the two steps. Otherwise an event would report a gap that never existed.
         match &old {
             ObservationOwner::Payment(both) => {
                 payments::update(tx, &both.1, PaymentState::Dropped, now)?
@@ -277,8 +286,8 @@ impl Service {
         Ok(outcome)
     }
 
-    /// Stores a new observation. Its owner is written in a savepoint, so that one that cannot be booked is stored all
-    /// the same.
+    /// Stores a new observation. A savepoint encloses the writing of its owner, so an observation that cannot be
+    /// booked is still stored.
     fn insert_observation(
         &self,
         tx: &Tx<'_>,
@@ -328,7 +337,7 @@ impl Service {
     }
 }
 
-/// Returns the observation with a time not after `now`, whatever its block says.
+/// Returns the observation with a time that is not after `now`, even if its block has a later time.
 fn not_after(now: Time, seen: &Observation) -> Cow<'_, Observation> {
     if seen.seen_at <= now {
         return Cow::Borrowed(seen);
@@ -338,7 +347,7 @@ fn not_after(now: Time, seen: &Observation) -> Cow<'_, Observation> {
     Cow::Owned(seen)
 }
 
-/// Stores an observation as unmatched, for an operator to look at.
+/// Stores an observation as unmatched, for review by an operator.
 fn keep(
     tx: &Tx<'_>,
     now: Time,

@@ -1,7 +1,8 @@
-//! Invoices: reading, cancelling, expiring.
+//! Reads, cancels and expires invoices.
 //!
-//! What does not live here: making them (`create`), picking a coin (`quotes`), what money does to an invoice
-//! (`intake`). What always holds: the status comes from the one step in `settle`.
+//! `create` creates them, `quotes` selects a coin, and `intake` handles their payments.
+//!
+//! Invariant: only `settle` determines the status.
 
 mod create;
 
@@ -24,10 +25,10 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// Invoices that one expiry step closes at most.
+/// Maximum number of invoices that one expiry transaction closes.
 const EXPIRE_BATCH_MAX: u32 = 200;
 
-/// An invoice as it is answered, and whose it is.
+/// An invoice rendered as JSON, with its account and mode.
 #[derive(Clone)]
 pub struct Rendered {
     account: i64,
@@ -36,16 +37,16 @@ pub struct Rendered {
     json: Arc<RawValue>,
 }
 
-/// Which invoices are asked for.
+/// Query for one page of invoices.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Only of this status.
+    /// Returns only invoices with this status.
     pub status: Option<InvoiceStatus>,
-    /// Only with this reference of the merchant's.
+    /// Returns only invoices with this order id of the merchant.
     pub order_id: Option<String>,
-    /// Only older than the invoice with this id.
+    /// Id of an invoice. Returns only older invoices.
     pub before: Option<String>,
-    /// How many at most.
+    /// Maximum number of invoices.
     pub limit: u32,
 }
 
@@ -53,15 +54,16 @@ pub struct Wanted {
 pub struct InvoicePage {
     /// The invoices, newest first.
     pub data: Vec<Arc<RawValue>>,
-    /// The last one's id, where older ones follow.
+    /// Id of the last invoice, if there are older ones.
     pub next_before: Option<String>,
 }
 
 impl Service {
-    /// One invoice.
+    /// Returns one invoice as JSON.
     ///
     /// # Errors
-    /// `not_found` where it is not the caller's.
+    ///
+    /// `not_found` if the invoice is not the caller's.
     pub fn invoice(&self, scope: &Scope, id: &str) -> Result<Arc<RawValue>, Error> {
         let mine =
             |found: &Rendered| found.account == scope.account() && found.mode == scope.mode();
@@ -74,10 +76,11 @@ impl Service {
         Ok(found.json)
     }
 
-    /// A page of invoices, newest first.
+    /// Returns a page of invoices, newest first.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none of the caller's invoices.
+    ///
+    /// `invalid_request` if `before` is not the id of an invoice of the caller.
     pub fn invoices(&self, scope: &Scope, wanted: &Wanted) -> Result<InvoicePage, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
@@ -110,7 +113,7 @@ impl Service {
                     Ok(found) => Some(Ok(found)),
                     Err(generation) => self.render(db, id, generation).transpose(),
                 });
-            // By the time it is rendered an invoice may have another status than the list was asked for.
+            // An invoice may change its status between the listing and the rendering.
             let fits = |found: &Rendered| wanted.status.is_none_or(|status| status == found.status);
             let fitting = found
                 .filter(|found| found.as_ref().map_or(true, fits))
@@ -122,7 +125,7 @@ impl Service {
         })
     }
 
-    /// An invoice as it is answered, kept for the next who asks.
+    /// Renders an invoice as JSON, and caches the result.
     fn render(
         &self,
         db: &Reader<'_>,
@@ -145,9 +148,10 @@ impl Service {
         Ok(Some(rendered))
     }
 
-    /// Cancels an invoice, as the operator interface does.
+    /// Cancels an invoice for the operator interface.
     ///
     /// # Errors
+    ///
     /// `not_found`, `invoice_not_cancellable`.
     pub async fn cancel_invoice(self: &Arc<Self>, now: Time, id: &str) -> Result<Json, Error> {
         let id = id.to_owned();
@@ -161,6 +165,7 @@ impl Service {
     /// Cancels an invoice.
     ///
     /// # Errors
+    ///
     /// `invoice_not_cancellable`.
     pub(super) fn cancel(
         &self,
@@ -180,13 +185,13 @@ impl Service {
         Ok(render::invoice(&invoice, &self.links, &[])?)
     }
 
-    /// Closes invoices whose time is up; how many.
+    /// Closes one batch of invoices whose deadline has passed, in a transaction of its own. Returns their number.
     pub async fn expire_invoices(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |service, tx| service.expire_batch(tx, now))
             .await
     }
 
-    /// Closes some of the invoices whose time is up; how many.
+    /// Closes one batch of invoices whose deadline has passed. Returns their number.
     pub(super) fn expire_batch(&self, tx: &Tx<'_>, now: Time) -> Result<usize, Error> {
         let due = invoices::due(tx, &chains::scanned(tx)?, now, EXPIRE_BATCH_MAX)?;
         for seq in &due {
@@ -195,13 +200,13 @@ impl Service {
         Ok(due.len())
     }
 
-    /// When the next invoice's time is up.
+    /// Returns the time of the next expiry of an invoice.
     pub fn next_expiry(&self) -> Result<Option<Time>, Error> {
         self.read(|db| Ok(invoices::next_due(db, &chains::scanned(db)?)?))
     }
 }
 
-/// The caller's invoice.
+/// Returns the invoice if it is the caller's.
 pub(super) fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice, Error> {
     let invoice = match id::parse(id) {
         Some(id) => invoices::by_id(db, &id)?,
