@@ -28,7 +28,7 @@ impl Service {
 
     /// Stores the current time, and by how much a wall clock that is not trusted is ahead of it.
     ///
-    /// If the clock was set back, deliveries that are due later than [`GAP_MS_MAX`] from now become due now.
+    /// If the clock was set back, deliveries that are due more than 11 hours from now become due now.
     pub async fn keep_clock_seen(
         self: &Arc<Self>,
         now: Time,

@@ -69,7 +69,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Those of [`once`], with `check` as the work.
+    /// Same as [`once`], with `check` as the work.
     pub(super) fn answer_early(
         &self,
         now: Time,

@@ -1,7 +1,6 @@
-//! Who is calling: keys, and what they open.
+//! API keys: authenticates callers by key, and creates and revokes keys.
 //!
-//! What lives here: telling a caller by the key, making and revoking keys. What always holds: only this file makes
-//! a [`Caller`], and only from a key that exists; only `service` makes a [`Scope`].
+//! Invariant: only this file creates a [`Caller`], and only from an existing key. Only `service` creates a [`Scope`].
 
 use super::{Error, Service, random};
 use crate::domain::apikey::{self, KeyClass};
@@ -14,7 +13,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Whose data is meant, and of which mode: of a key's account, of the account that somebody who is signed in looks at.
+/// Account and mode whose data a request may access: those of a key, or those that a signed-in user views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     account: i64,
@@ -22,22 +21,22 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The data of this account in this mode: for who has shown a right to it.
+    /// Returns the scope of this account and mode. The caller must have checked the permission.
     pub(super) fn of(account: i64, mode: Mode) -> Scope {
         Scope { account, mode }
     }
 
-    /// Whose data is meant.
+    /// Returns the account, by its `seq`.
     pub(crate) fn account(&self) -> i64 {
         self.account
     }
 
-    /// Which mode's data is meant.
+    /// Returns the mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whose share of what is scarce is used: the account's, whichever of its keys asks.
+    /// Returns the owner of limited resources for requests by API key: the account, whose keys share them.
     pub fn asker(&self) -> Asker {
         Asker::Keys {
             account: self.account,
@@ -45,27 +44,27 @@ impl Scope {
     }
 }
 
-/// Whose share of what is scarce is used.
+/// Owner of a share of a limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asker {
-    /// That of an account's keys.
+    /// All API keys of an account.
     Keys {
-        /// Which account.
+        /// Account, by its `seq`.
         account: i64,
     },
-    /// That of an account's users.
+    /// All users of an account.
     Users {
-        /// Which account.
+        /// Account, by its `seq`.
         account: i64,
     },
-    /// That of one operator.
+    /// One operator.
     Operator {
-        /// Which user.
+        /// User, by its `seq`.
         user: i64,
     },
 }
 
-/// Who is calling, told by the key.
+/// A caller, authenticated by an API key.
 #[derive(Clone, Debug)]
 pub struct Caller {
     scope: Scope,
@@ -82,37 +81,38 @@ impl Deref for Caller {
 }
 
 impl Caller {
-    /// What the key opens.
+    /// Returns the class of the key: secret, public or legacy.
     pub fn class(&self) -> KeyClass {
         self.class
     }
 
-    /// The id of the key, for limits.
+    /// Returns the id of the key, for limits.
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// A key that was looked up.
+/// A key found in the file, as it is cached.
 #[derive(Clone)]
 pub struct Known {
     caller: Arc<Caller>,
-    /// When it stops working, where it was rolled: a copy must not outlive it.
+    /// Expiry of a rolled key. A cached key must not outlive it.
     expires_at: Option<Time>,
-    /// When the file was last told that the key is in use.
+    /// Time at which the last use of the key was last recorded in the file.
     touched_at: Arc<AtomicI64>,
 }
 
-/// 401 `unauthorized`.
+/// Returns 401 `unauthorized`.
 pub fn unauthorized(message: &str) -> Refusal {
     Refusal::new(Code::Unauthorized, message)
 }
 
 impl Service {
-    /// The caller behind a key's text.
+    /// Returns the caller for the text of a key.
     ///
     /// # Errors
-    /// `unauthorized` where it is unknown or revoked; a typing error is told without asking the file.
+    ///
+    /// `unauthorized` if the key is unknown or revoked. A checksum detects a typing error without a read of the file.
     pub fn authenticate(self: &Arc<Self>, now: Time, text: &str) -> Result<Arc<Caller>, Error> {
         if self.kind == Kind::Production && !apikey::is_plausible(text) {
             return Err(
@@ -147,7 +147,7 @@ impl Service {
         if now.since_ms(touched) >= MINUTE_MS {
             known.touched_at.store(now.0, Ordering::Relaxed);
             let id = known.caller.key.clone();
-            // No request waits for this, and none fails by it.
+            // No request waits for this write, and no request fails if it fails.
             let told = self.write_unheard(move |_, tx| Ok(keys::touch(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("the last use of a key was not recorded: {error}");
@@ -157,10 +157,11 @@ impl Service {
     }
 }
 
-/// Makes a key and returns its text, which is shown once and not kept.
+/// Creates a key and returns its text, which is shown once and not stored.
 ///
 /// # Errors
-/// [`Error::Failed`] where there is no randomness or the file fails.
+///
+/// [`Error::Failed`] if the system has no random bytes or the file fails.
 pub fn create(
     tx: &Tx<'_>,
     account: i64,
@@ -173,10 +174,11 @@ pub fn create(
     Ok((id, text))
 }
 
-/// A text that is made from random bytes.
+/// Returns the text of a key, generated from random bytes.
 ///
 /// # Errors
-/// [`Error::Failed`] where there is no randomness, or not enough.
+///
+/// [`Error::Failed`] if the system does not provide enough random bytes.
 pub(crate) fn from_chance(
     make: impl FnOnce(&mut dyn FnMut() -> u8) -> String,
 ) -> Result<String, Error> {
@@ -194,10 +196,11 @@ pub(crate) fn from_chance(
     Ok(text)
 }
 
-/// Stores a key whose text is given; its id.
+/// Stores a key with a given text. Returns its id.
 ///
 /// # Errors
-/// [`Error::Failed`] where the file fails, also where the key exists already.
+///
+/// [`Error::Failed`] if the file fails or the key already exists.
 pub fn keep(
     tx: &Tx<'_>,
     account: i64,
@@ -221,7 +224,7 @@ pub fn keep(
     Ok(id)
 }
 
-/// Every key, oldest first.
+/// Returns every key, oldest first.
 pub fn list(db: &Reader<'_>) -> Result<Vec<keys::KeyRow>, Error> {
     Ok(keys::all(db)?)
 }
@@ -229,7 +232,8 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<keys::KeyRow>, Error> {
 /// Revokes a key.
 ///
 /// # Errors
-/// `not_found` where there is no such key in use.
+///
+/// `not_found` if there is no such active key.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<(), Error> {
     if keys::revoke(tx, id, now)? {
         Ok(())

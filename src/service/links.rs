@@ -1,7 +1,7 @@
-//! Payment links as their visitors see them, and the invoice that a visitor makes.
+//! Payment links for their visitors, and the invoice that a visitor creates.
 //!
-//! Invariant: an invoice from a link passes the checks that every other passes, and names its link. It takes no address
-//! before its payer picks a coin. A link has a limited number of open invoices.
+//! Invariant: an invoice from a link passes the same checks as any other, and names its link. The invoice takes no
+//! address before its payer selects a coin. A link has a limited number of open invoices.
 
 use super::invoices::{may_be_made, new_invoice};
 use super::{Error, Service};
@@ -17,31 +17,32 @@ use crate::store::{Reader, accounts, invoices, payment_links};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// What whoever opens a link sees.
+/// Data of a payment link for its page.
 pub struct OpenLink {
-    /// Whose link it is.
+    /// Account of the link.
     pub account: Account,
-    /// The link.
+    /// The link itself.
     pub link: PaymentLink,
-    /// Where it is opened.
+    /// URL of the page.
     pub url: String,
-    /// Are coins paid here that are worth nothing?
+    /// `true` if payments are in test coins without value.
     pub is_for_tests: bool,
 }
 
-/// The invoice that a link made: where its checkout is.
+/// An invoice that a link created, with access to its checkout.
 pub struct Begun {
-    /// The invoice's id.
+    /// Id of the invoice.
     pub invoice_id: String,
-    /// What opens its checkout.
+    /// Token that opens its checkout.
     pub token: String,
 }
 
 impl Service {
-    /// A link as whoever opens it sees it.
+    /// Returns the data of a link for its page.
     ///
     /// # Errors
-    /// `not_found` where there is none, or it is switched off.
+    ///
+    /// `not_found` if the link does not exist or is switched off.
     pub fn open_link(&self, id: &str) -> Result<OpenLink, Error> {
         self.read_at_one_moment(|db| {
             let link = opened(db, id)?;
@@ -54,7 +55,8 @@ impl Service {
         })
     }
 
-    /// Whose link this is, also one that is switched off; nothing where there is none, or the file cannot be read just now.
+    /// Returns the account of a link, even of one that is switched off. `None` if there is no such link or the file
+    /// cannot be read.
     pub fn account_of_link(&self, id: &str) -> Option<Account> {
         let found = self.read(|db| match find(db, id)? {
             Some(link) => Ok(Some(accounts::by_seq(db, link.account)?)),
@@ -63,11 +65,12 @@ impl Service {
         found.ok().flatten()
     }
 
-    /// Makes the invoice of a link; `amount` is what the payer names, where the link has no price.
+    /// Creates the invoice of a link. `amount` is the payer's choice, used if the link has no price.
     ///
     /// # Errors
-    /// `not_found`, what refuses invoices of this account, `rate_limited` where the link has too many open invoices,
-    /// `amount_too_large`.
+    ///
+    /// `not_found`. `rate_limited` if the link has too many open invoices. `amount_too_large`. Any error that refuses
+    /// invoices of this account.
     pub async fn invoice_of_link(
         self: &Arc<Self>,
         now: Time,
@@ -97,8 +100,11 @@ impl Service {
     }
 }
 
+/// Checks that the link may have one more open invoice.
+///
 /// # Errors
-/// `rate_limited` where the link has as many open invoices as it may.
+///
+/// `rate_limited` if the link has the maximum number of open invoices.
 fn has_room(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<(), Error> {
     let (open, first_end) = payment_links::open_invoices(db, &link.id, now)?;
     if open < OPEN_INVOICES_MAX {
@@ -113,7 +119,7 @@ fn has_room(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<(), Error>
     Err(refusal.after(seconds).into())
 }
 
-/// What is wanted of the invoice of a link.
+/// Returns the input for the invoice of a link.
 fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Error> {
     let description = link
         .description
@@ -134,12 +140,12 @@ fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Err
     })
 }
 
-/// The link that can be opened by this id.
+/// Returns the link with this id if it is not switched off.
 fn opened(db: &Reader<'_>, id: &str) -> Result<PaymentLink, Error> {
     find(db, id)?.filter(|link| link.active).ok_or_else(unknown)
 }
 
-/// The link with this id, whoever's it is.
+/// Returns the link with this id, of any account.
 pub(super) fn find(db: &Reader<'_>, id: &str) -> Result<Option<PaymentLink>, Error> {
     match id::parse(id) {
         Some(id) => Ok(payment_links::by_id(db, &id)?),
@@ -147,7 +153,7 @@ pub(super) fn find(db: &Reader<'_>, id: &str) -> Result<Option<PaymentLink>, Err
     }
 }
 
-/// 404 for a link that is not there, or not for who asks.
+/// Returns 404 for a link that does not exist or that the caller must not see.
 pub(super) fn unknown() -> Error {
     Refusal::not_found("payment link").into()
 }

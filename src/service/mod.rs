@@ -1,10 +1,11 @@
-//! The use cases: each takes `now`, each writes in one transaction.
+//! The use cases: requests and jobs of workers, in the terms of the API.
 //!
-//! What lives here: what a request or a worker wants done, in the words of the interface. What does not: HTTP,
-//! time, statements. What always holds: every query carries the caller's account and mode, so nobody reads by mistake what
-//! belongs to somebody else.
+//! Invariant: each use case receives `now`, and writes in one transaction. Each query contains the caller's account
+//! and mode, so nobody reads the data of another account by mistake.
 //!
-//! Each use case fails with [`Error::Failed`] where the file fails; under `# Errors` stands what else it fails with.
+//! HTTP, time and SQL statements are elsewhere.
+//!
+//! Each use case returns [`Error::Failed`] if the file fails. `# Errors` lists only the other errors.
 
 pub mod accounts;
 pub mod activity;
@@ -65,10 +66,10 @@ use std::sync::Arc;
 /// A rendered resource.
 pub type Json = Box<RawValue>;
 
-/// Says why a url may not be called by webhooks, or nothing where it may.
+/// Checks a webhook URL. Returns the reason if the URL must not be called.
 pub type WebhookCheck = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
-/// What the use cases share.
+/// State that the use cases share.
 pub struct Service {
     store: Store,
     links: Links,
@@ -81,12 +82,12 @@ pub struct Service {
     upcoming: upcoming::Upcoming,
     live: Live,
     activity: Option<Arc<activity::Activity>>,
-    /// How often an invoice was recomputed.
+    /// Number of times that any invoice was recomputed.
     #[cfg(test)]
     pub(crate) recomputed: std::sync::atomic::AtomicUsize,
 }
 
-/// Copies of what the file holds, for reading without asking it.
+/// Cached rows of the file, which avoid reads.
 #[derive(Default)]
 pub struct Caches {
     keys: cache::Cache<[u8; 32], keys::Known>,
@@ -95,7 +96,7 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Drops what a commit made stale.
+    /// Removes the entries that a commit made stale.
     pub fn forget(&self, changes: &Changes) {
         if changes.everything {
             self.keys.clear();
@@ -114,7 +115,7 @@ impl Caches {
 }
 
 impl Service {
-    /// Puts the use cases on top of an open file.
+    /// Creates the service on an open file.
     pub fn new(
         store: Store,
         links: Links,
@@ -146,7 +147,7 @@ impl Service {
         self.kind
     }
 
-    /// A short read.
+    /// Performs a short read.
     pub(crate) fn read<T>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, Error>,
@@ -154,7 +155,7 @@ impl Service {
         self.store.read(work)
     }
 
-    /// A short read of several things that belong together, as they stand at one moment.
+    /// Performs several short reads on one snapshot.
     pub(crate) fn read_at_one_moment<T>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, Error>,
@@ -162,7 +163,7 @@ impl Service {
         self.store.read_at_one_moment(work)
     }
 
-    /// An account as it was a moment ago: for what can be prepared before the transaction, which asks again.
+    /// Returns a recent copy of an account, for work before a transaction. The transaction reads the account again.
     fn recent_account(&self, seq: i64) -> Result<Arc<Account>, Error> {
         match self.caches.accounts.get(&seq) {
             Ok(account) => Ok(account),
@@ -176,7 +177,7 @@ impl Service {
         }
     }
 
-    /// One transaction.
+    /// Runs `work` in one transaction.
     pub(crate) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -185,7 +186,7 @@ impl Service {
         self.store.write(move |tx| work(&service, tx)).await
     }
 
-    /// One transaction that may be done again where what it did was taken back: for what is written often.
+    /// Runs `work` in one transaction, and again if the transaction is rolled back. For frequent writes.
     async fn write_repeatable<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl Fn(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -195,7 +196,7 @@ impl Service {
         self.store.write_repeatable(repeatable).await
     }
 
-    /// One transaction that nobody waits for: for what may be lost.
+    /// Runs `work` in one transaction without waiting for the result. For writes that may be lost.
     fn write_unheard(
         self: &Arc<Self>,
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<(), Error> + Send + 'static,
@@ -204,7 +205,7 @@ impl Service {
         self.store.write_unheard(move |tx| work(&service, tx))
     }
 
-    /// One transaction, for a thread that may wait.
+    /// Runs `work` in one transaction, and blocks the thread until its end.
     fn write_and_wait<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -213,12 +214,12 @@ impl Service {
         self.store.write_and_wait(move |tx| work(&service, tx))
     }
 
-    /// Jobs that wait for the writer.
+    /// Returns the number of jobs that wait for the writer.
     pub fn writes_waiting(&self) -> usize {
         self.store.waiting()
     }
 
-    /// Size of the write-ahead log's file, in bytes.
+    /// Returns the size of the write-ahead log file, in bytes.
     pub fn log_bytes(&self) -> u64 {
         self.store.log_bytes()
     }
@@ -228,29 +229,32 @@ impl Service {
         self.store.refusing() == Some(Refusing::Locked)
     }
 
-    /// Are writes taken in?
+    /// Checks that writes are accepted.
     ///
     /// # Errors
-    /// [`Error::Refused`] where they are not: the disk is full or has failed, which the log says.
+    ///
+    /// [`Error::Refused`] if the disk is full or has failed. The log has the reason.
     pub fn check_writes(&self) -> Result<(), Error> {
         self.store
             .refusing()
             .map_or(Ok(()), |why| Err(StoreError::Refusing(why).into()))
     }
 
-    /// Can the file be read? Afterwards there is a connection to read with.
+    /// Checks that the file can be read, and opens a read connection.
     ///
     /// # Errors
-    /// Why not.
+    ///
+    /// The reason why it cannot be read.
     pub fn check_file(&self) -> Result<(), Error> {
         self.read(|db| file::load(db).map(drop).map_err(Error::from))
     }
 }
 
-/// Random bytes from the system.
+/// Returns random bytes from the system.
 ///
 /// # Errors
-/// The system has none to give.
+///
+/// [`Error::Failed`] if the system provides none.
 pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
@@ -258,12 +262,13 @@ pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     Ok(bytes)
 }
 
-/// Time that a secret signs beside its successor.
+/// Time during which an old secret signs together with its successor.
 pub const BOTH_SIGN_MS: i64 = DAY_MS;
 
-/// The text of a new secret: `whsec_` or another prefix and 32 random bytes, base64.
+/// Returns the text of a new secret: the prefix, for example `whsec_`, and 32 random bytes in base64.
 ///
 /// # Errors
+///
 /// As [`random`].
 pub fn new_secret(prefix: &str) -> Result<String, Error> {
     Ok(format!(
@@ -272,11 +277,13 @@ pub fn new_secret(prefix: &str) -> Result<String, Error> {
     ))
 }
 
-/// The file was begun by this kind of server, or is begun now; then `fill` puts into it what belongs there at every
-/// start. It is under way when this returns, and what this returns waits for it.
+/// Begins to initialize a file for this kind of server, and runs `fill`, which adds the data required at each start.
+///
+/// Returns a function that waits for the end of the write.
 ///
 /// # Errors
-/// A text for a person where the file is of the other kind: nothing is put into it.
+///
+/// A message for the operator if the file is of the other kind. Nothing is written then.
 pub fn begin_file(
     store: &Store,
     kind: Kind,
@@ -301,10 +308,13 @@ pub fn begin_file(
     })
 }
 
-/// Opens a file of this kind, or of any, beside whoever else has it open; where there is none, makes it for production if `create`.
+/// Opens a file that other processes may have open. `kind` is the required kind, or `None` for any.
+///
+/// If there is no file and `create` is set, creates one, for production by default.
 ///
 /// # Errors
-/// A text for a person where that cannot be done.
+///
+/// A message for the operator if the file cannot be opened.
 pub fn open_beside(
     path: &std::path::Path,
     kind: Option<Kind>,

@@ -1,7 +1,8 @@
-//! Paying a test invoice, and what is due on one.
+//! Simulates payments of a test invoice, and computes the amount due.
 //!
-//! What does not live here: the steps of a payment (`intake`). What always holds: a simulated payment is observed
-//! by the same code as one on a chain.
+//! `intake` has the steps of a payment.
+//!
+//! Invariant: the same code handles simulated payments and payments on a chain.
 
 use super::intake::ObservationOwner;
 use super::invoices::owned;
@@ -20,14 +21,15 @@ use crate::domain::{id, render};
 use crate::store::{Tx, accounts, payments, quotes};
 use std::sync::Arc;
 
-/// How many payments of one invoice are simulated at most: each one is judged together with all that came before it, and
-/// everybody's writes wait meanwhile.
+/// Maximum number of simulated payments of an invoice. Each payment reads all earlier ones, while all other writes
+/// wait.
 const SIMULATED_MAX: usize = 100;
 
 impl Service {
-    /// Pays a test invoice: one payment through the same pipeline as a real one, seen and then confirmed.
+    /// Simulates a payment of a test invoice, with the same steps as a real one: seen, then confirmed.
     ///
     /// # Errors
+    ///
     /// `not_found`, `not_test_invoice`, `coin_unavailable`.
     pub async fn simulate(
         self: &Arc<Self>,
@@ -81,13 +83,15 @@ impl Service {
             };
             let (invoice, _, told) =
                 service.advance_payment(tx, now, *seen, PaymentState::Confirmed)?;
-            // What the event tells is what is answered.
+            // The response has the same JSON as the event.
             told.map_or_else(|| Ok(render::invoice(&invoice, &service.links, &[])?), Ok)
         })
         .await
     }
 
-    /// The quote that a simulated payment goes to: the invoice's coin, else `asset`, else the first that takes the price.
+    /// Returns the quote that a simulated payment pays.
+    ///
+    /// Uses the invoice's coin, else `asset`, else the first coin that accepts the price.
     pub(super) fn quote_to_pay(
         &self,
         tx: &Tx<'_>,
@@ -95,7 +99,7 @@ impl Service {
         invoice: &mut Invoice,
         asset: Option<&str>,
     ) -> Result<Quote, Error> {
-        // Paying is not picking: the coin picked last stays so, should what was paid vanish.
+        // A payment does not select a coin. The last selected coin stays selected even if the payment is dropped.
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
         let existing = |quote: &&Quote| Some(quote.asset) == own && !quote.given;
@@ -118,7 +122,7 @@ impl Service {
     }
 }
 
-/// What is still to be paid, where payments of these values count; the whole price where nothing is due any more.
+/// Returns the amount still to pay after payments of these values. Returns the whole price if nothing is due.
 pub(super) fn still_due(
     invoice: &Invoice,
     counting: impl IntoIterator<Item = Cents>,

@@ -1,7 +1,7 @@
-//! Requesting a payout.
+//! Requests payouts. Their later steps are in `transfers` and `sending`.
 //!
-//! What does not live here: its steps after that (`transfers`, `sending`). What always holds: the checks come in
-//! the documented order, and an account has at most one open payout, which the schema enforces as well.
+//! Invariant: the checks run in the documented order. An account has at most one open payout, which the schema
+//! enforces too.
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, once};
 use super::transfers::request;
@@ -18,23 +18,24 @@ use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, trans
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// How long a new payout address waits before it is paid to.
+/// Time after a change of the payout address before payouts to it are allowed.
 pub const COOLING_MS: i64 = DAY_MS;
 
-/// Who asks for a payout.
+/// Requester of a payout.
 #[derive(Clone, Copy, Debug)]
 pub enum Requester<'a> {
-    /// Who is signed in, by the email.
+    /// A signed-in user, by email.
     Person(&'a str),
-    /// A key, by its id.
+    /// An API key, by its id.
     Key(&'a str),
 }
 
 impl Service {
-    /// Requests a payout, or finds the one that its Idempotency-Key already requested.
+    /// Requests a payout, or returns the one that was already requested with this Idempotency-Key.
     ///
     /// # Errors
-    /// As `POST /v1/payouts` documents them.
+    ///
+    /// As documented for `POST /v1/payouts`.
     pub async fn create_payout(
         self: &Arc<Self>,
         now: Time,
@@ -44,7 +45,7 @@ impl Service {
         client_key: Option<String>,
     ) -> Result<(CreateOutcome, String), Error> {
         let (account, mode) = (scope.account(), scope.mode());
-        // The names that these routes had when files were first written: a retry must find the answer that it got.
+        // Names of the routes in the first file format. A retry must find its stored response, so the names stay.
         let (actor, route) = match requester {
             Requester::Person(email) => (email.to_owned(), "requestPayout"),
             Requester::Key(key) => (format!("key {key}"), "createPayout"),
@@ -78,7 +79,7 @@ impl Service {
     }
 }
 
-/// The checks in their documented order, then the payout, before it has a place in the file.
+/// Runs the checks in their documented order. Returns the payout before it is stored.
 fn checked(
     service: &Service,
     tx: &Tx<'_>,
@@ -123,7 +124,7 @@ fn checked(
     })
 }
 
-/// Returns the account and the body, whose refusal comes after those of the account.
+/// Returns the account and the parsed body. Refusals about the account come before those about the body.
 fn readable<'a>(
     db: &Reader<'_>,
     account: i64,
@@ -143,7 +144,8 @@ fn readable<'a>(
     Ok((account, input.as_ref().map_err(Refusal::clone)?))
 }
 
-/// Where the account is paid out to in its payout coin: still an address of the network that is followed.
+/// Returns the payout address of the account for its payout coin. Checks again that the address is valid on the
+/// followed network.
 fn payout_address(
     service: &Service,
     db: &Reader<'_>,
@@ -169,7 +171,7 @@ fn payout_address(
     Ok(still.map_err(|problem| no_address(format!("the payout address {problem}")))?)
 }
 
-/// The amount, where it is not too small and the balance has it.
+/// Returns the amount if it reaches the minimum and the balance covers it.
 fn affordable(
     db: &Reader<'_>,
     account: &Account,
@@ -197,7 +199,7 @@ fn affordable(
     Ok(amount)
 }
 
-/// Refuses what would pass the account's limit of the last 24 hours.
+/// Refuses a payout that exceeds the account's limit for 24 hours.
 fn within_the_day(
     db: &Reader<'_>,
     now: Time,

@@ -1,7 +1,8 @@
-//! Where addresses come from: simulated ones, wallets, and pools that the operator imports.
+//! Sources of addresses: simulated addresses, wallets, and pools that the operator imports.
 //!
-//! What does not live here: deriving them ahead of need (`stock`). What always holds: an address is handed out once, to one
-//! owner, in the transaction that makes it the owner's.
+//! `stock` derives addresses ahead of need.
+//!
+//! Invariant: an address is handed out once, to one owner, in the transaction that stores its owner.
 
 use super::audit_log::{self, Entry};
 use super::upcoming::unless_sent_to;
@@ -18,15 +19,16 @@ use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-/// How many addresses of an imported pool an account takes in a minute.
+/// Maximum number of addresses that an account takes from an imported pool in one minute.
 const TAKEN_A_MINUTE_MAX: u32 = 10;
-/// The most addresses that one call imports.
+/// Maximum number of addresses in one import.
 pub const IMPORT_MAX: usize = 1000;
-/// Field of the addresses that are imported.
+/// Name of the request field with the addresses to import.
 const NAME: &str = "addresses";
 
 impl Service {
-    /// Returns `true` if something hands out addresses of this chain, be it empty: a live one has to be watched.
+    /// Returns `true` if addresses of this chain come from some source, even from an empty pool. An imported pool
+    /// counts only if its chain is watched.
     pub(super) fn has_pool(
         &self,
         db: &Reader<'_>,
@@ -42,7 +44,7 @@ impl Service {
         Ok(self.wallet_of(db, chain)?.is_some())
     }
 
-    /// Gives the next address of a chain to its owner, for ever; none where none is available just now.
+    /// Assigns the next address of a chain to its owner forever. Returns `None` if no address is available.
     pub(super) fn claim(
         &self,
         tx: &Tx<'_>,
@@ -59,8 +61,9 @@ impl Service {
         Ok(Some(address))
     }
 
-    /// Takes the next address of a chain, which has to be given to its owner in the same transaction; none where none is
-    /// available just now: the pool is empty, or the account has taken its share of it.
+    /// Takes the next address of a chain. The caller must assign the address to its owner in the same transaction.
+    ///
+    /// Returns `None` if the pool is empty or the account has taken its share.
     pub(super) fn take_address(
         &self,
         tx: &Tx<'_>,
@@ -110,7 +113,7 @@ impl Service {
         Ok(None)
     }
 
-    /// The address of an index that was taken; `None` where money is sent to it.
+    /// Returns the address at an index that was taken. `None` if a transfer sends money to this address.
     fn unused_address(
         &self,
         db: &Reader<'_>,
@@ -121,18 +124,20 @@ impl Service {
         self.stock.address(&row.wallet, taken.index, usable)
     }
 
-    /// Returns the canonical texts of addresses that live money can come to.
+    /// Returns the canonical forms of addresses that can receive live money.
     ///
     /// # Errors
+    ///
     /// `invalid_request` that says which address is wrong.
     pub fn addresses_to_import(&self, chain: Chain, list: &[Value]) -> Result<Vec<String>, Error> {
         self.read(|db| checked(self, db, chain, list))
     }
 }
 
-/// The chain whose pool has this name, where addresses are imported for it.
+/// Returns the chain of the pool with this name, if addresses are imported for that chain.
 ///
 /// # Errors
+///
 /// `not_found`.
 pub fn imported(pool: &str) -> Result<Chain, Refusal> {
     let mut chains = Chain::imported();
@@ -140,16 +145,16 @@ pub fn imported(pool: &str) -> Result<Chain, Refusal> {
     chain.ok_or_else(|| Refusal::not_found("pool"))
 }
 
-/// Every pool that is imported, with how many of its addresses are in which state.
+/// Returns all imported pools, with the number of addresses in each state.
 pub fn list(db: &Reader<'_>) -> Result<Vec<PoolView>, Error> {
     Chain::imported().map(|chain| shown(db, chain)).collect()
 }
 
-/// Adds addresses to the pool of a chain, each in its canonical text: all of them, or none where money is sent to one, which
-/// is named by its place.
+/// Adds addresses in canonical form to the pool of a chain: all of them, or none.
 ///
 /// # Errors
-/// `invalid_request` that names the place.
+///
+/// `invalid_request` that names the position of an address to which a transfer sends money.
 pub fn import(
     tx: &Tx<'_>,
     now: Time,
@@ -186,7 +191,8 @@ pub fn import(
     })?)
 }
 
-/// Says what is wrong with an address that is to be imported: nobody has the key of one that a program derived.
+/// Returns the problem of an address to import, if any. A program-derived address has no private key, so nobody can
+/// send from it.
 pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
     let is_key = chain != Chain::Solana || address::can_sign(address);
     (!is_key).then_some(
@@ -194,9 +200,11 @@ pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
     )
 }
 
-/// May an account take a further address of an imported pool? At most ten in a minute; and where other accounts are
-/// active, only while more addresses are free than it took since the last import: so it never has more than half of
-/// what that import left to it.
+/// Returns `true` if an account may take one more address of an imported pool.
+///
+/// The limit is [`TAKEN_A_MINUTE_MAX`]. If other accounts are active, more addresses must be free than the account
+/// took since the last import. So an account never takes more than half of the addresses that were free at that
+/// import.
 fn may_take(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bool, Error> {
     let a_minute_ago = now.plus_ms(1_i64.saturating_sub(MINUTE_MS));
     if pool_addresses::taken_since(db, chain, account, a_minute_ago)? >= TAKEN_A_MINUTE_MAX {
@@ -212,7 +220,7 @@ fn may_take(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bo
     Ok(pool_addresses::has_more_than(db, chain, taken)?)
 }
 
-/// The canonical texts of addresses that live money can come to.
+/// Returns the canonical forms of addresses that can receive live money.
 fn checked(
     service: &Service,
     db: &Reader<'_>,
@@ -240,7 +248,7 @@ fn checked(
     list.iter().enumerate().map(read).collect()
 }
 
-/// A pool as it is answered.
+/// Returns a pool for the response.
 fn shown(db: &Reader<'_>, chain: Chain) -> Result<PoolView, Error> {
     let counts = pool_addresses::counts(db, chain)?;
     Ok(PoolView {

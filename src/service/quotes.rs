@@ -1,7 +1,8 @@
-//! Quotes: which coins are offered, picking one for an invoice, and the address that comes with it.
+//! Quotes: offers coins, selects one for an invoice, and assigns its address.
 //!
-//! What does not live here: which quote of an invoice is the current one (`domain::quote`). What always holds: a
-//! coin is quoted once for an invoice, and an invoice claims at most one address for each chain.
+//! `domain::quote` decides which quote of an invoice is current.
+//!
+//! Invariant: an invoice has at most one quote for each coin, and claims at most one address for each chain.
 
 use super::invoices::owned;
 use super::rates::NoRate;
@@ -25,9 +26,10 @@ use crate::store::{
 use std::sync::Arc;
 
 impl Service {
-    /// Picks the coin.
+    /// Selects the coin of an invoice.
     ///
     /// # Errors
+    ///
     /// `not_found`, `payment_in_flight`, `invoice_closed`, `coin_unavailable`.
     pub async fn select(
         self: &Arc<Self>,
@@ -50,7 +52,7 @@ impl Service {
         .await
     }
 
-    /// Makes the quote of a coin, or finds the existing one, and picks it. Does not ask whether the invoice is open.
+    /// Selects the quote of a coin, and creates the quote if there is none. Does not check that the invoice is open.
     pub(super) fn quote(
         &self,
         tx: &Tx<'_>,
@@ -62,7 +64,7 @@ impl Service {
         self.quote_among(tx, now, invoice, asset, quotes)
     }
 
-    /// [`Service::quote`] for whoever has read the invoice's quotes.
+    /// Does the work of [`Service::quote`] with quotes that the caller has loaded.
     pub(super) fn quote_among(
         &self,
         tx: &Tx<'_>,
@@ -81,7 +83,7 @@ impl Service {
                 if invoice.picked_quote != Some(quote.seq) {
                     invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
                 }
-                // Whoever has asked for it can pay at it, whatever becomes of what a person gave.
+                // A requested quote stays valid, even if the payments that a person assigned are taken away.
                 quotes::by_person(tx, quote.seq, false)?;
                 quote
             }
@@ -95,8 +97,9 @@ impl Service {
         Ok(quote)
     }
 
-    /// A new quote: frozen rate, amount rounded up, an address of the invoice's own. Where it is the first one, the invoice
-    /// has no address yet.
+    /// Creates a quote with a frozen rate, an amount rounded up, and an address of the invoice.
+    ///
+    /// `is_first` means that the invoice has no address yet.
     fn new_quote(
         &self,
         tx: &Tx<'_>,
@@ -130,7 +133,7 @@ impl Service {
         Ok(quote)
     }
 
-    /// The rate and the amount at which an invoice can be paid in a coin from now on.
+    /// Returns the current rate and amount for paying an invoice in a coin.
     fn offer(
         &self,
         tx: &Tx<'_>,
@@ -160,7 +163,7 @@ impl Service {
         Ok((quoted, amount_expected))
     }
 
-    /// The first quote of an invoice that is not written yet, with an address that was taken for it.
+    /// Returns the first quote of an invoice that is not stored yet, and takes an address for it.
     pub(super) fn first_quote(
         &self,
         tx: &Tx<'_>,
@@ -184,10 +187,13 @@ impl Service {
         Ok((quote, taken))
     }
 
-    /// The quote of a coin that came for an invoice to this address without having been asked for: the existing one, else one
-    /// at the newest rate, which asks neither whether the coin is on offer nor how little is due. It is at the address that
-    /// the coin came to, whosever that is, so that it claims none. It is picked where none is, if the address is the
-    /// invoice's.
+    /// Returns the quote for a payment in a coin that nobody requested, at this address.
+    ///
+    /// Uses the existing quote of the coin, else creates one at the newest rate. A new quote does not require that
+    /// the coin is offered, and has no minimum amount.
+    ///
+    /// The quote uses the address of the payment, whoever owns it, so it claims none. The quote is selected if none
+    /// is selected and the address is the invoice's.
     pub(super) fn quote_of_what_came(
         &self,
         tx: &Tx<'_>,
@@ -228,18 +234,19 @@ impl Service {
         Ok(quote)
     }
 
-    /// The coins of the currencies list.
+    /// Returns the coins of the currencies list.
     ///
     /// # Errors
-    /// None that a caller causes.
+    ///
+    /// No errors that a caller causes.
     pub fn currencies(&self, now: Time, scope: &Scope) -> Result<Vec<Json>, Error> {
         let offered = self.read(|db| self.listed(db, now, scope.mode()))?;
         let rendered = offered.into_iter();
         rendered.map(|asset| Ok(render::currency(asset)?)).collect()
     }
 
-    /// The coins that can be picked in this mode, where no price says in which currency: a coin is listed by its rate in
-    /// EUR, in which every account is kept.
+    /// Returns the coins that can be selected in this mode without a price. A coin needs a rate in EUR, the currency
+    /// that each account has.
     pub(super) fn listed(
         &self,
         db: &Reader<'_>,
@@ -250,7 +257,8 @@ impl Service {
         Ok(offered.into_iter().map(|(asset, _)| asset).collect())
     }
 
-    /// The coins that can be picked in this mode for a price in this currency, each with its rate less a spread.
+    /// Returns the coins that can be selected in this mode for a price in this currency, with their rates less the
+    /// spread.
     pub(super) fn offered(
         &self,
         db: &Reader<'_>,
@@ -277,7 +285,7 @@ impl Service {
     }
 }
 
-/// The coin with this id.
+/// Returns the coin with this id.
 fn find(asset: &str) -> Result<&'static Asset, Refusal> {
     Asset::find(asset).ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))
 }
@@ -286,11 +294,11 @@ fn no_address(asset: &Asset) -> Refusal {
     unavailable(format!("{} has no address available just now", asset.id))
 }
 
-/// Can a coin still be picked?
+/// Checks that a coin can still be selected.
 fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
-        // By the clock, however far its chain has been looked at.
+        // Uses the clock, even if the chain is behind.
         judged_at(invoice, &LaggingChains::default(), now),
     );
     let is_paid = payments.iter().any(|payment| payment.counts());

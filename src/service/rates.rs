@@ -1,8 +1,9 @@
-//! The one source of rates: how much a coin costs now, who says so, and since when.
+//! The only source of rates: current price of a coin, its source, and its time.
 //!
-//! What does not live here: what is priced, and what happens where there is no rate: each use case says that in one
-//! place. What always holds: nobody else asks the fixed table, and no real money is ever priced by it: live mode has
-//! what public sources agree on, or what the operator's own file says.
+//! Each use case decides what it does without a rate.
+//!
+//! Invariant: no other module reads the fixed table, and the table never prices real money. Live mode uses the rate
+//! on which public sources agree, or the rate in the operator's file.
 
 mod keeping;
 mod shown;
@@ -17,12 +18,13 @@ use crate::store::{Kind, Reader, rate_figures, rates_known};
 #[cfg(test)]
 mod tests;
 
-/// There is none.
+/// Error: no rate is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoRate;
 
 impl Service {
-    /// The rate to price something new at: fiat per whole coin, at most three minutes old; or that there is none so young.
+    /// Returns the rate for something new, as fiat per whole coin. [`NoRate`] if there is none from the last three
+    /// minutes.
     pub(super) fn rate(
         &self,
         db: &Reader<'_>,
@@ -41,7 +43,8 @@ impl Service {
         Ok(agreed_rate(&figures, now).map_err(|_| NoRate))
     }
 
-    /// The rate to price money at that has come already: the newest known, however old it is; or that none was ever known.
+    /// Returns the rate for money that has already arrived: the newest known rate of any age. [`NoRate`] if there
+    /// never was one.
     pub(super) fn newest_rate(
         &self,
         db: &Reader<'_>,
@@ -60,7 +63,7 @@ impl Service {
         Ok(last_known(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
     }
 
-    /// The market of a coin, as an operator is told it.
+    /// Returns the market of a coin, for an operator.
     pub(super) fn market(
         &self,
         db: &Reader<'_>,
@@ -75,7 +78,7 @@ impl Service {
         market(db, asset.symbol, currency, now)
     }
 
-    /// The rate of what is simulated.
+    /// Returns the fixed rate of a simulated coin.
     fn fixed_rate(
         &self,
         mode: Mode,
@@ -84,7 +87,7 @@ impl Service {
         now: Time,
     ) -> Result<RateQuote, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
-        // One that is pretended to be stale was fresh until just now.
+        // A rate that is simulated as stale has only just stopped being fresh.
         let age_ms = if is_stale {
             FRESH_MS_MAX.saturating_add(1)
         } else {
@@ -94,21 +97,24 @@ impl Service {
         Ok(RateQuote::fixed(asset.fixed_rate(currency)?, at))
     }
 
-    /// Is nothing real paid or sent in this mode? So it is in test mode, and in the sandbox in both.
+    /// Returns `true` if payments and transfers in this mode are simulated: in test mode, and in both modes of the
+    /// sandbox.
     pub(super) fn is_simulated(&self, mode: Mode) -> bool {
         mode == Mode::Test || self.kind == Kind::Sandbox
     }
 }
 
-/// The market of a coin in live mode.
+/// Returns the market of a coin in live mode.
 fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<Market, Error> {
     let figures = rate_figures::of_coin(db, coin, currency)?;
     let known = last_known(db, coin, currency, &figures)?;
     Ok(Market::new(figures, known, now))
 }
 
-/// The newest rate known of a coin with these figures where none is fresh: what the operator's file said last, as long as it
-/// is configured, else what public sources agreed on last.
+/// Returns the newest known rate of a coin if none of its figures is fresh.
+///
+/// Uses the last rate from the operator's file while it is configured, else the last rate on which public sources
+/// agreed.
 fn last_known(
     db: &Reader<'_>,
     coin: &str,

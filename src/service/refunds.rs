@@ -1,7 +1,7 @@
-//! Requesting a refund.
+//! Requests refunds. Their later steps are in `transfers` and `sending`.
 //!
-//! What does not live here: its steps after that (`transfers`, `sending`). What always holds: the refunds of an
-//! invoice that were not put back never exceed what was confirmed on it when the last of them was requested.
+//! Invariant: when a refund is requested, the refunds of its invoice do not exceed the confirmed amount. Refunds that
+//! were put back do not count.
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, once};
 use super::invoices::owned;
@@ -22,17 +22,20 @@ use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// How many refunds an invoice has at most, those that were put back too: each request sums them up, and everybody's writes
-/// wait meanwhile.
+/// Maximum number of refunds of an invoice, including those that were put back. Each request sums them, while all
+/// other writes wait.
 pub(super) const REFUNDS_MAX: u32 = 1000;
-/// Where the sandbox's refunds go that name no address; nobody is known to hold its key.
+/// Label for the default address of sandbox refunds. No known person has its private key.
 const SANDBOX_LABEL: &str = "coffer sandbox refund";
 
 impl Service {
-    /// Requests a refund of one of the caller's invoices, or finds the one that its Idempotency-Key already requested.
-    /// `person` is the email of who is signed in.
+    /// Requests a refund of one of the caller's invoices, or returns the one already requested with this
+    /// Idempotency-Key.
+    ///
+    /// `person` is the email of the signed-in user.
     ///
     /// # Errors
+    ///
     /// `not_found`, `invalid_request`, `invoice_not_refundable`, `invalid_amount`, `idempotency_conflict`.
     pub async fn create_refund(
         self: &Arc<Self>,
@@ -73,9 +76,10 @@ impl Service {
         .await
     }
 
-    /// Requests a refund of an invoice of either mode; without `toAddress` it goes to a fixed one.
+    /// Requests a refund of an invoice of either mode. Without `toAddress`, the refund goes to a fixed address.
     ///
     /// # Errors
+    ///
     /// `not_found`, `invalid_request`, `invoice_not_refundable`, `invalid_amount`, `idempotency_conflict`.
     pub async fn create_sandbox_refund(
         self: &Arc<Self>,
@@ -103,8 +107,7 @@ impl Service {
         .await
     }
 
-    /// The refund of a request, checked, before it has a place in the file. `label` makes the address that stands in
-    /// for one that is left out.
+    /// Returns a checked refund before it is stored. `label` derives the default address if the request has none.
     fn refund(
         &self,
         db: &Reader<'_>,
@@ -121,7 +124,7 @@ impl Service {
             return Err(Refusal::new(Code::InvoiceNotRefundable, message).into());
         }
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
-        // Without a coin nothing can have been paid.
+        // An invoice without a coin has no payments.
         let asset = RequestRefund::asset(fields)?
             .or(own)
             .ok_or_else(not_refundable)?;
@@ -173,7 +176,7 @@ impl Service {
     }
 }
 
-/// What is left to refund: what is confirmed, less the refunds that were not put back.
+/// Returns the amount left to refund: the confirmed amount less the refunds that were not put back.
 fn left(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
     let payments = payments::of_invoice(db, invoice.seq)?;
     let confirmed = payments
@@ -189,7 +192,7 @@ fn left(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
         .cents()?)
 }
 
-/// 400 `invoice_not_refundable`.
+/// Returns 400 `invoice_not_refundable`.
 fn not_refundable() -> Refusal {
     let message = "nothing that was paid on this invoice is confirmed";
     Refusal::new(Code::InvoiceNotRefundable, message)

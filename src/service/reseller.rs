@@ -1,7 +1,8 @@
-//! The reseller interface: telling a reseller by the token, and the use cases of resellers.
+//! The reseller interface: authenticates resellers by token, and has their use cases.
 //!
-//! What does not live here: what happens to an order after that (`servers`). What always holds: a reseller reaches
-//! the servers of the token's account only.
+//! `servers` has the later steps of an order.
+//!
+//! Invariant: a reseller accesses only the servers of the token's account.
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, once};
 use super::keys::unauthorized;
@@ -18,21 +19,22 @@ use crate::store::{Kind, Reader, Tx, accounts, reseller_tokens, servers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What became of a server that the reseller wants no more.
+/// Result of a request to remove a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discarded {
-    /// It is gone.
+    /// The server is removed.
     Gone,
-    /// It is there until it has been removed.
+    /// The server exists until the provisioner has removed it.
     Later,
 }
 
 impl Service {
-    /// The reseller behind a token's text.
+    /// Returns the scope of the reseller for the text of a token.
     ///
     /// # Errors
-    /// `unauthorized` where it is unknown or revoked; a typing error is told without asking the file, and so is the
-    /// sandbox's token, which has no check.
+    ///
+    /// `unauthorized` if the token is unknown or revoked. In production a checksum detects a typing error without a
+    /// read of the file. The sandbox's token has no checksum.
     pub fn authenticate_reseller(self: &Arc<Self>, now: Time, text: &str) -> Result<Scope, Error> {
         if self.kind == Kind::Production && !apikey::is_plausible_token(text) {
             return Err(unauthorized("the token is mistyped: its checksum does not match").into());
@@ -45,7 +47,7 @@ impl Service {
             .is_some_and(|at| now.since_ms(at) < MINUTE_MS);
         if !is_noted {
             let id = token.id.clone();
-            // No request waits for this, and none fails by it.
+            // No request waits for this write, and no request fails if it fails.
             let told = self.write_unheard(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("the last use of a token was not recorded: {error}");
@@ -55,10 +57,11 @@ impl Service {
         Ok(Scope::of(token.account, Mode::Live))
     }
 
-    /// Orders a server, or finds the one that its Idempotency-Key already ordered.
+    /// Orders a server, or returns the one already ordered with this Idempotency-Key.
     ///
     /// # Errors
-    /// As `POST /reseller/servers` documents them.
+    ///
+    /// As documented for `POST /reseller/servers`.
     pub async fn order_server(
         self: &Arc<Self>,
         now: Time,
@@ -96,7 +99,7 @@ impl Service {
         .await
     }
 
-    /// The caller's servers, newest first.
+    /// Returns the caller's servers, newest first.
     pub fn servers(&self, scope: &Scope, limit: u32) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let servers = servers::list(db, scope.account(), limit)?;
@@ -104,18 +107,21 @@ impl Service {
         })
     }
 
-    /// One server of the caller's.
+    /// Returns one server of the caller.
     ///
     /// # Errors
+    ///
     /// `not_found`.
     pub fn server(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         self.read(|db| Ok(render(&own(db, scope.account(), id)?)?))
     }
 
-    /// The reseller wants it no more: what is not made is gone, what is there is removed first.
+    /// Removes a server. An order that has not started is removed at once. An existing server is first removed by the
+    /// provisioner.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` while it is being made.
+    ///
+    /// `not_found`. `invalid_transition` while the provisioner creates the server.
     pub async fn discard_server(
         self: &Arc<Self>,
         now: Time,
@@ -140,10 +146,11 @@ impl Service {
     }
 }
 
-/// How many servers the account may have at once.
+/// Returns the maximum number of servers of the account.
 ///
 /// # Errors
-/// `account_not_active`; `servers_disabled` where it is none.
+///
+/// `account_not_active`. `servers_disabled` if the maximum is zero.
 fn may_order(account: &Account) -> Result<i64, Refusal> {
     let status = account.status;
     if status != AccountStatus::Active {
@@ -157,7 +164,7 @@ fn may_order(account: &Account) -> Result<i64, Refusal> {
     Ok(account.server_quota)
 }
 
-/// Refuses one server more than the quota. Those that failed or are deleted do not count.
+/// Refuses a server above the quota. Failed and deleted servers do not count.
 fn within(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
     if servers::held(db, account)? < quota {
         return Ok(());
@@ -167,16 +174,17 @@ fn within(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
     Err(Refusal::new(Code::ServerQuotaExceeded, message).into())
 }
 
-/// A server of this account.
+/// Returns a server of this account.
 fn own(db: &Reader<'_>, account: i64, id: &str) -> Result<OrderedServer, Error> {
     let server = servers::by_id(db, id)?.filter(|server| server.account == account);
     server.ok_or_else(|| Refusal::not_found("server").into())
 }
 
-/// Stores a token whose text is given; its id.
+/// Stores a token with a given text. Returns its id.
 ///
 /// # Errors
-/// [`Error::Failed`] where the file fails, also where the token exists already.
+///
+/// [`Error::Failed`] if the file fails or the token already exists.
 pub fn keep(tx: &Tx<'_>, account: i64, text: &str, now: Time) -> Result<String, Error> {
     let id = id::new(now).to_string();
     let (hash, last4) = (apikey::hash(text), apikey::last4(text));

@@ -1,7 +1,8 @@
-//! The sandbox: its initial data, its account's switches, its state.
+//! The sandbox: its initial data, the settings of its account, and its state.
 //!
-//! What does not live here: its payments (`payments`), and its clock and inbox, which are not in the file. What
-//! always holds: nothing here works on a file that the sandbox did not make.
+//! `payments` simulates payments. The clock and the inbox are not in the file.
+//!
+//! Invariant: this module changes only files that a sandbox created.
 
 mod chains;
 pub mod payments;
@@ -26,46 +27,46 @@ use serde_json::Value;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// The secret key of test mode.
+/// Secret key of test mode.
 pub const SECRET_TEST: &str = "sk_test_sandbox";
-/// The secret key of live mode, which is simulated too.
+/// Secret key of live mode, which is simulated too.
 pub const SECRET_LIVE: &str = "sk_live_sandbox";
-/// The public key of test mode.
+/// Public key of test mode.
 pub const PUBLIC_TEST: &str = "pk_test_sandbox";
-/// The public key of live mode.
+/// Public key of live mode.
 pub const PUBLIC_LIVE: &str = "pk_live_sandbox";
-/// A key of the older form; live mode.
+/// Live mode key in the legacy format.
 pub const LEGACY: &str = "sandbox.sandbox";
-/// The secret of endpoints that name none.
+/// Default secret of endpoints without a secret.
 pub const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
-/// The account's legacy secret.
+/// Legacy secret of the account.
 pub const LEGACY_SECRET: &str = "legacy_sandbox";
-/// The token of the reseller interface.
+/// Token of the reseller interface.
 pub const RESELLER_TOKEN: &str = "rt_sandbox";
-/// The operator who may sign in; the password is `sandbox`.
+/// Operator who may sign in, with the password `sandbox`.
 pub const OPERATOR: &str = "operator@sandbox.test";
-/// The hash of `sandbox`, made in advance and cheap to check: the password is public, and a start takes milliseconds.
+/// Precomputed hash of `sandbox`, cheap to check. The password is public, and a start must take only milliseconds.
 const OPERATOR_PASSWORD_HASH: &str =
     "$argon2id$v=19$m=8,t=1,p=1$Y29mZmVyIHNhbmRib3g$BuQAhfy9Ht1I6sHGavfuCvCpG8d76+QrsiXmTHGm9Mg";
 
-/// How many servers the seed's account may have at once.
+/// Maximum number of servers of the initial account.
 const SERVER_QUOTA: i64 = 100;
 
-/// Where payouts go in the seed; nobody is known to hold its key.
+/// Label for the initial payout address. No known person has its private key.
 const PAYOUT_LABEL: &str = "coffer sandbox payout";
 
-/// Is this one of the sandbox's keys? Everybody knows them.
+/// Returns `true` for one of the sandbox's public keys.
 pub fn is_well_known(key: &str) -> bool {
     [SECRET_TEST, SECRET_LIVE, PUBLIC_TEST, PUBLIC_LIVE, LEGACY].contains(&key)
 }
 
-/// Is this a key, a secret or a token of the sandbox's? Everybody knows them.
+/// Returns `true` for one of the sandbox's public keys, secrets or tokens.
 pub fn is_public(text: &str) -> bool {
     is_well_known(text) || [ENDPOINT_SECRET, LEGACY_SECRET, RESELLER_TOKEN].contains(&text)
 }
 
 impl Service {
-    /// Back to the seed.
+    /// Resets the file to the initial data.
     pub async fn reset(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.set_faults(Faults::default());
         self.write(move |_, tx| {
@@ -75,7 +76,7 @@ impl Service {
         .await
     }
 
-    /// Keeps the clock, so that a kept file goes on from it.
+    /// Stores the clock, so that a file that is kept continues from it.
     pub async fn keep_clock(
         self: &Arc<Self>,
         offset_ms: i64,
@@ -85,7 +86,7 @@ impl Service {
             .await
     }
 
-    /// The time, the account's switches and some counts.
+    /// Returns the time, the account's settings and some counts.
     pub fn sandbox_state(
         &self,
         now: Time,
@@ -123,10 +124,11 @@ impl Service {
         })
     }
 
-    /// Changes some of the account's switches; all of them or none.
+    /// Changes some settings of the account: all of them, or none.
     ///
     /// # Errors
-    /// `invalid_request` that names the first that is wrong.
+    ///
+    /// `invalid_request` that names the first wrong field.
     pub async fn change_sandbox_account(
         self: &Arc<Self>,
         now: Time,
@@ -154,7 +156,7 @@ impl Service {
         .await
     }
 
-    /// One item of `endpoints`.
+    /// Parses one item of `endpoints`.
     fn endpoint(&self, at: usize, item: &Value, now: Time) -> Result<WebhookEndpoint, Refusal> {
         let inside = |refusal: Refusal| Refusal {
             message: format!("endpoints[{at}]: {}", refusal.message),
@@ -166,7 +168,7 @@ impl Service {
         self.endpoint_of(Fields::of(map), now).map_err(inside)
     }
 
-    /// An endpoint from its fields.
+    /// Parses an endpoint from its fields.
     fn endpoint_of(&self, fields: Fields<'_>, now: Time) -> Result<WebhookEndpoint, Refusal> {
         fields.only(SandboxEndpoint::NAMES)?;
         let url = SandboxEndpoint::url(fields)?;
@@ -190,7 +192,7 @@ impl Service {
     }
 }
 
-/// The account of the seed: the sandbox's calls are about it.
+/// Returns the initial account, which the sandbox's routes use.
 pub(super) fn the_account(db: &Reader<'_>) -> Result<Account, Error> {
     accounts::all(db)?
         .into_iter()
@@ -198,11 +200,11 @@ pub(super) fn the_account(db: &Reader<'_>) -> Result<Account, Error> {
         .ok_or_else(|| Error::Failed("the sandbox has no account".to_owned()))
 }
 
-/// Puts the seed into a file that has no account yet.
+/// Writes the initial data into a file without an account.
 pub fn fill(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     match accounts::all(tx)?.first() {
         None => seed(tx, now),
-        // A file of the first version has nobody who signs in.
+        // A file of the first version has no users.
         Some(account) if users::all(tx)?.is_empty() => {
             let mut account = account.clone();
             account.server_quota = SERVER_QUOTA;
@@ -213,7 +215,7 @@ pub fn fill(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     }
 }
 
-/// The sandbox's one account with its keys.
+/// Writes the account and its keys.
 fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     let mut account = Account::new(
         id::new(now).to_string(),
@@ -247,7 +249,7 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     seed_people(tx, account.seq, now)
 }
 
-/// The operator and the reseller.
+/// Writes the operator and the reseller.
 fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     reseller::keep(tx, account, RESELLER_TOKEN, now)?;
     members::create(
@@ -261,8 +263,8 @@ fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets the address of the payout coin's chain, or removes it where null is sent. Nothing is ever sent from the
-/// sandbox, so addresses of test networks do as well.
+/// Sets the payout address on the payout coin's chain, or removes it if the value is null. Addresses of test networks
+/// are accepted, because the sandbox sends nothing.
 fn change_payout_address(
     service: &Service,
     tx: &Tx<'_>,

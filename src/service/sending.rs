@@ -1,13 +1,13 @@
-//! Sending by a signer command: what the worker that runs it tells, and in which order.
+//! Sends transfers with a signer command: records each start of the command and its outcome.
 //!
-//! What does not live here: the command (`worker`), and steps by hand (`transfers`). What always holds: that a command
-//! is about to be started is in the file before it is started, so no crash starts it twice; and nothing becomes `failed` by what it answers.
+//! Invariant: the start of a command is committed before the command runs, so a crash never starts it twice. No outcome
+//! of the command makes a transfer `failed`. `worker` runs the command, and `transfers` has steps by hand.
 //!
 //! ```text
 //! approved ──begin_sending──→ processing, running ──sent────→ processing, its transaction attached
-//!                                    ├──────────────declined→ processing, declined: a person looks
+//!                                    ├──────────────declined→ processing, declined: an operator decides
 //!                                    ├──────────────retry───→ processing, retry ──begin_sending, 10 minutes later──→ running
-//!                                    └──────────────unknown─→ processing, unknown: a person looks
+//!                                    └──────────────unknown─→ processing, unknown: an operator decides
 //! ```
 
 use super::transfers::{By, find, note};
@@ -25,22 +25,25 @@ use std::sync::Arc;
 const RETRY_MS: i64 = 10 * MINUTE_MS;
 
 impl Service {
-    /// Live payouts and refunds that the signer is to send now, oldest first: approved ones, and those whose retry is due.
+    /// Returns live payouts and refunds for the signer to send, oldest first: approved ones, and those with a due
+    /// retry.
     pub fn to_send(&self, now: Time, limit: u32) -> Result<Vec<Transfer>, Error> {
         self.read(|db| Ok(transfers::to_send(db, now, limit)?))
     }
 
-    /// Time of the next retry of the signer after now.
+    /// Returns the time of the signer's next retry after `now`.
     pub fn next_retry(&self, now: Time) -> Result<Option<Time>, Error> {
         self.read(|db| Ok(transfers::next_retry(db, now)?))
     }
 
-    /// approved → processing, or a retry once more, with a command about to be started. The command may be started once this has returned
-    /// `Ok`, which is after the commit, and for that answer only.
+    /// Records the start of a signer command: moves a transfer from approved to processing, or begins a retry.
+    ///
+    /// The caller may start one command after this returns `Ok`, because the commit is then done.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` where it is not approved (any more), or where nothing real is sent: a command
-    /// never runs for test mode nor in the sandbox.
+    ///
+    /// `not_found`. `invalid_transition` if the transfer is not approved, or if transfers are simulated. A command
+    /// never runs in test mode or in the sandbox.
     pub async fn begin_sending(
         self: &Arc<Self>,
         now: Time,
@@ -55,7 +58,8 @@ impl Service {
                     "nothing real is sent here, so no command is started",
                 ));
             }
-            // It may have arrived since the transfer was read as one to send.
+            // An incoming payment of exactly the same amount may have been recorded after the worker read the
+            // transfer.
             if transfer_proposals::holds_signer(tx, transfer.seq)? {
                 return Err(refused(
                     "an arrival of exactly its amount waits for a person to decide",
@@ -78,12 +82,14 @@ impl Service {
         .await
     }
 
-    /// The signer said which transaction it sent: it is attached, and the transfer stays in `processing` until its chain has
-    /// settled it. An id that is none on its chain is an unknown outcome that is kept.
+    /// Attaches the transaction that the signer sent. The transfer stays in `processing` until its chain settles it.
+    ///
+    /// An id that is invalid on the transfer's chain is stored as an unknown outcome.
     ///
     /// # Errors
-    /// `not_found`; `invalid_request` where `text` is no transaction id at all; `invalid_transition` where no command is running
-    /// for the transfer.
+    ///
+    /// `not_found`. `invalid_request` if `text` is not a transaction id. `invalid_transition` if no command is
+    /// running for the transfer.
     pub async fn sent(
         self: &Arc<Self>,
         now: Time,
@@ -111,10 +117,12 @@ impl Service {
         .await
     }
 
-    /// The signer said that it sent nothing, and why: a person looks. With `retry` it is run again after 10 minutes.
+    /// Records that the signer sent nothing, with its reason. An operator must decide. With `retry`, the signer runs
+    /// again after 10 minutes instead.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` where no command is running for it.
+    ///
+    /// `not_found`. `invalid_transition` if no command is running for the transfer.
     pub async fn not_sent(
         self: &Arc<Self>,
         now: Time,
@@ -136,11 +144,14 @@ impl Service {
         .await
     }
 
-    /// The command ended in a way that does not say what it sent: it stays processing, and a person decides with
-    /// `pay` or `fail`. `cause` goes to the audit log, so it holds no secrets.
+    /// Records that the outcome of a command is unknown. The transfer stays in `processing`, and an operator decides
+    /// with `pay` or `fail`.
+    ///
+    /// `cause` is written to the audit log, so it must not contain secrets.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` where no command is running for it.
+    ///
+    /// `not_found`. `invalid_transition` if no command is running for the transfer.
     pub async fn sending_unknown(
         self: &Arc<Self>,
         now: Time,
@@ -156,8 +167,9 @@ impl Service {
         .await
     }
 
-    /// Whatever a command was running for when the process ended is unknown from here on; how many. To be called when
-    /// the server starts, before any command is.
+    /// Marks commands that ran when the process ended as unknown outcomes. Returns their number.
+    ///
+    /// The server calls this at start, before it runs any command.
     pub async fn hold_interrupted_sendings(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |_, tx| {
             let interrupted = transfers::sending(tx)?;
@@ -171,7 +183,7 @@ impl Service {
     }
 }
 
-/// The transfer, if a command is running for it.
+/// Returns the transfer if a command is running for it.
 fn running(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
     let transfer = find(tx, kind, id)?;
     if transfer.sending == Some(Sending::Running) {
@@ -181,7 +193,7 @@ fn running(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error>
     }
 }
 
-/// From running to the state that a signer without a transaction leaves.
+/// Ends the running state after a command without a transaction: declined, retry or unknown.
 fn hold(
     tx: &Tx<'_>,
     now: Time,
@@ -208,7 +220,7 @@ fn hold(
     Ok(held)
 }
 
-/// From retry to running.
+/// Moves a transfer from retry to running.
 fn run_again(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Error> {
     let mut running = transfer.clone();
     running.sending = Some(Sending::Running);
@@ -220,7 +232,7 @@ fn run_again(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Er
     Ok(running)
 }
 
-/// 409 `invalid_transition`.
+/// Returns 409 `invalid_transition`.
 fn refused(message: &str) -> Error {
     Refusal::new(Code::InvalidTransition, message).into()
 }

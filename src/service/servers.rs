@@ -1,8 +1,9 @@
-//! Servers and the provisioner command: for which server it is run, and what it answered.
+//! Servers and the provisioner command: selects the server for the next run, and stores the result.
 //!
-//! What does not live here: running it (`worker`), and what an operator decides (`operator::servers`). What always
-//! holds: the start of a run is committed before the run, and a run whose answer was lost is not repeated unless a
-//! person says so.
+//! `worker` runs the command, and `operator::servers` has the operator's decisions.
+//!
+//! Invariant: the start of a run is committed before the run. A run whose result was lost is repeated only if an
+//! operator orders it.
 
 use super::audit_log::{self, Entry};
 use super::{Error, Service};
@@ -14,25 +15,26 @@ use crate::store::{Tx, servers};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Who acted, in the audit log.
+/// Actor in the audit log.
 const PROVISIONER: &str = "provisioner";
 
-/// What the provisioner was started for.
+/// A run of the provisioner.
 #[derive(Clone, Debug)]
 pub struct ServerJob {
-    /// The server's id.
+    /// Id of the server.
     pub id: String,
-    /// What it is to do.
+    /// Task of the provisioner.
     pub task: ProvisionerTask,
-    /// What it reads on its standard input.
+    /// JSON that the provisioner reads from standard input.
     pub input: Value,
 }
 
 impl Service {
-    /// Takes the oldest order that waits for the provisioner; it is committed as begun when this answers.
+    /// Takes the oldest order that waits for the provisioner. Its start is committed when this returns.
     ///
     /// # Errors
-    /// [`Error::Failed`] where the file fails, or where one runs already.
+    ///
+    /// [`Error::Failed`] if the file fails or a provisioner is already running.
     pub async fn begin_server_job(self: &Arc<Self>, now: Time) -> Result<Option<ServerJob>, Error> {
         if self.read(|db| Ok(servers::next_to_do(db)?))?.is_none() {
             return Ok(None);
@@ -53,7 +55,7 @@ impl Service {
         .await
     }
 
-    /// Stores what the provisioner answered; nothing where that is not known, with a text that says why.
+    /// Stores the result of the provisioner. An error is the reason why the result is unknown.
     pub async fn end_server_job(
         self: &Arc<Self>,
         now: Time,
@@ -69,7 +71,7 @@ impl Service {
         .await
     }
 
-    /// An order whose provisioner was lost with the process before this one: its outcome is not known.
+    /// Marks the server whose provisioner ended with the previous process: its outcome is unknown.
     pub fn give_up_server_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.write_and_wait(move |_, tx| match servers::running(tx)? {
             Some(server) => {
@@ -81,7 +83,7 @@ impl Service {
     }
 }
 
-/// The provisioner has ended, or was lost.
+/// Stores the end of a provisioner run, with or without a result.
 fn end(
     tx: &Tx<'_>,
     mut server: OrderedServer,

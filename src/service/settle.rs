@@ -1,6 +1,6 @@
-//! The one step in which every path ends: load, recompute, save what changed, record the event.
+//! Settles an invoice: loads its data, recomputes it, saves the changes, and records the event. Every path ends here.
 //!
-//! What always holds: nothing else changes an invoice's status.
+//! Invariant: no other code changes the status of an invoice.
 
 use super::events::{Subject, record};
 use super::{Error, Json, Service};
@@ -19,17 +19,17 @@ use crate::store::{
 };
 use serde_json::value::RawValue;
 
-/// What made the step necessary.
+/// Reason to settle an invoice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// A payment was confirmed: its status is told again where it stays the same.
+    /// A payment was confirmed. An event is recorded even if the status stays the same.
     Confirmed,
-    /// Anything else: only a change of status is told.
+    /// Any other reason. An event is recorded only if the status changes.
     Other,
 }
 
 impl Service {
-    /// Recomputes an invoice from its payments and the time, and tells what changed.
+    /// Recomputes an invoice from its payments and the time, and records an event.
     pub(super) fn settle(
         &self,
         tx: &Tx<'_>,
@@ -41,7 +41,7 @@ impl Service {
         Ok(invoice)
     }
 
-    /// [`Service::settle`], and the JSON of the invoice where an event told it.
+    /// Does the work of [`Service::settle`]. Also returns the JSON of the invoice if an event was recorded.
     pub(super) fn settle_and_tell(
         &self,
         tx: &Tx<'_>,
@@ -67,11 +67,13 @@ impl Service {
         Ok((invoice, Some(object)))
     }
 
-    /// Does some work that may touch an invoice many times, and settles each that it touched once, behind the work: settling
-    /// one reads all of its payments. What the work leaves unsaved of an invoice would be lost.
+    /// Runs `work`, which may touch an invoice many times, and then settles each touched invoice once. Settling an
+    /// invoice reads all of its payments.
     ///
-    /// Where an invoice cannot be settled so, all of it is taken back and done again, and each touch is settled by itself: then
-    /// it is known which one cannot be booked, and it spoils nothing else.
+    /// `work` must save its changes to invoices, otherwise they are lost.
+    ///
+    /// If settling is refused, everything is rolled back and `work` runs again. Each touch then settles at once, so
+    /// only the invoice that cannot be booked fails.
     pub(super) fn settled_once<T>(
         &self,
         tx: &Tx<'_>,
@@ -96,7 +98,7 @@ impl Service {
         }
     }
 
-    /// Recomputes an invoice, and saves it with the change of its status.
+    /// Recomputes an invoice, and saves it with its change of status.
     fn recompute(&self, tx: &Tx<'_>, now: Time, mut invoice: Invoice) -> Result<Invoice, Error> {
         #[cfg(test)]
         self.recomputed
@@ -128,7 +130,7 @@ impl Service {
         Ok(invoice)
     }
 
-    /// Tells of an invoice, whose JSON `object` is.
+    /// Records an event of an invoice. `object` is the invoice as JSON.
     pub(super) fn record_invoice(
         &self,
         tx: &Tx<'_>,
@@ -148,7 +150,7 @@ impl Service {
     }
 }
 
-/// The chains that have not been looked at up to now; in test mode there are none.
+/// Returns the chains that are behind. In test mode there are none.
 pub(super) fn scanned(db: &Reader<'_>, mode: Mode) -> Result<LaggingChains, Error> {
     if mode.is_live() {
         Ok(chains::scanned(db)?)
@@ -157,7 +159,7 @@ pub(super) fn scanned(db: &Reader<'_>, mode: Mode) -> Result<LaggingChains, Erro
     }
 }
 
-/// Puts into the invoice what follows from its payments, its quotes and the time.
+/// Computes the fields of an invoice that follow from its payments, its quotes and the time.
 pub(super) fn judge(
     invoice: &mut Invoice,
     payments: &[Payment],
@@ -168,26 +170,29 @@ pub(super) fn judge(
     invoice.waits_for = waits_for(invoice.mode, quotes, invoice.terms().deadline());
     let at = judged_at(invoice, scanned, now);
     let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
-    // What was picked stays so.
+    // The selected quote stays selected.
     invoice.picked_quote = invoice.picked_quote.filter(is_own);
     invoice.status = invoice.status_at(payments, at);
     let picked = quotes
         .iter()
         .find(|quote| Some(quote.seq) == invoice.picked_quote);
-    // Who is still to pay is asked to pay at an address of the invoice, whatever came elsewhere.
+    // An open invoice asks for payment at an address of its own, even if payments came to other addresses.
     let current = quote::current_quote(quotes, payments, invoice.picked_quote)
         .filter(|quote| !(quote.given && invoice.status.is_open()))
         .or(picked);
-    // Where nothing was picked, what came is the quote, as long as it counts.
+    // Without a selected quote, the quote of the counted payments is selected.
     invoice.picked_quote = invoice.picked_quote.or(current.map(|quote| quote.seq));
     invoice.coin = current.map(InvoiceCoin::from);
     invoice.amount_received = received(invoice, payments)?;
     Ok(())
 }
 
-/// The moment at which an invoice is judged: `now`, but never before the deadline of one whose time was up. A
-/// request that waited its turn behind the expiry worker must not open again what that has closed, nor a clock that was
-/// set back. While a chain lags that an invoice waits for, time stands still for it.
+/// Returns the time at which to judge an invoice.
+///
+/// For an expired or failed invoice, the time is never before its deadline. So a late request or a clock that was set
+/// back does not reopen the invoice.
+///
+/// While a chain that the invoice waits for is behind, the time does not advance for the invoice.
 pub(super) fn judged_at(invoice: &Invoice, scanned: &LaggingChains, now: Time) -> Time {
     let deadline = invoice.terms().deadline();
     match invoice.status {
@@ -203,7 +208,7 @@ pub(super) fn judged_at(invoice: &Invoice, scanned: &LaggingChains, now: Time) -
     }
 }
 
-/// All seen or confirmed in the invoice's coin; nothing while nothing is.
+/// Returns the sum of seen and confirmed payments in the invoice's coin. `None` if there are none.
 fn received(invoice: &Invoice, payments: &[Payment]) -> Result<Option<Units>, Error> {
     let Some(coin) = &invoice.coin else {
         return Ok(None);

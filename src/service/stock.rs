@@ -1,7 +1,8 @@
-//! Addresses that were derived ahead of need, so that the writer derives none.
+//! Addresses derived ahead of need, so that the writer does not derive them.
 //!
-//! What does not live here: which index is next (`store::wallets`). What always holds: what is in stock follows from the
-//! wallet and the index alone, so nothing is lost with it.
+//! `store::wallets` decides which index is next.
+//!
+//! Invariant: the stock follows from the wallet and the index alone, so losing it loses no data.
 
 use super::upcoming::{ABOVE, unless_sent_to};
 use super::{Error, Service};
@@ -11,20 +12,20 @@ use crate::store::wallets::{self, WalletRow};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many addresses of a wallet are in stock, besides one for each write that waits.
+/// Addresses of a wallet to keep in stock, in addition to one for each waiting write.
 const AHEAD: u32 = 128;
 
-/// The stock of every wallet that has handed out since the start.
+/// Stocks of the wallets that handed out addresses since the start.
 #[derive(Default)]
 pub(super) struct Stock(Mutex<Vec<Ahead>>);
 
-/// The stock of one wallet.
+/// Stock of one wallet.
 struct Ahead {
     wallet: Wallet,
     branch: Arc<ReceivingBranch>,
-    /// Up to which index somebody has derived, or does so now.
+    /// End of the indexes that are derived or being derived, exclusive.
     derived_to: u32,
-    /// `None` for an index that is passed over.
+    /// Derived addresses by index. `None` for an index to skip.
     ready: BTreeMap<u32, Option<WalletAddress>>,
 }
 
@@ -33,8 +34,8 @@ impl Stock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Derives what is missing of a wallet's next addresses, once half of them are gone. `usable` leaves out those that
-    /// are to be passed over.
+    /// Derives the missing next addresses of a wallet, once half of the stock is used. `usable` filters out the
+    /// addresses to skip.
     fn fill(
         &self,
         row: &WalletRow,
@@ -46,7 +47,7 @@ impl Stock {
         let Some((branch, from, to)) = self.missing(row, waiting) else {
             return Ok(());
         };
-        // Not under the lock: the writer asks meanwhile.
+        // The lock is free during the derivation, because the writer needs it.
         let derived = (from..to).filter_map(|index| Some((index, branch.derive(index)?)));
         let derived = usable(derived.collect())?;
         let mut all = self.all();
@@ -56,7 +57,7 @@ impl Stock {
         Ok(())
     }
 
-    /// Which indexes of a wallet are to be derived now.
+    /// Returns the branch and the range of indexes to derive now, if any.
     fn missing(&self, row: &WalletRow, waiting: u32) -> Option<(Arc<ReceivingBranch>, u32, u32)> {
         let next = row.next_index;
         let mut all = self.all();
@@ -70,7 +71,7 @@ impl Stock {
         }
         let ahead = all.iter_mut().find(|ahead| ahead.wallet == row.wallet)?;
         ahead.ready = ahead.ready.split_off(&next);
-        // Its owner has lowered the index: what was derived is too far to be asked for soon.
+        // The owner lowered the next index, so the derived addresses are too far ahead to be needed soon.
         let far = next.saturating_add(AHEAD);
         if ahead.ready.keys().next().is_some_and(|first| *first > far) {
             ahead.ready.clear();
@@ -81,17 +82,19 @@ impl Stock {
         if from >= least.min(INDEX_END) {
             return None;
         }
-        // Not beyond what is refused as a destination: an address in stock never becomes one.
+        // The stock stays within the range that is refused as a destination, so no transfer is sent to a stocked
+        // address.
         let to = next.saturating_add(AHEAD.saturating_add(waiting).min(ABOVE));
         ahead.derived_to = to.min(INDEX_END);
         Some((Arc::clone(&ahead.branch), from, ahead.derived_to))
     }
 
-    /// The address of a wallet at an index; `None` where it is to be passed over. `usable` decides that of one that is not in
-    /// stock.
+    /// Returns the address of a wallet at an index. `None` if the index is to be skipped. `usable` decides this for
+    /// an address that is not in stock.
     ///
     /// # Errors
-    /// Those of `usable`; [`Error::Failed`] where there is none, which happens once in 2^127.
+    ///
+    /// The errors of `usable`. [`Error::Failed`] if the index has no address, which has a probability of 2^-127.
     pub(super) fn address(
         &self,
         wallet: &Wallet,
@@ -107,7 +110,7 @@ impl Stock {
         if let Some(in_stock) = in_stock {
             return Ok(in_stock);
         }
-        // Where another process has moved the index on, it is derived here.
+        // Another process may have moved the index past the stock. Then the address is derived here.
         let derived = wallet
             .receiving()
             .and_then(|branch| branch.derive(index))
@@ -117,10 +120,11 @@ impl Stock {
 }
 
 impl Service {
-    /// Derives what the writer may be asked for of this chain, before it is asked.
+    /// Fills the stock of this chain before the writer needs it.
     ///
     /// # Errors
-    /// None that a caller causes.
+    ///
+    /// No errors that a caller causes.
     pub(super) fn stock_up(&self, mode: Mode, chain: Chain) -> Result<(), Error> {
         if self.is_simulated(mode) || chain.row().imported {
             return Ok(());
@@ -166,7 +170,7 @@ mod tests {
         }
     }
 
-    /// The indexes in stock.
+    /// Returns the indexes in stock.
     fn indexes(stock: &Stock) -> Vec<u32> {
         let all = stock.all();
         all.iter()
@@ -183,10 +187,10 @@ mod tests {
             (AHEAD / 2, 0, AHEAD / 2, AHEAD),
             (AHEAD / 2 + 1, 0, AHEAD / 2 + 1, AHEAD + AHEAD / 2 + 1),
             (70, 200, 70, 70 + AHEAD + 200),
-            // Another process has moved it on.
+            // Another process moved the next index forward.
             (5000, 0, 5000, 5000 + AHEAD),
             (INDEX_END - 3, 0, INDEX_END - 3, INDEX_END),
-            // Its owner has lowered it.
+            // The owner lowered the next index.
             (10, 0, 10, 10 + AHEAD),
             (INDEX_END, 0, INDEX_END, INDEX_END),
         ] {

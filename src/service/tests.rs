@@ -1,6 +1,6 @@
 //! A sandbox with its initial data and without HTTP, for tests of use cases and workers.
 //!
-//! What always holds: its file is its own, and is removed with the test.
+//! Invariant: each sandbox has its own file, which is removed with the test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -28,14 +28,14 @@ use crate::store::{
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-/// Long after the beginning of time, so that the seed's times are valid.
+/// Current time of the tests, late enough that the initial data has valid times.
 pub(crate) const NOW: Time = Time(1_795_253_400_000);
 
-/// A file that is removed at the end.
+/// Path of a file that is removed on drop.
 pub(crate) struct File(PathBuf);
 
 impl File {
-    /// Nothing of this name is there yet.
+    /// Returns a path at which no file exists.
     pub(crate) fn new() -> File {
         let name = format!("coffer-seeded-{}.db", id::new(NOW));
         File(std::env::temp_dir().join(name))
@@ -49,24 +49,24 @@ impl File {
 impl Drop for File {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm"] {
-            // What is not there needs no removing.
+            // The file may not exist.
             let _ = std::fs::remove_file(with_suffix(&self.0, suffix));
         }
     }
 }
 
-/// Waits for what a use case comes to.
+/// Runs a use case to its end.
 pub(crate) fn done<T>(use_case: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.unwrap().block_on(use_case)
 }
 
-/// A seeded sandbox without a front, and its file.
+/// Returns a sandbox with its initial data and no HTTP server, and its file.
 pub(crate) fn seeded() -> (Arc<Service>, File) {
     heard(Box::new(|_| {}))
 }
 
-/// The same, whose commits are heard of.
+/// Returns [`seeded`] with a callback for each commit.
 fn heard(on_commit: OnCommit) -> (Arc<Service>, File) {
     let file = File::new();
     let kinds = (Kind::Sandbox, Kind::Sandbox);
@@ -74,25 +74,25 @@ fn heard(on_commit: OnCommit) -> (Arc<Service>, File) {
     (service, file)
 }
 
-/// The same, that tells of each chain on which money becomes expected.
+/// Returns [`seeded`] with a callback for each chain on which money becomes expected.
 pub(crate) fn expecting(tell: impl Fn(Chain) + Send + Sync + 'static) -> (Arc<Service>, File) {
     heard(Box::new(move |changes| {
         changes.expected.iter().for_each(|chain| tell(*chain));
     }))
 }
 
-/// A service beside a seeded sandbox's, on the same file, for which live mode is real.
+/// Returns a second service on a sandbox's file. Its live mode is real.
 pub(crate) fn real(file: &File) -> Arc<Service> {
     with_nodes(file, &[])
 }
 
-/// The same, with nodes of these chains.
+/// Returns [`real`] with nodes of these chains.
 pub(crate) fn with_nodes(file: &File, chains: &[Chain]) -> Arc<Service> {
     let kinds = (Kind::Sandbox, Kind::Production);
     opened(file, kinds, nodes(chains), Box::new(|_| {}))
 }
 
-/// A service with nodes of these chains on a file made for production, which has a sandbox's account.
+/// Returns a service with nodes of these chains, on a production file with the sandbox's account.
 pub(crate) fn in_production(file: &File, chains: &[Chain]) -> Arc<Service> {
     let kinds = (Kind::Production, Kind::Production);
     opened(file, kinds, nodes(chains), Box::new(|_| {}))
@@ -107,7 +107,7 @@ fn nodes(chains: &[Chain]) -> Live {
     Live::of(chains.collect(), false)
 }
 
-/// A service on a file, each of a kind.
+/// Opens a service on a file. The file and the service each have their own kind.
 fn opened(
     file: &File,
     (of_file, kind): (Kind, Kind),
@@ -142,24 +142,24 @@ fn opened(
     ))
 }
 
-/// Rates that are pretended to be stale.
+/// Faults that make the rates stale.
 pub(crate) const STALE: Faults = Faults {
     pool_empty: false,
     rates_stale: true,
 };
 
-/// A coin.
+/// Returns Bitcoin.
 #[track_caller]
 pub(crate) fn bitcoin() -> &'static Asset {
     Asset::find("BTC").unwrap()
 }
 
-/// What the fixed table says, as of a moment.
+/// Returns the rate in the fixed table, with this time.
 pub(crate) fn fixed(asset: &Asset, currency: Currency, at: Time) -> RateQuote {
     RateQuote::fixed(asset.fixed_rate(currency).unwrap(), at)
 }
 
-/// Does what writes.
+/// Runs a write.
 #[track_caller]
 pub(crate) fn write<T: Send + 'static>(
     service: &Arc<Service>,
@@ -168,7 +168,7 @@ pub(crate) fn write<T: Send + 'static>(
     service.write_and_wait(work).unwrap()
 }
 
-/// Does what writes, if it is not refused.
+/// Runs a write that may be refused.
 #[track_caller]
 pub(crate) fn tried<T: Send + 'static>(
     service: &Arc<Service>,
@@ -180,7 +180,7 @@ pub(crate) fn tried<T: Send + 'static>(
     }
 }
 
-/// Why something was refused.
+/// Returns the refusal of a result.
 #[track_caller]
 pub(crate) fn refused<T>(outcome: Result<T, Error>) -> Refusal {
     match outcome {
@@ -190,13 +190,13 @@ pub(crate) fn refused<T>(outcome: Result<T, Error>) -> Refusal {
     }
 }
 
-/// A caller of live mode.
+/// Returns a caller of live mode.
 #[track_caller]
 pub(crate) fn live(service: &Arc<Service>) -> Arc<Caller> {
     service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap()
 }
 
-/// A live invoice of 60.00; its id.
+/// Creates a live invoice of 60.00. Returns its id.
 #[track_caller]
 pub(crate) fn live_invoice(service: &Arc<Service>) -> String {
     live_invoice_at(service, &live(service), NOW)
@@ -211,7 +211,7 @@ fn live_invoice_at(service: &Arc<Service>, caller: &Caller, now: Time) -> String
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
 
-/// The address of a customer of live mode, on a chain.
+/// Creates a live customer, and returns the customer's address on a chain.
 #[track_caller]
 pub(crate) fn customer_address(service: &Arc<Service>, chain: Chain) -> String {
     write(service, move |service, tx| {
@@ -223,7 +223,7 @@ pub(crate) fn customer_address(service: &Arc<Service>, chain: Chain) -> String {
     })
 }
 
-/// A live invoice of this moment with a coin picked: the address that it is paid at; none where the coin is not on offer.
+/// Creates a live invoice with a selected coin, and returns its address. `None` if the coin is not offered.
 #[track_caller]
 pub(crate) fn invoice_address(
     service: &Arc<Service>,
@@ -240,7 +240,7 @@ pub(crate) fn invoice_address(
     Some(quote.address)
 }
 
-/// Requests a refund of the first invoice; its id.
+/// Requests a refund of the first invoice. Returns the id of the refund.
 #[track_caller]
 pub(crate) fn refund(
     service: &Arc<Service>,
@@ -256,7 +256,7 @@ pub(crate) fn refund(
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
 
-/// Changes a transfer as only a signer, a restore or an upgrade does.
+/// Changes a transfer directly, as only a signer, a restore or an upgrade does.
 #[track_caller]
 pub(crate) fn change_transfer(
     service: &Arc<Service>,
@@ -272,7 +272,7 @@ pub(crate) fn change_transfer(
     });
 }
 
-/// Did what was seen come to something that nobody owns, or to a move of our own?
+/// Returns `true` if the observation is an unmatched payment or a transfer of the operator's own.
 #[track_caller]
 pub(crate) fn is_nobodys(service: &Arc<Service>, observation: i64) -> bool {
     let owner = service.read(|db| {
@@ -283,7 +283,7 @@ pub(crate) fn is_nobodys(service: &Arc<Service>, observation: i64) -> bool {
     owner.unwrap()
 }
 
-/// What the audit finds.
+/// Returns the findings of an audit.
 #[track_caller]
 pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
@@ -299,7 +299,7 @@ pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
     found
 }
 
-/// What the audit log has of an action, newest first: to what it was done, and the detail.
+/// Returns the audit log entries of an action, newest first: object id and detail.
 #[track_caller]
 pub(crate) fn noted(service: &Arc<Service>, action: &str) -> Vec<(Option<String>, Value)> {
     let page = PageBounds::with_one_more(None, 1000);
@@ -312,7 +312,7 @@ pub(crate) fn noted(service: &Arc<Service>, action: &str) -> Vec<(Option<String>
     of_action.map(told).collect()
 }
 
-/// The file has another block where the chain was final last.
+/// Replaces the hash of the chain's last final block in the file.
 #[track_caller]
 pub(crate) fn takes_for_final(service: &Arc<Service>, chain: Chain, hash: &'static str) {
     write(service, move |_, tx| {
@@ -323,7 +323,7 @@ pub(crate) fn takes_for_final(service: &Arc<Service>, chain: Chain, hash: &'stat
     });
 }
 
-/// What was seen on a live chain.
+/// Returns the observations on a live chain.
 #[track_caller]
 pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<StoredObservation> {
     let mut seen = Vec::new();
@@ -338,7 +338,7 @@ pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<StoredObserv
     seen.into_iter().filter(of_chain).collect()
 }
 
-/// The live balances.
+/// Returns the live balances.
 #[track_caller]
 pub(crate) fn real_books(service: &Arc<Service>, caller: &Caller) -> Vec<String> {
     let balances = service.balances(caller).unwrap();

@@ -1,9 +1,11 @@
-//! What payouts and refunds share: requesting them, and every step of the machine.
+//! Steps that payouts and refunds share, from the request on.
 //!
-//! What does not live here: what may be requested (`payouts`, `refunds`), what an operator asks for
-//! (`operator::transfers`), what the worker that sends reports (`sending`). What always holds: the amount leaves
-//! `available` with the request, is reserved while the transfer is open, and is back in `available` once it is
-//! failed, rejected or cancelled; all of it in the transaction of the step.
+//! `payouts` and `refunds` check requests, `operator::transfers` has the operator's actions, and `sending` has the
+//! worker's reports.
+//!
+//! Invariant: each step books its amounts in its own transaction. A request moves the amount from `available` to
+//! reserved. The reservation ends when the transfer is closed. The amount returns to `available` if the transfer is
+//! failed, rejected or cancelled.
 
 mod arrivals;
 mod attach;
@@ -34,21 +36,21 @@ use crate::store::{Reader, Tx, balances, invoices, transfers};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Who moves a transfer.
+/// Actor of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By<'a> {
-    /// A person: their email.
+    /// A person, by email.
     Person(&'a str),
     /// The sandbox's controls.
     Sandbox,
-    /// The command that sends it.
+    /// The signer command.
     Command,
-    /// What its chain told.
+    /// An observation on the chain.
     Chain,
 }
 
 impl By<'_> {
-    /// How the audit log names them.
+    /// Returns the name of the actor in the audit log.
     pub(super) fn name(&self) -> &str {
         match self {
             By::Person(email) => email,
@@ -60,9 +62,10 @@ impl By<'_> {
 }
 
 impl Service {
-    /// Does a step that the sandbox is told to.
+    /// Performs a step for the sandbox's controls.
     ///
     /// # Errors
+    ///
     /// `not_found`, `invalid_request`, `invalid_transition`.
     pub async fn move_sandbox_transfer(
         self: &Arc<Self>,
@@ -80,7 +83,8 @@ impl Service {
         .await
     }
 
-    /// Every step ends here: saves it, books and sets free what follows from it, tells of it, and notes who did it.
+    /// Performs a step: saves the transfer, books the amounts, releases the reservation, and records the event and
+    /// the audit log entry. Every step ends here.
     pub(super) fn step(
         &self,
         tx: &Tx<'_>,
@@ -114,7 +118,7 @@ impl Service {
         Ok(after)
     }
 
-    /// Records the event of where a transfer has come to, where that has one.
+    /// Records the event for the status of a transfer, if the status has one.
     fn tell(&self, tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
         let Some(kind) = transfer.status.event(transfer.kind) else {
             return Ok(());
@@ -138,7 +142,7 @@ impl Service {
     }
 }
 
-/// Writes a requested transfer, takes its amount out of the balance and reserves it.
+/// Stores a requested transfer, and moves its amount from the balance to reserved.
 pub(super) fn request(
     tx: &Tx<'_>,
     now: Time,
@@ -173,7 +177,7 @@ pub(super) fn request(
     Ok(transfer)
 }
 
-/// Books back what the request took.
+/// Reverses the ledger entries of the request.
 fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
     for (seq, amount) in unreversed(tx, BookingSource::Transfer(transfer.seq))? {
         let posting = Posting {
@@ -190,7 +194,7 @@ fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
     refresh_invoice(tx, transfer)
 }
 
-/// Where a transfer's entries go.
+/// Returns the booking for a transfer's ledger entries.
 fn booking(transfer: &Transfer) -> Booking<'_> {
     Booking {
         account: transfer.account,
@@ -202,7 +206,7 @@ fn booking(transfer: &Transfer) -> Booking<'_> {
     }
 }
 
-/// `refundedAmount` of the invoice that a refund gives back.
+/// Updates `refundedAmount` of the invoice of a refund.
 fn refresh_invoice(tx: &Tx<'_>, transfer: &Transfer) -> Result<(), Error> {
     let Some((seq, _)) = transfer.invoice else {
         return Ok(());
@@ -213,7 +217,7 @@ fn refresh_invoice(tx: &Tx<'_>, transfer: &Transfer) -> Result<(), Error> {
     Ok(invoices::update(tx, &invoice)?)
 }
 
-/// The payout or refund with this id, whoever's it is.
+/// Returns the payout or refund with this id, of any account.
 pub(super) fn find(db: &Reader<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
     let found = match id::parse(id) {
         Some(id) => transfers::by_id(db, &id)?,
@@ -224,7 +228,7 @@ pub(super) fn find(db: &Reader<'_>, kind: TransferKind, id: &str) -> Result<Tran
         .ok_or_else(|| Refusal::not_found(kind.as_str()).into())
 }
 
-/// The same where it is the caller's.
+/// Returns the payout or refund with this id if it is the caller's.
 pub fn owned(
     db: &Reader<'_>,
     scope: &Scope,
@@ -238,12 +242,12 @@ pub fn owned(
     Ok(transfer)
 }
 
-/// What the audit log calls a step.
+/// Returns the name of a step in the audit log.
 pub(super) fn noted_as(kind: TransferKind, verb: &str) -> String {
     format!("{kind}.{verb}")
 }
 
-/// Notes who did what to a transfer.
+/// Writes an audit log entry about a transfer.
 pub(in crate::service) fn note(
     tx: &Tx<'_>,
     now: Time,

@@ -1,7 +1,7 @@
-//! Deposit addresses as destinations: money that is sent to one of ours comes back as a payment.
+//! Checks destinations: money sent to one of our deposit addresses would come back as a payment.
 //!
-//! Invariant: no payout address and no new transfer leads to an address that was handed out, that is in a pool, or that a
-//! wallet hands out among its next 1 000; a wallet passes over an address that money is sent to.
+//! Invariant: payout addresses and new transfers exclude addresses that were handed out, are in a pool, or are among
+//! the next 1 000 of a wallet. A wallet skips an address to which a transfer sends money.
 
 use super::{Error, Service};
 use crate::domain::asset::{Chain, Mode};
@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-/// Indexes above a wallet's next one whose addresses count as ours.
+/// Number of indexes above a wallet's next index whose addresses count as ours.
 pub(super) const ABOVE: u32 = 1000;
 
-/// The next addresses of each wallet, by its `seq`.
+/// The next addresses of each wallet, by the wallet's `seq`.
 #[derive(Default)]
 pub(super) struct Upcoming(Mutex<HashMap<i64, NextAddresses>>);
 
@@ -25,7 +25,7 @@ struct NextAddresses {
     by_index: BTreeMap<u32, String>,
 }
 
-/// The indexes of a wallet whose addresses count as ours although nobody has them yet.
+/// Returns the indexes of a wallet whose addresses count as ours before they are handed out.
 fn upcoming(row: &WalletRow) -> RangeInclusive<u32> {
     let last = row.next_index.saturating_add(ABOVE);
     row.next_index..=last.min(INDEX_END.saturating_sub(1))
@@ -49,7 +49,7 @@ impl Upcoming {
             next.by_index.entry(index).or_insert_with(|| {
                 let branch = branch.get_or_insert_with(|| row.wallet.receiving());
                 let derived = branch.as_ref().and_then(|branch| branch.derive(index));
-                // Once in 2^127 there is none.
+                // An index has no address with a probability of 2^-127.
                 derived.map(|derived| derived.address).unwrap_or_default()
             });
         }
@@ -59,10 +59,11 @@ impl Upcoming {
 }
 
 impl Service {
-    /// Derives the next addresses of every wallet, so that the writer derives none.
+    /// Derives the next addresses of every wallet, so that the writer does not derive them.
     ///
     /// # Errors
-    /// None that a caller causes.
+    ///
+    /// No errors that a caller causes.
     pub fn derive_upcoming(&self) -> Result<(), Error> {
         if self.kind == Kind::Sandbox {
             return Ok(());
@@ -73,10 +74,11 @@ impl Service {
         Ok(())
     }
 
-    /// The canonical text of an address that money may be sent to, which is none of ours.
+    /// Returns the canonical form of a destination address that is not ours.
     ///
     /// # Errors
-    /// The end of a sentence that begins with the field's name.
+    ///
+    /// The inner error is the end of a sentence that begins with the field's name.
     pub fn outside_destination(
         &self,
         db: &Reader<'_>,
@@ -113,7 +115,7 @@ impl Service {
     }
 }
 
-/// A derived address, unless money is sent to it.
+/// Returns the derived address, or `None` if a transfer sends money to it.
 pub(super) fn unless_sent_to(
     db: &Reader<'_>,
     derived: WalletAddress,

@@ -1,7 +1,9 @@
-//! Deliveries: what is due, what is sent, and what came of it.
+//! Webhook deliveries: finds due deliveries, signs requests, and records attempts.
 //!
-//! What does not live here: the connection (`outbound`) and the waiting (`worker`). What always holds: a delivery
-//! stays pending until its attempt is in the file, so a crash sends it again and never loses it.
+//! `outbound` has the connection, and `worker` the waiting.
+//!
+//! Invariant: a delivery stays pending until its attempt is in the file. After a crash it is sent again and never
+//! lost.
 
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Service};
@@ -20,34 +22,36 @@ use crate::store::{
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// Attempts and idempotency answers that one pruning step removes at most.
+/// Maximum number of attempts and of idempotency responses that one pruning step removes.
 const PRUNE_BATCH_MAX: u32 = 1000;
-/// How long attempts are kept.
+/// Retention time of attempts.
 const ATTEMPTS_KEPT_MS: i64 = 90 * DAY_MS;
 
 /// A delivery ready to be sent.
 pub struct Outgoing {
-    /// The body's bytes.
+    /// Body of the request.
     pub body: String,
-    /// Every header, signatures included.
+    /// All headers, including the signatures.
     pub headers: Vec<(&'static str, String)>,
-    /// The format and the signatures, as they are kept.
+    /// The format and the signatures, as stored.
     pub signed: Signed,
 }
 
-/// An attempt that is over.
+/// A finished attempt.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// The delivery's id.
+    /// Id of the delivery.
     pub delivery: String,
-    /// Which attempt of the delivery it was, from 1, over all rounds.
+    /// Number of the attempt within the delivery, from 1, over all rounds.
     pub number: u32,
-    /// What came of it.
+    /// Result of the attempt.
     pub attempt: Attempt,
 }
 
-/// Returns the name of the queue for a url: of an endpoint, or of an origin among the account's `webhookUrl`s. A receiver
-/// that hangs delays no other queue, not even one of the same host.
+/// Returns the name of the queue for a URL: one for each endpoint, and one for each origin of an account's
+/// `webhookUrl`s.
+///
+/// A receiver that does not respond delays no other queue, even on the same host.
 pub(super) fn receiver_queue(url: &str, account: i64, endpoint: Option<&str>) -> String {
     let origin = origin(url);
     match endpoint {
@@ -56,15 +60,16 @@ pub(super) fn receiver_queue(url: &str, account: i64, endpoint: Option<&str>) ->
     }
 }
 
-/// Scheme, host and port of a url; the whole text of what is none.
+/// Returns scheme, host and port of a URL, or the whole text if it is not a URL.
 fn origin(url: &str) -> String {
     Site::parse(url).map_or_else(|_| url.to_owned(), |site| site.origin())
 }
 
-/// Body and headers of a delivery, signed with the real time of the attempt.
+/// Returns body and headers of a delivery, signed with the real time of the attempt.
 ///
 /// # Errors
-/// [`Error::Failed`] where the stored event does not parse, or the endpoint's format does not tell of it.
+///
+/// [`Error::Failed`] if the stored event cannot be parsed, or the endpoint's format does not include the event.
 pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
     let (secret, format) = match &due.endpoint {
         Some((secret, format)) => (secret.as_str(), *format),
@@ -85,10 +90,11 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
     })
 }
 
-/// The bytes that are sent of an event that is stored so, in a format; nothing where that does not tell of it.
+/// Returns the request body for a stored event in a format. `None` if the format does not include the event.
 ///
 /// # Errors
-/// [`Error::Failed`] where the stored event does not parse.
+///
+/// [`Error::Failed`] if the stored event cannot be parsed.
 pub(super) fn body(
     stored: &str,
     format: WebhookFormat,
@@ -100,7 +106,8 @@ pub(super) fn body(
     })
 }
 
-/// The headers of an attempt with these two signatures: the first tells when it was made.
+/// Returns the headers of an attempt. `signatures` holds two signatures, and the first contains the time of the
+/// attempt.
 pub(super) fn headers(event: &str, signatures: &str) -> Vec<(&'static str, String)> {
     let (own, standard) = signatures.split_once(' ').unwrap_or((signatures, ""));
     let at = own.split([',', '=']).nth(1).unwrap_or_default();
@@ -114,7 +121,7 @@ pub(super) fn headers(event: &str, signatures: &str) -> Vec<(&'static str, Strin
 }
 
 impl Service {
-    /// Returns at most `limit` queues with something pending, by name and behind the name `after`.
+    /// Returns at most `limit` queues with pending deliveries, sorted by name, with names after `after`.
     pub fn waiting_deliveries(
         &self,
         after: &str,
@@ -123,12 +130,12 @@ impl Service {
         self.read(|db| Ok(deliveries::waiting(db, after, limit)?))
     }
 
-    /// What of one queue is due.
+    /// Returns the due deliveries of one queue.
     pub fn due_deliveries(&self, queue: &str, now: Time, limit: usize) -> Result<Vec<Due>, Error> {
         self.read(|db| Ok(deliveries::due(db, queue, now, limit)?))
     }
 
-    /// Keeps what came of attempts, and when each is made again.
+    /// Stores the results of attempts, and the times of the next ones.
     pub async fn record_attempts(self: &Arc<Self>, done: Vec<Done>) -> Result<(), Error> {
         self.write_repeatable(move |service, tx| {
             for Done {
@@ -151,7 +158,7 @@ impl Service {
         .await
     }
 
-    /// Gives up deliveries whose endpoint is gone, or does not tell of them.
+    /// Gives up deliveries whose endpoint is gone, or whose format does not include the event.
     pub async fn give_up(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
         self.write(move |_, tx| {
             Ok(orphans
@@ -161,8 +168,8 @@ impl Service {
         .await
     }
 
-    /// How many per cent a gap is shortened by: none in the sandbox, whose times are exact; else 0 to 10, settled
-    /// by the delivery and the attempt.
+    /// Returns the percentage by which to shorten a wait, 0 to 10. The delivery and the attempt determine it. Always
+    /// 0 in the sandbox, whose times are exact.
     fn shorter(&self, delivery: &str, number: u32) -> u8 {
         match self.kind {
             Kind::Sandbox => 0,
@@ -175,7 +182,8 @@ impl Service {
         }
     }
 
-    /// Removes old idempotency answers and attempts, and sessions that have ended; true when there may be more.
+    /// Removes old idempotency responses and attempts, ended sessions and expired old secrets. Returns `true` if
+    /// there may be more.
     pub async fn prune(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
         self.write(move |_, tx| {
             let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;
@@ -190,11 +198,13 @@ impl Service {
         .await
     }
 
-    /// The newest deliveries of all with their attempts, in the order of their events: at most `limit` that are older
-    /// than the delivery `before`; true where there are older ones still.
+    /// Returns a page of deliveries with their attempts, over all accounts, in the order of their events.
+    ///
+    /// The page has the newest deliveries older than `before`, at most `limit`.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none.
+    ///
+    /// `invalid_request` if `before` is not the id of a delivery.
     pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         self.read_at_one_moment(|db| {
             let before = match before {
@@ -218,7 +228,7 @@ impl Service {
     }
 }
 
-/// A delivery with its attempts, as the sandbox shows it.
+/// Returns a delivery with its attempts, as the sandbox shows it.
 fn view(db: &Reader<'_>, row: &DeliveryRow) -> Result<Json, Error> {
     let attempts = delivery_pages::attempts(db, &row.id)?;
     let attempts = attempts.iter().map(|(_, attempt)| SandboxAttemptView {
