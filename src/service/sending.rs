@@ -6,7 +6,7 @@
 //! ```text
 //! approved ──begin_sending──→ processing, running ──sent────→ processing, its transaction attached
 //!                                    ├──────────────declined→ processing, declined: an operator decides
-//!                                    ├──────────────retry───→ processing, retry ──begin_sending, 10 minutes later──→ running
+//!                                    ├──────────────retry───→ processing, retry ──after 10 minutes──→ running
 //!                                    └──────────────unknown─→ processing, unknown: an operator decides
 //! ```
 
