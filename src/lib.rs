@@ -1,45 +1,81 @@
 //! Coffer: a crypto payment service in one binary and one SQLite file.
 //!
-//! A request comes in at the front ([`http`]), is turned into one use case ([`service`]), which asks the rules
-//! ([`domain`]) what is true, and writes it down ([`store`]) in one transaction. The workers ([`worker`]) do the
-//! same without a request: time passes, a webhook falls due. Nothing else happens here.
+//! A request enters at [`http`] and becomes one operation of `api`. The operation asks the rules of [`domain`], takes
+//! steps of [`service`], and writes through [`store`] in one transaction. The workers of [`worker`] do the same without
+//! a request: time passes, a block arrives, a webhook falls due.
 //!
 //! # The map
 //!
-//! | room | what it is for | what it may use |
+//! | room | content | may use |
 //! | --- | --- | --- |
-//! | [`domain`] | the rules, pure: money, coins, the status of an invoice, what is booked, how events are signed | libraries that compute |
-//! | [`store`] | SQLite: one writer that commits in groups, connections that read, one module for each table | domain |
-//! | [`service`] | the use cases: each takes `now` and writes in one transaction. Money comes in by [`service::intake`] and every change of an invoice ends in `settle`; what the operator interface asks for is in [`service::operator`], what only a sandbox does in [`service::sandbox`] | domain, store |
-//! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions. So far: a shop's invoices, an account's keys and its reseller tokens | domain, store, service |
-//! | [`http`] | hyper: ROUTES, keys and sessions, limits, statuses, the OpenAPI document, pages, handlers of what is not in `api` | api, service, domain, clock, web |
-//! | [`web`] | what a browser gets: pages, their style, the widget, as files; what is put into a page is a type | domain, askama, flate2 |
-//! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |
-//! | [`chain`] | what the world outside says: asks the nodes of real chains and follows each chain step by step; public sources of rates | domain |
-//! | [`worker`] | what time brings about: delivery, expiry, pruning; the operator's signer and provisioner; one loop waits for all of them | service, chain, outbound, domain, clock |
-//! | [`clock`] | what time it is; the only place that asks the system | domain |
-//! | [`config`] | SETTINGS: every flag with its environment name, default and help | |
-//! | [`cli`] | the commands and what they print | all |
-//! | [`app`] | wiring: opens, starts, stops in the reverse order; [`Server`] and [`Sandbox`] in-process | all |
-//! | `main` | argv in, one command run, exit code out | cli |
-//! | `build` | the build script: compresses pages and their files, makes pages of the guides | |
-//! | `packages` | what is packed besides the program: Debian, npm, Python; not Rust, not in the crate | |
+//! | [`domain`] | pure rules: money, coins, the status of an invoice, bookings, signatures; `domain::fields` declares fields, `domain::render` the JSON of resources and events | libraries that compute |
+//! | [`store`] | SQLite: one writer that commits in groups, read connections, one module for each table | domain |
+//! | [`service`] | steps that operations, workers and commands share; each takes `now` and writes in one transaction | domain, store |
+//! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions | domain, store, service |
+//! | [`http`] | transport: hyper, routes, authentication, limits, statuses, OpenAPI documents, pages | api, service, domain, clock, web |
+//! | [`web`] | files for browsers: pages, styles, scripts, languages, guides | domain, askama, flate2 |
+//! | [`outbound`] | the webhook client, which refuses private addresses | domain |
+//! | [`chain`] | nodes of real chains, followed step by step, and sources of rates | domain |
+//! | [`worker`] | work that time brings: chains, deliveries, expiry, pruning, signer and provisioner; one loop waits for all | service, chain, outbound, domain, clock |
+//! | [`clock`] | the system's time, read only here | domain |
+//! | [`config`] | SETTINGS: every flag with its environment variable, default and help | |
+//! | [`cli`] | commands and their output | all |
+//! | [`app`] | wiring: start, stop in reverse order; [`Server`] and [`Sandbox`] in-process | all |
+//! | `main` | one command run | cli |
+//! | `build` | the build script: compresses the files for browsers, and turns guides into pages | |
+//! | `packages` | packages besides the crate: Debian, npm, Python | |
 //!
-//! A short statement stands in the module of its table, a long one is a file, `sql/<table>/<verb>.sql`; a macro ties both
-//! to the names of their columns and makes a test of them. Outside `src`, too: `sql/migrations` is the schema,
-//! `sql/template.db` what the migrations add up to; `tests/it` drives the real server from outside, `tests/tidy` holds
-//! the house rules; `web/guides` has the guides, which `build` makes pages of.
+//! A short statement is in the module of its table, a long one is a file, `sql/<table>/<verb>.sql`. `sql/migrations` is
+//! the schema, `sql/template.db` the result of all migrations. `tests/it` drives the real server from outside,
+//! `tests/tidy` holds the house rules, `src/web/guides` has the guides.
 //!
 //! # Five shapes that carry it
 //!
-//! 1. The status of an invoice is computed, never set: [`domain::status::judge`]. Every path ends in the same step:
-//!    load, recompute, save what changed, record the event.
-//! 2. One writer, group commit: [`store::Store::write`] answers after the commit, never before.
-//! 3. Tables drive: [`http::routes`] feeds the router, the key check, the document, the metrics and the tests.
-//! 4. Who may call is the type of a route's handler, which is given what its callers have proved; every query carries
-//!    a scope: an account and a mode.
-//! 5. Workers tick: a step is bounded and says when it wants the next, so a test can move the clock and wait for
-//!    everything that fell due.
+//! 1. The status of an invoice is computed, never set: [`domain::status`]. Every path ends in the same step:
+//!    load, recompute, save changes, record the event.
+//! 2. One writer, group commit: [`store::Store::write`] returns after the commit.
+//! 3. Tables drive: [`http::routes`] feeds the router, authentication, documents, metrics and tests.
+//! 4. The type of a handler or of `api::operation::Run` decides who may call. Every query has a scope: an account and
+//!    a mode.
+//! 5. Workers tick: a step is bounded and returns its next time, so a test can move the clock and wait for all due work.
+//!
+//! # A block becomes a booked payment
+//!
+//! 1. The node of a chain, for example [`chain::utxo`], is asked through [`chain::rpc`].
+//! 2. [`chain::follow`] takes one step: new blocks, reorgs, the mempool; `chain::follow::watched` keeps our outputs.
+//! 3. [`domain::following`] and [`domain::observation`] hold the step's result.
+//! 4. [`worker::watch_chain`] runs the steps on a thread for each chain.
+//! 5. [`service::chains`] (`apply`, `apply::items`) applies a result in batches; `depth` with [`domain::confirmations`]
+//!    decides what is confirmed.
+//! 6. [`service::intake`] records an observation: `owner` finds the invoice or customer, `payment` values and books it.
+//! 7. `service::settle` recomputes the invoice by [`domain::status`]; [`domain::ledger`] takes the fee.
+//! 8. [`store`]: `observations`, `observations_on_chain`, `payments`, `ledger` and `chain_cursors` in one commit.
+//!
+//! # An invoice is created
+//!
+//! 1. `http::dispatch` reads and authenticates the request, `http::operations` runs the operation.
+//! 2. `api::invoices` declares it; [`domain::invoice::draft`] reads the body by [`domain::fields`].
+//! 3. [`service::invoices`] (`create`) checks the account and writes once for each key of [`service::idempotency`].
+//! 4. `service::quotes` with [`domain::quote`] fixes rate and address if the request names a coin.
+//! 5. [`domain::render`] makes the JSON that the response and the event share.
+//! 6. `service::settle` and [`service::events`] record the event, and its deliveries for [`service::webhooks`].
+//! 7. [`store`]: `invoices`, `quotes`, `addresses`, `invoice_steps`, `idempotency`, `events`, `deliveries` in one commit.
+//!
+//! # An operator signs in
+//!
+//! 1. `http::operator::session` reads [`domain::user::inputs`].
+//! 2. `http::password` counts the attempt in `http::throttle` and hashes in `http::hashing` by
+//!    [`service::operator::passwords`].
+//! 3. `http::code` counts a code of [`domain::second_factor`].
+//! 4. [`service::operator::members`] and [`service::operator::second_factor`] begin the session.
+//! 5. [`store`]: `users`, `sessions`, `known_clients`, `recovery_codes` and `used_steps`.
+//!
+//! # Where is …?
+//!
+//! - The fee: [`domain::ledger`] computes the bookings of a payment, [`service::intake`] writes them.
+//! - A reorg: [`chain::follow`] finds the common block, [`service::chains`] moves payments back to seen.
+//! - A field of a resource: its view in [`domain::render`] and its input in `api`, for endpoints
+//!   [`domain::render::endpoints`] and `api::operator::endpoints`; its column in [`store::endpoints`] and a migration.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -78,7 +78,7 @@ impl RateClient {
     /// an older time.
     ///
     /// # Errors
-    /// [`Failure`].
+    /// [`RatesError`].
     pub fn ask(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, RatesError> {
         let tickers = match upstream.source {
             FigureSource::Kraken => kraken::ask(self, &upstream.base, now)?,

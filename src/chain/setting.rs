@@ -119,7 +119,7 @@ impl ChainNode {
         shown.join(", ")
     }
 
-    /// Returns each url as in [`ChainNode::shown`].
+    /// Returns each url as in [`ChainNode::label`].
     pub fn urls(&self) -> impl Iterator<Item = &str> {
         self.endpoints.iter().map(Endpoint::label)
     }

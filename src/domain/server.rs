@@ -1,6 +1,6 @@
 //! Servers that resellers order: the server and its JSON.
 //!
-//! Invariant: only [`Server::step`] changes a server's state.
+//! Invariant: only [`OrderedServer::take_step`] changes a server's state.
 
 pub mod order;
 pub mod outcome;

@@ -91,7 +91,7 @@ impl<'a> Host<'a> {
     /// address, and no other number is a name.
     ///
     /// # Errors
-    /// [`Fault::Host`].
+    /// [`UrlProblem::Host`].
     pub fn parse(text: &'a str) -> Result<Host<'a>, UrlProblem> {
         let name = text.strip_suffix('.').unwrap_or(text);
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -124,7 +124,7 @@ impl<'a> Authority<'a> {
     /// Reads `host` or `host:port`.
     ///
     /// # Errors
-    /// [`Fault::Shape`] for an open bracket, [`Fault::Host`], [`Fault::Port`].
+    /// [`UrlProblem::Shape`] for an open bracket, [`UrlProblem::Host`], [`UrlProblem::Port`].
     pub fn parse(text: &'a str) -> Result<Authority<'a>, UrlProblem> {
         let (host, port) = split_port(text)?;
         let host = match host

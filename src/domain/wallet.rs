@@ -87,7 +87,7 @@ impl WalletNetwork {
 
     /// Returns `true` if a wallet of this network has addresses on a node's network.
     ///
-    /// The name of the node's network is one of [`Row::networks`](super::chain::Row::networks).
+    /// The name of the node's network is one of [`ChainRow::networks`](super::chain::ChainRow::networks).
     pub fn agrees_with(self, chain: Chain, network: &str) -> bool {
         let (main, tests) = chain.row().networks;
         match self {

@@ -21,7 +21,7 @@ struct At<'a> {
 }
 
 impl Step<'_> {
-    /// Looks up the first transactions of [`Known::sent`](crate::domain::following::Known::sent).
+    /// Looks up the first transactions of [`ChainState::sent`](crate::domain::following::ChainState::sent).
     pub(super) fn look_up_sent(
         &mut self,
         head: &Head,

@@ -140,7 +140,7 @@ const THROUGH: [&str; 2] = ["USD", "USDT"];
 /// Returns the figures that follow from a source's tickers.
 ///
 /// Each coin has a direct figure in EUR and in USD if the source has that pair.
-/// Without a direct EUR pair, the EUR figure follows from a symbol of [`THROUGH`].
+/// Without a direct EUR pair, the EUR figure follows from a symbol of `THROUGH`.
 pub fn figures(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
     let mut told = Vec::new();
     for coin in symbols() {

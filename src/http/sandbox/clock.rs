@@ -22,7 +22,7 @@ input! {
             { "required": ["frozen"], "properties": { "frozen": { "type": "boolean" } } }
         ]
     } {
-        /// Duration to move forward by, as [Nd][Nh][Nm][Ns], at most 3650d.
+        /// Duration to move forward by, as `[Nd][Nh][Nm][Ns]`, at most 3650d.
         optional advance: i64 = OrNull(parsed(text(1..=40).of_form(2, SPAN), parse_span_ms)), "20m";
         /// Time to move forward to, not in the past and not after the year 8999.
         optional set: Time = described(parsed(text(1..=40), str::parse), MOMENT_OR_NULL);

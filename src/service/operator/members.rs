@@ -248,7 +248,7 @@ impl Service {
     /// Begins a session.
     ///
     /// # Errors
-    /// As [`Given::still`].
+    /// As `Given::still`.
     pub async fn sign_in(self: &Arc<Self>, now: Time, given: Given) -> Result<Begun, Error> {
         let cookie = hex(&random::<32>()?);
         let hash = apikey::hash(&cookie);
@@ -269,7 +269,7 @@ impl Service {
     /// Notes that a member has given the password again.
     ///
     /// # Errors
-    /// As [`Given::still`]; `unauthorized` where the session has ended.
+    /// As `Given::still`; `unauthorized` where the session has ended.
     pub async fn confirm_password(
         self: &Arc<Self>,
         now: Time,

@@ -122,7 +122,7 @@ impl Service {
     /// Changes one's own password to one with this hash, which ends all of one's sessions.
     ///
     /// # Errors
-    /// As [`Given::still`](super::members::Given::still).
+    /// As `Given::still`.
     pub async fn change_own_password(
         self: &Arc<Self>,
         now: Time,

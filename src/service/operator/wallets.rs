@@ -60,7 +60,7 @@ impl Wanted {
     /// What the file knows of the wanted wallet's indexes, and the one that it goes on from.
     ///
     /// # Errors
-    /// `invalid_request` for `next`, as [`Reached::go_on`].
+    /// `invalid_request` for `next`, as [`WalletIndexes::next_index`].
     fn place(
         &self,
         db: &Reader<'_>,
@@ -173,7 +173,7 @@ pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
 ///
 /// # Errors
 /// `invalid_request` where it has handed out addresses with another script, where they are known as those of another
-/// network, and for `next` as [`Reached::go_on`].
+/// network, and for `next` as [`WalletIndexes::next_index`].
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(tx, wallet)?;
