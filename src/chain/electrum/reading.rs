@@ -24,7 +24,7 @@ const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
 const LOOKUPS_MAX: usize = 20;
 
 impl Electrum {
-    /// [`Node::blocks`](crate::chain::Node::blocks): every block of the range.
+    /// [`Node::blocks`]: every block of the range.
     pub(super) fn read_blocks(
         &mut self,
         from: u32,
@@ -65,7 +65,7 @@ impl Electrum {
         Ok(blocks)
     }
 
-    /// [`Node::late`](crate::chain::Node::late): the newest transactions that were never reported.
+    /// [`Node::late`]: the newest transactions that were never reported.
     pub(super) fn read_late(
         &mut self,
         to: u32,
@@ -199,7 +199,7 @@ impl Electrum {
         Ok(scanner.scan(txid, transaction.inputs.clone(), outputs.collect()))
     }
 
-    /// [`Node::mempool`](crate::chain::Node::mempool).
+    /// [`Node::mempool`].
     pub(super) fn read_mempool(
         &mut self,
         unconfirmed: &[String],
