@@ -1,9 +1,9 @@
-//! Running a command of the operator's: one program, once, to its end.
+//! Runs a command of the operator as a child process, and reads its result.
 //!
-//! What lives here: how it is started, fed, read, limited and killed. What does not: what it is for. What always
-//! holds: it is started without a shell, with an empty environment, in `/`, with no descriptor but its standard
-//! input, output and error; its process group ends with it; and its outcome counts as known only where it ended by
-//! itself, with exit code 0 and one JSON object on its standard output.
+//! Invariant: the command runs without a shell, with an empty environment, in `/`, with stdin, stdout and stderr as
+//! its only descriptors. Its process group ends with it.
+//!
+//! The result is known only if the command exits by itself with code 0 and has written one JSON object to stdout.
 
 use crate::domain::json;
 use rustix::io::Errno;
@@ -18,15 +18,15 @@ use tokio::process::{Child, ChildStdin, Command as Builder};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::watch;
 
-/// The longest answer.
+/// Largest result, in bytes of stdout.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// How much of its standard error goes to the log.
+/// Bytes of stderr that are logged.
 const ERRORS_BYTES_MAX: usize = 4 * 1024;
-/// How long what it wrote to standard error may take to arrive after its end.
+/// Time after the exit in which the last output on stderr may arrive.
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
-/// How long it may take to be gone once it was killed.
+/// Time in which a killed command must have ended.
 const KILL_GRACE: Duration = Duration::from_secs(5);
-/// How often it is asked whether it has ended, should whoever started this process have blocked the signal that tells.
+/// Interval for polling the exit, in case the parent of this process has blocked SIGCHLD.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 /// The first descriptor after standard input, output and error.
 const FIRST_OTHER_DESCRIPTOR: i32 = 3;
@@ -39,11 +39,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads a setting: an absolute path, or a JSON array of an absolute path and arguments. The file must be there
-    /// and be executable.
+    /// Parses a setting: an absolute path, or a JSON array of an absolute path and arguments. The file must exist and
+    /// be executable.
     ///
     /// # Errors
-    /// A text for a person.
+    ///
+    /// A message for the operator.
     pub fn parse(text: &str) -> Result<Program, String> {
         let mut words = if text.trim_start().starts_with('[') {
             serde_json::from_str::<Vec<String>>(text)
@@ -69,7 +70,7 @@ impl Program {
         })
     }
 
-    /// Its file.
+    /// Returns the path of the executable.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -78,24 +79,25 @@ impl Program {
 /// A program with the limits it is run under.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// What is run.
+    /// Program and arguments.
     pub program: Program,
-    /// How long it may take.
+    /// Longest run time.
     pub timeout: Duration,
-    /// Becomes true when the server is stopping.
+    /// Becomes `true` when the server stops.
     pub stop: watch::Receiver<bool>,
-    /// How long it may go on from then on.
+    /// Time that the command may continue after the server begins to stop.
     pub stop_grace: Duration,
 }
 
-/// What it answered; else a text that says why what it did is not known.
+/// The JSON object that a command returned, or a message that says why its result is unknown.
 pub type Answered = Result<Map<String, Value>, String>;
 
 impl Command {
-    /// Runs it once: `input` goes to its standard input, `name` into the log.
+    /// Runs the command once. Writes `input` to its stdin, and uses `name` in the log.
     pub async fn run(&self, name: &str, input: &Value) -> Answered {
         let not_started = |error| format!("{} did not start: {error}", self.program.path.display());
-        // Heard before there is an end to hear of. Where the signal was ignored, the system would keep no exit code.
+        // The handler is installed before the start, so no signal is missed. If SIGCHLD were ignored, the kernel
+        // would keep no exit code.
         let mut ends = signal(SignalKind::child()).map_err(not_started)?;
         let mut group = Group(self.spawn().map_err(not_started)?);
         let child = &mut group.0;
@@ -122,7 +124,8 @@ impl Command {
                 }
             };
             if !all_heard {
-                // What it said last may be on its way; a process that it left behind may never close the pipe.
+                // The last output may still be on its way. A process that was left behind may never close the pipe,
+                // so the wait is limited.
                 let _ = tokio::time::timeout(ERRORS_GRACE, hear_errors).await;
             }
             ended
@@ -138,11 +141,9 @@ impl Command {
         answer(&output)
     }
 
-    /// Starts it.
     #[expect(clippy::disallowed_methods, reason = "starts a process")]
     fn spawn(&self) -> std::io::Result<Child> {
-        // What this process opens is closed in others by itself. What it was started with is not, nor what a library
-        // may have opened.
+        // Descriptors that this process opens are close-on-exec. Inherited ones and those of C libraries may not be.
         close_fds::set_fds_cloexec_threadsafe(FIRST_OTHER_DESCRIPTOR, &[]);
         Builder::new(&self.program.path)
             .args(&self.program.arguments)
@@ -155,40 +156,41 @@ impl Command {
             .spawn()
     }
 
-    /// The server has been stopping for a while.
+    /// Completes when the server has been stopping for `stop_grace`.
     async fn stopped(&self) {
         let mut stop = self.stop.clone();
         if stop.wait_for(|stop| *stop).await.is_ok() {
             tokio::time::sleep(self.stop_grace).await;
         } else {
-            // Nobody is left who could stop it.
+            // The sender is gone, so no stop can follow.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// A command and the group of processes that it leads; dropping it kills them all.
+/// A command and the process group that it leads. Dropping it kills the whole group.
 struct Group(Child);
 
 impl Group {
-    /// The number of the command and of its group, until the command has been waited for: then both may be another's.
+    /// Returns the process id, which is also the group id. `None` once the command was waited for, as the id may then
+    /// be reused.
     fn leader(&self) -> Option<Pid> {
         let number = self.0.id().and_then(|id| i32::try_from(id).ok());
         number.and_then(Pid::from_raw)
     }
 
-    /// Kills whatever of it is left.
+    /// Kills all remaining processes of the group.
     fn kill(&mut self) {
         let Some(leader) = self.leader() else { return };
         match kill_process_group(leader, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => {}
             Err(error) => log::warn!("not all that {leader} has started was killed: {error}"),
         }
-        // It may have left its group, and may be gone already.
+        // The command may have left its group, or may have exited already.
         let _ = self.0.start_kill();
     }
 
-    /// Kills whatever of it is left, and only then waits for the command, so that nobody else has its number before.
+    /// Kills all remaining processes, and only then waits for the command, so that its id is not reused before.
     async fn end(&mut self) -> Result<ExitStatus, String> {
         self.kill();
         match tokio::time::timeout(KILL_GRACE, self.0.wait()).await {
@@ -212,7 +214,7 @@ fn not_told(error: impl std::fmt::Display) -> String {
     format!("its end could not be waited for: {error}")
 }
 
-/// Returns once it has ended, and leaves it to be waited for.
+/// Returns when the command has exited, and leaves it as a zombie to be waited for.
 async fn until_ended(leader: Pid, ends: &mut Signals) -> Result<(), String> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     loop {
@@ -221,12 +223,12 @@ async fn until_ended(leader: Pid, ends: &mut Signals) -> Result<(), String> {
             Ok(None) | Err(Errno::INTR) => {}
             Err(error) => return Err(not_told(error)),
         }
-        // Another's end, or none yet: asked again.
+        // The signal may be for another child, so the exit is polled again.
         let _ = tokio::time::timeout(ASK_EVERY, ends.recv()).await;
     }
 }
 
-/// Feeds it, reads its answer to the end, and waits until it has ended.
+/// Writes the input, reads stdout to its end, and waits for the exit.
 async fn talk(
     leader: Option<Pid>,
     ends: &mut Signals,
@@ -236,7 +238,7 @@ async fn talk(
 ) -> Result<Vec<u8>, String> {
     let feed = async {
         if let Some(mut stdin) = stdin {
-            // It may well answer without having read all of it, or any.
+            // The command may answer without having read all of its input.
             let _ = stdin.write_all(input.as_bytes()).await;
             let _ = stdin.write_all(b"\n").await;
         }
@@ -264,7 +266,7 @@ async fn talk(
     Ok(output)
 }
 
-/// Reads all of standard error and keeps its beginning.
+/// Reads all of stderr and keeps the beginning.
 async fn hear(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut stderr) = stderr else { return };
     let mut buffer = [0; 1024];
@@ -276,7 +278,7 @@ async fn hear(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     }
 }
 
-/// The one JSON object that it wrote.
+/// Parses stdout as one JSON object.
 fn answer(output: &[u8]) -> Answered {
     let problem = match json::parse(output) {
         Ok(Value::Object(fields)) => return Ok(fields),

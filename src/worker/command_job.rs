@@ -1,8 +1,6 @@
-//! A command's job: it is run for one order after the other, once for each.
+//! Runs a command for one order after the other, and stores its results.
 //!
-//! What lives here: what comes before a run and what after it. What does not: what an order is (`provision`,
-//! `send`), how a command is run (`command`). What always holds: a run is committed as begun before it begins, and
-//! its answer is kept until it is committed.
+//! Invariant: a run is committed as begun before it starts, and its result is kept until it is committed.
 
 use super::command::{Answered, Command};
 use super::{Next, Worker};
@@ -15,33 +13,34 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a stopping server tries to store the last answer.
+/// Time in which a stopping server tries to store the last result, in milliseconds.
 const STORE_MS_MAX: i64 = 3_000;
-/// How long between two such attempts.
+/// Pause between two attempts to store the last result.
 const STORE_PAUSE: Duration = Duration::from_millis(20);
 
-/// What a command is run for: where its orders come from, and where its answers go.
+/// A queue of orders for a command, and the place for its results.
 pub trait CommandJob: Send + Sync + 'static {
-    /// The name in the log.
+    /// Name in the log.
     const NAME: &'static str;
-    /// What it is run for once.
+    /// The unit of work of one run.
     type Order: Send + Sync + 'static;
 
-    /// Takes the next order, committed as begun; nothing where none waits.
+    /// Takes the next order and commits it as begun. `None` if none waits.
     fn begin(&self, now: Time) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
 
-    /// Time at which an order falls due by the clock alone.
+    /// Returns the time at which an order falls due by the clock alone.
     ///
     /// # Errors
+    ///
     /// None that a caller causes.
     fn due(&self, _now: Time) -> Result<Option<Time>, Error> {
         Ok(None)
     }
 
-    /// What the log calls it, and what its command reads.
+    /// Returns the name of the order in the log, and the input of its command.
     fn describe(order: &Self::Order) -> (String, Value);
 
-    /// Stores what the command answered.
+    /// Stores the result of the command.
     fn end(
         &self,
         now: Time,
@@ -50,17 +49,17 @@ pub trait CommandJob: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Runs the command of a job, for one order at a time.
+/// Runs the command of a job, one order at a time.
 pub struct Runner<J: CommandJob> {
     job: J,
     command: Command,
     clock: Arc<Clock>,
-    /// An answer that is not stored yet.
+    /// An order whose result is not stored yet.
     unstored: Option<(J::Order, Answered)>,
 }
 
 impl<J: CommandJob> Runner<J> {
-    /// Runs this command for the orders of this job.
+    /// Creates a runner of this command for the orders of this job.
     pub fn new(job: J, command: Command, clock: Arc<Clock>) -> Runner<J> {
         Runner {
             job,
@@ -70,7 +69,7 @@ impl<J: CommandJob> Runner<J> {
         }
     }
 
-    /// Stores the last answer; keeps it where that fails.
+    /// Stores the last result. Keeps it if that fails.
     async fn store(&mut self) -> Result<(), Error> {
         let Some((order, answered)) = self.unstored.take() else {
             return Ok(());
@@ -109,7 +108,8 @@ impl<J: CommandJob> Worker for Runner<J> {
         Ok(Next::Again)
     }
 
-    /// What the command did is known here only, and answers under way may leave no room for it at first.
+    /// Retries for a while, as only this process knows the result, and requests under way may leave no room for it at
+    /// first.
     async fn finish(&mut self) -> Result<(), Error> {
         let stopwatch = self.clock.stopwatch();
         loop {
@@ -135,7 +135,7 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::watch;
 
-    /// One order, whose answer finds no room so many times.
+    /// A job with one order, whose result is refused as overloaded this many times.
     #[derive(Clone)]
     struct Crowded {
         refusals: Arc<AtomicU32>,
@@ -188,7 +188,7 @@ mod tests {
         assert!(runner.tick(Time(0)).await.is_err());
         runner.finish().await.unwrap();
         assert_eq!(crowded.stored.lock().unwrap().len(), 1);
-        // Once is enough.
+        // One retry is enough.
         runner.finish().await.unwrap();
         assert_eq!(crowded.stored.lock().unwrap().len(), 1);
         assert_eq!(runner.tick(Time(0)).await.unwrap(), Next::Again);

@@ -30,12 +30,12 @@ pub struct Deliver {
     waker: Waker,
     finished: UnboundedSender<Done>,
     results: UnboundedReceiver<Done>,
-    /// What came of attempts and is not in the file yet.
+    /// Outcomes of attempts that are not in the file yet.
     ended: Vec<Done>,
     /// Attempts under way by their deliveries.
     under_way: HashMap<String, QueueAttempt>,
     receivers: Receivers,
-    /// Since the server was started, in real time.
+    /// Time since the start of the server, in real time.
     uptime: Stopwatch,
     /// The pass under way, where it takes several steps.
     pass: Option<Pass>,
@@ -57,14 +57,14 @@ struct Pass {
 struct Seen {
     /// Earliest time at which something falls due.
     due_at: Option<Time>,
-    /// Shortest real time until a queue that pauses may be tried again.
+    /// Shortest real time until a paused queue may be tried again.
     pause: Option<Duration>,
-    /// `true` if something is due that is not in the file as done.
+    /// `true` if a delivery is due that is not stored as done.
     is_awaited: bool,
 }
 
 impl Seen {
-    /// Returns what either waits for.
+    /// Returns the earlier times of both, and whether either awaits something.
     fn and(self, other: Seen) -> Seen {
         let earlier = |one: Option<Time>, other| one.into_iter().chain(other).min();
         Seen {
@@ -76,8 +76,8 @@ impl Seen {
 }
 
 impl Deliver {
-    /// A worker that this waker wakes, also when an attempt has ended. A receiver that keeps refusing is left alone
-    /// for `pause_ms` of real time between two attempts.
+    /// Creates a worker that this waker wakes, also at the end of an attempt. A receiver that keeps failing gets a
+    /// pause of `pause_ms` of real time between two attempts.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -104,8 +104,8 @@ impl Deliver {
         }
     }
 
-    /// Keeps what came of finished attempts; only then may a delivery be taken up again. Where the file fails, they
-    /// are kept for the next step.
+    /// Stores the outcomes of finished attempts. Only then may their deliveries be attempted again. If the file
+    /// fails, the outcomes are kept for the next step.
     async fn keep_results(&mut self) -> Result<(), Error> {
         while let Ok(result) = self.results.try_recv() {
             self.ended.push(result);
@@ -125,13 +125,13 @@ impl Deliver {
         Ok(())
     }
 
-    /// Takes up what of a queue is due and fits into its share; true where more may be due at once.
+    /// Starts the due deliveries of a queue that fit into its share. Returns `true` if more may be due at once.
     async fn take_up(&mut self, name: &str, now: Time) -> Result<bool, Error> {
         let (under_way, room) = (self.receivers.under_way(name), self.receivers.room(name));
         if room == 0 {
             return Ok(false);
         }
-        // What is under way is still due by the file, so it is asked for too and left out here.
+        // Deliveries under way are still due in the file. They are requested too, and skipped here.
         let due = self
             .service
             .due_deliveries(name, now, room.saturating_add(under_way))?;
@@ -156,7 +156,8 @@ impl Deliver {
         Ok(gave_up)
     }
 
-    /// Takes up what is due of these queues and fits. Returns what they wait for, or `None` if more may be due at once.
+    /// Starts the due deliveries of these queues. Returns the times that they wait for, or `None` if more may be due
+    /// at once.
     async fn take_up_all(
         &mut self,
         waiting: &[WaitingQueue],
@@ -176,8 +177,8 @@ impl Deliver {
             seen = seen.and(Seen {
                 due_at: next,
                 pause,
-                // What is due by the file is under way or waits for room. Nobody waits for an attempt under way whose
-                // delivery was put back or given up meanwhile.
+                // What is due in the file is under way or waits for room. A delivery under way that was put back or
+                // given up meanwhile is not awaited.
                 is_awaited: *due_at <= now,
             });
         }
@@ -195,7 +196,8 @@ impl Deliver {
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
         let number = due.attempts.saturating_add(1);
         let pending = Pending::new(report, due.id.clone(), number, clock.now());
-        // Not the service: a receiver that hangs would keep the file open after the server's end.
+        // The job does not own the service: a receiver that hangs would keep the file open after the server has
+        // stopped.
         let activity = self.service.activity().cloned();
         self.senders.submit(move || {
             let (attempt, sent) = attempt(&clock, &outbound, &due);
@@ -217,14 +219,14 @@ impl Pass {
     }
 }
 
-/// Was it taken?
+/// Returns `true` if the receiver accepted the delivery.
 fn is_success(attempt: &Attempt) -> bool {
     attempt
         .status
         .is_some_and(|status| (200..300).contains(&status))
 }
 
-/// An attempt as those are told of it who listen to what happens.
+/// Returns the notification of an attempt for listeners of activity.
 fn attempted(due: &Due, number: u32, attempt: &Attempt, sent: Outgoing) -> Happened {
     let attempt = attempt.clone();
     Happened::Attempt(Attempted {
@@ -242,7 +244,7 @@ fn attempted(due: &Due, number: u32, attempt: &Attempt, sent: Outgoing) -> Happe
     })
 }
 
-/// Makes one attempt; what was to be sent, where it could be made.
+/// Makes one attempt. Also returns the request, if it could be built.
 fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Outgoing>) {
     let (at, stopwatch) = (clock.now(), clock.stopwatch());
     let outgoing = outgoing(due, clock.real_now()).map_err(|error| Unanswered {
@@ -284,13 +286,13 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Ou
     (attempt, outgoing)
 }
 
-/// Where an attempt's outcome goes.
+/// The channel for an attempt's outcome.
 struct Report {
     finished: UnboundedSender<Done>,
     waker: Waker,
 }
 
-/// An attempt handed in or under way: whatever ends it, a panic too, is reported.
+/// An attempt that was submitted. Its outcome is reported on drop, even after a panic.
 struct Pending {
     report: Report,
     done: Option<Done>,
@@ -326,7 +328,7 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if let Some(done) = self.done.take() {
-            // Nobody listens once the server is stopping; the delivery is then sent again.
+            // The send fails once the server is stopping. The delivery is then sent again after the next start.
             let _ = self.report.finished.send(done);
             self.report.waker.wake();
         }
@@ -337,10 +339,10 @@ impl Worker for Deliver {
     const NAME: &'static str = "deliver";
 
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
-        // Counted first: what ends during this step wakes the worker after it.
+        // The count is read first, so that an attempt that ends during this step wakes the worker again.
         let woken = self.waker.count();
         self.keep_results().await?;
-        // An outcome that could not be stored: its attempt would be made again.
+        // An outcome that cannot be stored would cause the attempt to be made again.
         self.service.check_writes()?;
         let pass = self.pass.take();
         let is_whole = pass.is_none();
@@ -356,13 +358,13 @@ impl Worker for Deliver {
         if let Some(last) = waiting.get(PAGE_QUEUES_MAX.saturating_sub(1)) {
             pass.after = last.queue.clone();
             self.pass = Some(pass);
-            // Other workers take turns with this one, and a page of queues may have nothing to wait for.
+            // Yields to other workers, as a page of queues may need no waiting.
             tokio::task::yield_now().await;
             return Ok(Next::Again);
         }
         self.seen = pass.seen;
         Ok(match pass.seen.due_at {
-            // Something may be due in a queue that was looked at before.
+            // A queue of an earlier page may have something due.
             _ if !is_whole && pass.woken != woken => Next::Again,
             Some(at) => Next::At(at),
             None => Next::Idle,

@@ -1,4 +1,4 @@
-//! Expires invoices at the moment their time is up.
+//! Expires invoices at their deadline.
 
 use super::{Next, Worker};
 use crate::domain::time::Time;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The expiry worker.
 pub struct Expire {
-    /// What it works on.
+    /// Service whose invoices expire.
     pub service: Arc<Service>,
 }
 
@@ -38,7 +38,7 @@ mod tests {
         body.as_object().unwrap().clone()
     }
 
-    /// How many steps until there is nothing to do, and when there will be.
+    /// Makes steps until nothing is due. Returns their number, and when the next is wanted.
     fn steps(service: &Arc<Service>, now: Time) -> (u32, Next) {
         let service = Arc::clone(service);
         let mut worker = Expire { service };
@@ -66,7 +66,7 @@ mod tests {
             done(service.create_invoice(NOW, &caller, object(&body), None)).unwrap();
         }
         let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
-        // Those on bitcoin are passed over; one step closes what is due besides, and one more looks again.
+        // Invoices on bitcoin are skipped. One step closes the other due ones, and one more finds nothing.
         assert_eq!(steps(&service, at(0)), (1, Next::At(at(3))));
         assert_eq!(steps(&service, at(2)), (1, Next::At(at(3))));
         assert_eq!(steps(&service, at(3)), (2, Next::At(at(5))));

@@ -1,8 +1,7 @@
-//! The workers: what happens because time passes or something falls due.
+//! Runs the workers for everything that falls due with time.
 //!
-//! What lives here: the one loop that waits, wakes, backs off, logs and stops; and the workers that it steps. What
-//! does not: rules and statements. What always holds: a step is bounded and says when it wants the next, so that a
-//! test can have everything done that is due and know when it is.
+//! One loop waits, wakes, backs off, logs and stops. Invariant: a step is bounded and says when it wants the next
+//! one, so a test can run everything that is due.
 
 pub mod command;
 pub mod command_job;
@@ -26,52 +25,53 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How long a worker rests after a failed step, unless it is woken.
+/// Pause of a worker after a failed step, unless it is woken.
 const BACK_OFF: Duration = Duration::from_secs(1);
-/// The longest sleep: the clock may be set meanwhile, and a timer may stand still while the system sleeps.
+/// Longest sleep. The clock may be set meanwhile, and a timer may stand still while the system sleeps.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
-/// How often settling looks again for work that its own work made.
+/// Largest number of rounds in which settling waits for work that its own work made.
 const SETTLE_ROUNDS_MAX: u32 = 10_000;
 
-/// When a worker wants its next step.
+/// The time at which a worker wants its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// At once.
     Again,
-    /// At this moment, or when woken.
+    /// At this time, or when woken.
     At(Time),
-    /// When woken.
+    /// Only when woken.
     Idle,
 }
 
-/// Something that is done in steps.
+/// A background task that runs in steps.
 pub trait Worker: Send + 'static {
-    /// The name in the log.
+    /// Name in the log.
     const NAME: &'static str;
 
-    /// One bounded step.
+    /// Makes one bounded step.
     fn tick(&mut self, now: Time) -> impl Future<Output = Result<Next, Error>> + Send;
 
-    /// Is something of its under way outside its steps? It wakes the worker when it ends.
+    /// Returns `true` if work is under way outside the steps. The worker is woken when that work ends.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// How long in real time, whatever the clock shows, until it wants its next step; nothing: not before it is woken.
+    /// Returns the real time until the next step, whatever the clock shows. `None` if only the clock or a wake-up
+    /// starts it.
     fn pause(&self) -> Option<Duration> {
         None
     }
 
-    /// Brings what is under way to an end, within seconds; called once, after the last step.
+    /// Ends the work under way within seconds. Called once, after the last step.
     fn finish(&mut self) -> impl Future<Output = Result<(), Error>> + Send {
         std::future::ready(Ok(()))
     }
 }
 
-/// Wakes one worker, and knows how far it has come.
+/// Wakes one worker, and knows which wake-ups the worker has handled.
 #[derive(Clone)]
 pub struct Waker {
-    /// How often the worker was woken.
+    /// Number of wake-ups so far.
     woken: Arc<watch::Sender<u64>>,
     rested: Arc<watch::Sender<Rest>>,
 }
@@ -79,9 +79,9 @@ pub struct Waker {
 /// The last time a worker had nothing to do.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
-    /// How often it had been woken by then, as far as it knew.
+    /// Number of wake-ups that the worker had seen by then.
     seen: u64,
-    /// When it wants to be woken.
+    /// Time of the next step.
     until: Option<Time>,
 }
 
@@ -101,56 +101,56 @@ impl Waker {
             .send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Returns how often the worker was woken.
+    /// Returns the number of wake-ups so far.
     fn count(&self) -> u64 {
         *self.woken.borrow()
     }
 
-    /// What changes whenever the worker is woken.
+    /// Returns a receiver that changes at each wake-up.
     fn subscribe(&self) -> watch::Receiver<u64> {
         self.woken.subscribe()
     }
 
-    /// Waits until the worker has seen every wake-up so far and has nothing to do.
+    /// Waits until the worker has handled every wake-up so far and has nothing to do.
     async fn rest(&self) {
         let woken = *self.woken.borrow();
         let mut rested = self.rested.subscribe();
-        // The only error is that the worker has stopped, which is rest of a kind.
+        // The only error is that the worker has stopped, which also ends the wait.
         let _ = rested.wait_for(|rest| rest.seen >= woken).await;
     }
 
-    /// Has the worker seen every wake-up, and nothing to do?
+    /// Returns `true` if the worker has handled every wake-up and has nothing to do.
     fn is_resting(&self) -> bool {
         self.rested.borrow().seen >= *self.woken.borrow()
     }
 }
 
-/// Wakes all the workers, and waits for all of them.
+/// The wakers of all workers.
 #[derive(Clone, Default)]
 pub struct Wakers {
-    /// Webhooks.
+    /// Waker of the webhook worker.
     pub deliver: Waker,
-    /// Expiry.
+    /// Waker of the expiry worker.
     pub expire: Waker,
-    /// Pruning.
+    /// Waker of the pruning worker.
     pub prune: Waker,
-    /// The provisioner; in the sandbox it wakes nobody, so nobody waits for it.
+    /// Waker of the provisioner. A sandbox has no provisioner and never waits for one.
     pub provision: Waker,
-    /// The signer; in the sandbox it wakes nobody either.
+    /// Waker of the signer. A sandbox has none.
     pub send: Waker,
-    /// The watch on the wall clock; a sandbox has none.
+    /// Waker of the worker that watches the wall clock. A sandbox has none.
     pub clock: Waker,
-    /// Rates of live mode; a sandbox asks for none.
+    /// Waker of the worker for live rates. A sandbox has none.
     pub rates: Waker,
 }
 
 impl Wakers {
-    /// Those whose workers run in the sandbox too.
+    /// Returns the wakers of the workers that also run in a sandbox.
     fn all(&self) -> [&Waker; 3] {
         [&self.expire, &self.deliver, &self.prune]
     }
 
-    /// Wakes everybody: the clock has moved, or anything may be different.
+    /// Wakes all workers, as the clock has moved or anything may have changed.
     pub fn wake_all(&self) {
         for waker in self.all() {
             waker.wake();
@@ -161,7 +161,7 @@ impl Wakers {
         self.rates.wake();
     }
 
-    /// Waits until all that is due is done, also what doing it made due.
+    /// Waits until everything due is done, including work that falls due on the way.
     pub async fn settle(&self) {
         for _ in 0..SETTLE_ROUNDS_MAX {
             for waker in self.all() {
@@ -174,7 +174,7 @@ impl Wakers {
         log::warn!("new work kept falling due while everything due was waited for");
     }
 
-    /// The next moment at which something is due. Pruning never is: it happens on the way, whenever it is woken.
+    /// Returns the next time at which something is due. Pruning has no time of its own: it runs whenever it is woken.
     pub fn next_due(&self) -> Option<Time> {
         [&self.expire, &self.deliver]
             .iter()
@@ -183,7 +183,7 @@ impl Wakers {
     }
 }
 
-/// The one loop: steps a worker until `stop` is true.
+/// Runs the steps of a worker until `stop` is `true`.
 pub async fn run<W: Worker>(
     mut worker: W,
     clock: Arc<Clock>,
@@ -204,7 +204,7 @@ pub async fn run<W: Worker>(
             Ok(Next::At(at)) => Some(at),
             Ok(Next::Idle) => None,
             Err(error) => {
-                // What goes wrong each time is said once: the step is tried again every second.
+                // A repeated error is logged once, as the step is retried every second.
                 let said = error.to_string();
                 if failed.as_ref() != Some(&said) {
                     log::error!("{}: {said}", W::NAME);

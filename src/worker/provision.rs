@@ -9,9 +9,9 @@ use crate::service::{Error, Service};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The orders that wait for a provisioner.
+/// The job of the provisioner, with the orders that wait for it.
 pub struct Provision {
-    /// Where they are kept.
+    /// Service that stores the orders.
     pub service: Arc<Service>,
 }
 

@@ -1,5 +1,5 @@
-//! Removes what is kept only for a while: idempotency answers, attempts, sessions, rolled secrets. Never events or
-//! deliveries. Logs the heads of a production file's history once a day.
+//! Deletes data with a limited lifetime: idempotency responses, attempts, sessions and rolled secrets. Never deletes
+//! events or deliveries. Logs the heads of a production file's history once a day.
 
 use super::{Next, Worker};
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
@@ -9,15 +9,15 @@ use std::sync::Arc;
 /// The pruning worker.
 pub struct Prune {
     service: Arc<Service>,
-    /// `false` in a sandbox, whose history ends with it.
+    /// `false` in a sandbox, whose history ends with the process.
     logs_heads: bool,
     next: Time,
-    /// Time at which the heads are logged next.
+    /// Time of the next log entry of the heads.
     next_heads: Time,
 }
 
 impl Prune {
-    /// Prunes for the first time when it is first woken.
+    /// Creates a worker that prunes for the first time when it is first woken.
     pub fn new(service: Arc<Service>, logs_heads: bool) -> Prune {
         Prune {
             service,
@@ -29,7 +29,7 @@ impl Prune {
 }
 
 impl Prune {
-    /// Logs the heads of the history, once a day.
+    /// Logs the heads of the history once a day.
     fn log_heads(&mut self, now: Time) -> Result<(), Error> {
         let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
         if self.logs_heads && !waits {
@@ -46,7 +46,7 @@ impl Worker for Prune {
     const NAME: &'static str = "prune";
 
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
-        // A clock that was set back must not make it wait until it has caught up.
+        // If the clock was set back, pruning does not wait until it has caught up.
         let waits = now < self.next && self.next <= now.plus_ms(HOUR_MS);
         if waits {
             return Ok(Next::At(self.next));

@@ -1,7 +1,6 @@
-//! Asks for rates: each public source every minute, by itself, or the operator's file every second.
+//! Polls exchange rates: each public source every minute, or the operator's file every second.
 //!
-//! What does not live here: how a source is asked (`chain::rates`), what follows from what it tells (`domain::rate`).
-//! What always holds: a source that is slow holds up no other, and nothing that is under way holds up the end.
+//! Invariant: a slow source delays no other source, and no request under way delays the stop.
 
 use super::watch_chain::ChainWakers;
 use super::{Next, Waker, Worker};
@@ -17,45 +16,45 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// From one question to the next.
+/// Time between two requests to a source, in milliseconds.
 const EVERY_MS: i64 = MINUTE_MS;
-/// The longest that a source which is asked too often is left alone by our own rule: it may ask for more.
+/// Longest pause after a rate limit by our own rule, in milliseconds. A source may ask for more.
 const LEFT_ALONE_MS_MAX: i64 = 15 * MINUTE_MS;
-/// From one look at the file to the next, in real time.
+/// Time between two reads of the file, in real time.
 const LOOK_AT_FILE: Duration = Duration::from_secs(1);
 
-/// The worker that asks for rates.
+/// The worker that polls exchange rates.
 pub struct Rates {
     service: Arc<Service>,
     clock: Arc<Clock>,
     client: RateClient,
     waker: Waker,
-    /// Who waits for the end of the first round.
+    /// Wakers of the chains that wait for the first round of rates.
     chain_wakers: Arc<ChainWakers>,
     sources: Vec<Asked>,
     file: Option<Watched>,
     answers: UnboundedSender<Answer>,
     answered: UnboundedReceiver<Answer>,
-    /// What came of questions and is not in the file yet.
+    /// Answers that are not in the file yet.
     ended: Vec<Answer>,
     has_begun: bool,
-    /// The coins that have no rate, as far as the log knows.
+    /// The coins without a rate that the log has reported.
     without: HashMap<(&'static str, Currency), NoAgreement>,
 }
 
-/// A source, and when it is asked next.
+/// A source with the state of its polling.
 struct Asked {
     upstream: Upstream,
     asked_at: Option<Time>,
-    /// How long after that it is asked again.
+    /// Time after the last request until the next one, in milliseconds.
     wait_ms: i64,
     is_under_way: bool,
-    /// How often in a row it has said that it is asked too often.
+    /// Number of consecutive rate limits.
     refused: u32,
     problem: Option<String>,
 }
 
-/// The operator's file, and what it said when it could be read last.
+/// The operator's file, and its contents at the last successful read.
 struct Watched {
     path: PathBuf,
     told: Vec<CoinFigure>,
@@ -63,7 +62,7 @@ struct Watched {
     kept_at: Option<Time>,
 }
 
-/// What came of asking a source.
+/// The answer of a source to one request.
 #[derive(Clone)]
 struct Answer {
     source: FigureSource,
@@ -72,7 +71,8 @@ struct Answer {
 }
 
 impl Rates {
-    /// A worker that this waker wakes, also when an answer has come; whoever follows a chain hears of the first round's end.
+    /// Creates a worker that this waker wakes, also at each answer. The chain wakers are notified when the first
+    /// round ends.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -116,7 +116,7 @@ impl Rates {
         }
     }
 
-    /// Forgets what sources told that are not asked any more.
+    /// Deletes the stored figures of sources that are no longer polled.
     async fn begin(&mut self) -> Result<(), Error> {
         if self.has_begun {
             return Ok(());
@@ -128,7 +128,7 @@ impl Rates {
         Ok(())
     }
 
-    /// Keeps what came of questions; where the file fails, for the next step.
+    /// Stores the answers. If the file fails, they are kept for the next step.
     async fn keep_answers(&mut self) -> Result<(), Error> {
         while let Ok(answer) = self.answered.try_recv() {
             self.ended.push(answer);
@@ -159,14 +159,15 @@ impl Rates {
         if let Some(asked) = all.find(|asked| asked.upstream.source == source) {
             asked.ended(now, failure.as_ref());
         }
-        // Once all of a round have answered: until then some coins have too few figures.
+        // Coins are logged only after all sources of a round have answered: before that, some coins have too few
+        // figures.
         if self.is_busy() {
             return Ok(());
         }
         self.log_coins(now)
     }
 
-    /// Asks every source that is due, each on a thread of its own.
+    /// Requests figures from every source that is due, each on a thread of its own.
     fn ask(&mut self, now: Time) {
         for asked in &mut self.sources {
             if asked.is_under_way || now < asked.due(now) {
@@ -178,7 +179,7 @@ impl Rates {
             let source = upstream.source;
             let work = move || {
                 let outcome = client.ask(&upstream, now);
-                // Whoever does not listen any more is stopping.
+                // The send fails only while the worker is stopping.
                 let _ = answers.send(Answer {
                     source,
                     asked_at: now,
@@ -194,7 +195,7 @@ impl Rates {
         }
     }
 
-    /// Reads the file, and keeps what it says where that is new, or a minute old.
+    /// Reads the file. Stores the contents if they have changed, or once a minute.
     async fn look_at_file(&mut self, now: Time) -> Result<(), Error> {
         let Some(watched) = &mut self.file else {
             return Ok(());
@@ -205,7 +206,7 @@ impl Rates {
             return Ok(());
         }
         let (told, problem) = (watched.rates_at(now), watched.problem.clone());
-        // What the file said when it could be read stays as it was said: only a restart forgets it.
+        // The last readable contents stay valid while the file cannot be read. Only a restart forgets them.
         if !told.is_empty() {
             let (service, source) = (&self.service, FigureSource::File);
             service.keep_told(now, source, now, told).await?;
@@ -219,7 +220,7 @@ impl Rates {
         self.log_coins(now)
     }
 
-    /// Says which coins have a rate again or need none any more, and which have none any more, and why.
+    /// Logs the coins that have a rate again or need none any more, and those that have lost theirs, with the reason.
     fn log_coins(&mut self, now: Time) -> Result<(), Error> {
         let without = self.service.coins_without_rate(now)?;
         let without: HashMap<(&'static str, Currency), NoAgreement> = without
@@ -242,7 +243,7 @@ impl Rates {
         Ok(())
     }
 
-    /// When the next source is due that is not being asked.
+    /// Returns when the next idle source or the file is due.
     fn next(&self, now: Time) -> Next {
         let waiting = self.sources.iter().filter(|asked| !asked.is_under_way);
         let file = self.file.iter();
@@ -253,12 +254,12 @@ impl Rates {
 }
 
 impl Asked {
-    /// When it is asked next.
+    /// Returns the time of the next request.
     fn due(&self, now: Time) -> Time {
         due(self.asked_at, self.wait_ms, now)
     }
 
-    /// A question has ended.
+    /// Records the end of a request, and logs a change of its outcome.
     fn ended(&mut self, now: Time, failure: Option<&RatesError>) {
         self.is_under_way = false;
         let source = self.upstream.source;
@@ -281,14 +282,14 @@ impl Asked {
     }
 }
 
-/// When something is done again that was done then; at once where the clock was set back since.
+/// Returns when a repeated action is due next: now, if the clock was set back since the last time.
 fn due(done_at: Option<Time>, wait_ms: i64, now: Time) -> Time {
     let done_at = done_at.filter(|done_at| *done_at <= now);
     done_at.map_or(now, |done_at| done_at.plus_ms(wait_ms))
 }
 
-/// How long a source is left alone that has said so often in a row that it is asked too often: twice as long each time,
-/// at least as long as it asks for, and up to a quarter longer by chance.
+/// Returns the pause after this many consecutive rate limits, in milliseconds. The pause doubles each time and is at
+/// least as long as requested. `chance` adds up to a quarter.
 fn left_alone_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
     let doubled = EVERY_MS.saturating_mul(1_i64.checked_shl(refused.min(10)).unwrap_or(1));
     let asked = i64::try_from(retry_after_s)
@@ -299,13 +300,13 @@ fn left_alone_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
     pause.saturating_add(more)
 }
 
-/// Chance; where the system has none to give, the middle.
+/// Returns a random byte. If the system has no randomness, returns the middle of the range.
 fn random_byte() -> u8 {
     random::<1>().map_or(128, |[byte]| byte)
 }
 
 impl Watched {
-    /// Reads the file; does it say something new, or can it no longer, or again, be read?
+    /// Reads the file. Returns `true` if its contents, or the error of reading it, have changed.
     fn look(&mut self, now: Time) -> bool {
         let (told, problem) = match read_file(&self.path, now) {
             Ok(told) => (Some(told), None),
@@ -330,7 +331,7 @@ impl Watched {
         is_news || is_new
     }
 
-    /// What it says, as of this moment.
+    /// Returns the figures of the file, with the time `now`.
     fn rates_at(&self, now: Time) -> Vec<CoinFigure> {
         let mut told = self.told.clone();
         for one in &mut told {
@@ -340,7 +341,7 @@ impl Watched {
     }
 }
 
-/// Do two files say the same, whenever each was read?
+/// Returns `true` if two files contain the same figures, regardless of the times when they were read.
 fn is_same(one: &[CoinFigure], other: &[CoinFigure]) -> bool {
     let same = |(one, other): (&CoinFigure, &CoinFigure)| {
         one.coin == other.coin
@@ -363,7 +364,7 @@ impl Worker for Rates {
         self.ask(now);
         self.look_at_file(now).await?;
         if !self.is_busy() {
-            // All have answered, or failed.
+            // All sources have answered or failed.
             self.chain_wakers.hear_of_rates();
         }
         Ok(self.next(now))

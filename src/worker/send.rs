@@ -12,14 +12,14 @@ use crate::service::{Error, Service};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Longest transaction id that is kept of an answer, whatever it is.
+/// Longest transaction id that is kept from an answer, even if it is not valid.
 const ANSWER_CHARS_MAX: usize = 1000;
-/// The reason of a signer that gives none.
+/// Reason used if a signer gives none.
 const NO_REASON: &str = "the signer gave no reason";
 
-/// The transfers that wait for a signer.
+/// The job of the signer, with the transfers that wait for it.
 pub struct Send {
-    /// Where they are kept.
+    /// Service that stores the transfers.
     pub service: Arc<Service>,
 }
 
@@ -75,16 +75,17 @@ impl CommandJob for Send {
     }
 }
 
-/// What a signer that ended well says.
+/// The result of a signer that exited successfully.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// In this transaction.
+    /// Sent, in the transaction with this id.
     Sent(String),
-    /// For this reason; `true` to be run again.
+    /// Not sent, for this reason. `true` if the signer may run again.
     NotSent(String, bool),
 }
 
-/// Reads `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Anything else is no answer, so that nobody acts on a guess.
+/// Parses `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Any other answer is an error, so that nothing is
+/// guessed.
 fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
     let told = |refusal: Refusal| refusal.message;
     let text = answer.text("txid", 1..=ANSWER_CHARS_MAX).map_err(told)?;

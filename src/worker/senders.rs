@@ -1,24 +1,23 @@
-//! Threads that send, as many as are needed: a send may take ten seconds, and nothing else waits for it.
+//! Runs jobs that send, on as many threads as needed: a send may take ten seconds.
 //!
-//! What lives here: the threads and their queue. What does not: how many of them one receiver may take
-//! (`receivers`). What always holds: a job begins at once unless the maximum of threads is already at work.
+//! Invariant: a job begins at once unless all threads up to the maximum are busy.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Threads that stay when there is nothing to send.
+/// Number of threads that stay while there is nothing to send.
 const THREADS_KEPT: usize = 4;
-/// Threads at most.
+/// Largest number of threads.
 pub(super) const THREADS_MAX: usize = 768;
-/// How long a thread beyond the kept ones waits for more.
+/// Idle time after which a thread beyond the kept ones ends.
 const THREAD_IDLE: Duration = Duration::from_secs(5);
-/// A sender needs little stack, and there may be many.
+/// Stack of a thread, in bytes. A sender needs little, and there may be many.
 const THREAD_STACK_BYTES: usize = 512 * 1024;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads' handle; dropping it lets each finish the job in hand.
+/// Handle of the thread pool. Dropping it lets each thread finish its current job.
 #[derive(Default)]
 pub(super) struct Senders {
     shared: Arc<Shared>,
@@ -39,7 +38,7 @@ struct State {
 }
 
 impl Senders {
-    /// Hands in a job. Where there is no thread and the system has none to give, the job is dropped.
+    /// Submits a job. The job is dropped if no thread exists and none can be started.
     pub(super) fn submit(&self, job: impl FnOnce() + Send + 'static) {
         let mut state = self.shared.lock();
         state.jobs.push_back(Box::new(job));
@@ -70,7 +69,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a thread; false where the system has none to give, and the others do the work.
+    /// Starts a thread. Returns `false` if the system cannot start one; the other threads then do the work.
     fn spawn(self: &Arc<Self>) -> bool {
         let shared = Arc::clone(self);
         let builder = std::thread::Builder::new()
@@ -79,14 +78,14 @@ impl Shared {
         builder.spawn(move || shared.work()).is_ok()
     }
 
-    /// Takes job after job until there is none for a while.
+    /// Runs jobs until none arrives for a while.
     fn work(&self) {
         while let Some(job) = self.next_job() {
             job();
         }
     }
 
-    /// The next job; nothing when this thread is no longer needed, which is then already counted out.
+    /// Returns the next job. `None` if this thread is to end; it is then no longer counted.
     fn next_job(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {

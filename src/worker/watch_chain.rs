@@ -1,7 +1,6 @@
-//! Follows one chain: asks a node, works out a step, has it taken.
+//! Follows one chain: asks a node, works out a step and stores it.
 //!
-//! What lives here: the order of that, and what is forgotten where it fails. What does not: what a step comes to (`chain`),
-//! what it means (`service`). What always holds: a step is taken whole or begun again; nothing of it is kept here.
+//! Invariant: a step is stored whole or begun again, and no part of it is kept here.
 
 #[cfg(test)]
 mod tests;
@@ -24,44 +23,44 @@ use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::{Error, Service};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-/// How a chain is followed.
+/// The state and the options of following one chain.
 pub struct Watch {
-    /// What it works on; not held, so that a node that never answers keeps no file open.
+    /// Service that stores the steps. The reference is weak, so that a node that never answers keeps no file open.
     pub service: Weak<Service>,
-    /// Which chain.
+    /// The chain to follow.
     pub chain: Chain,
-    /// What is watched on it.
+    /// Watched addresses of the chain.
     pub addresses: Arc<RwLock<WatchedAddresses>>,
-    /// The most blocks that one step reads.
+    /// Largest number of blocks that one step reads.
     pub blocks_max: u32,
-    /// The most of what was seen that is written in one transaction.
+    /// Largest number of payments that one transaction writes.
     pub outputs_max: usize,
-    /// How long one transaction goes on taking in what was seen, in milliseconds; one thing it always takes.
+    /// Longest time in which one transaction takes in payments, in milliseconds. It always takes at least one.
     pub part_ms_max: i64,
-    /// May the network be one for tests?
+    /// `true` if a test network is allowed.
     pub test_networks: bool,
-    /// Was the last step a part of a rescan? Every other one is.
+    /// `true` if the last step was a part of a rescan. During a rescan, every other step is.
     pub was_rescan: bool,
-    /// Was a rescan under way at the last step?
+    /// `true` if a rescan was under way at the last step.
     pub has_rescan: bool,
-    /// Why the rescan that is under way cannot go on, where the node will never be able to tell more.
+    /// Reason for which the current rescan cannot continue, if the node can never provide more.
     pub rescan_problem: Option<String>,
-    /// Why what is final is not read again, where the node tells of other blocks than those that were read.
+    /// Reason for which final blocks are not read again, if the node reports other blocks than those that were read.
     pub final_problem: Option<String>,
-    /// Has a node answered since it last failed?
+    /// `true` if a node has answered since the last failure.
     pub is_connected: bool,
     /// The network of the node at the last step; `None` before the first one.
     pub network: Option<String>,
-    /// The blocks that the last step was to read, from the first to the newest of the node.
+    /// Heights of the blocks that the last step was to read, from the first one to the node's newest.
     pub unread: Option<(u32, u32)>,
 }
 
-/// Why a step was not taken.
+/// The reason for which a step was not taken.
 #[derive(Debug)]
 pub enum StepError {
-    /// The node could not be asked, or not be believed.
+    /// The node failed, or its answer was rejected.
     Node(NodeError),
-    /// The file failed, or takes no writes.
+    /// The file failed, or accepts no writes.
     File(Error),
     /// The server has stopped.
     Closed,
@@ -77,42 +76,43 @@ impl std::fmt::Display for StepError {
     }
 }
 
-/// How a chain stands after a step.
+/// The progress of a chain after a step.
 #[derive(Clone, Debug)]
 pub enum ChainProgress {
-    /// There is more to do at once; so many blocks are to be read.
+    /// More steps are needed at once. This many blocks are unread.
     Behind(u32),
-    /// The node's newest block has been read, and its mempool.
+    /// The node's newest block and its mempool have been read.
     AtHead(ChainPosition),
-    /// The node does not have what has been read already.
+    /// The node lacks a block that was read already.
     NodeLags(NodeLag),
-    /// It is not followed, for this reason: a person has to look.
+    /// The chain is stopped for this reason until a person acts.
     Stopped(String),
 }
 
 impl Watch {
-    /// What it works on, while that is there.
+    /// Returns the service, unless the server has stopped.
     fn service(&self) -> Result<Arc<Service>, StepError> {
         self.service.upgrade().ok_or(StepError::Closed)
     }
 
-    /// Has the file to be read, before anything is looked for?
+    /// Returns `true` if the watched addresses must be loaded from the file first.
     fn is_stale(&self) -> bool {
         let watched = self.addresses.read();
         let watched = watched.unwrap_or_else(PoisonError::into_inner);
         watched.wanted().is_some()
     }
 
-    /// How many addresses are watched.
+    /// Returns the number of watched addresses.
     fn watched(&self) -> usize {
         let watched = self.addresses.read();
         let watched = watched.unwrap_or_else(PoisonError::into_inner);
         watched.filter.len()
     }
 
-    /// Watches every address that the file has; those that are handed out later are told by each commit.
+    /// Loads all watched addresses from the file. Each later commit adds the addresses that it assigns.
     ///
     /// # Errors
+    ///
     /// [`StepError`].
     pub fn load(&self) -> Result<(), StepError> {
         let watched = || {
@@ -130,9 +130,10 @@ impl Watch {
         Ok(())
     }
 
-    /// Looks for some more of the addresses that nobody has yet; true once it does for all of them.
+    /// Derives some more unassigned addresses to watch. Returns `true` once all are watched.
     ///
     /// # Errors
+    ///
     /// [`StepError`].
     pub fn look_ahead(&self) -> Result<bool, StepError> {
         let (chain, addresses) = (self.chain, &self.addresses);
@@ -144,9 +145,10 @@ impl Watch {
         looked.map_err(StepError::File)
     }
 
-    /// What the next step comes to, as far as the node and the file say; nothing is written.
+    /// Works out the next step from the file and the node. Writes nothing.
     ///
     /// # Errors
+    ///
     /// [`StepError`].
     pub fn next_step(
         &mut self,
@@ -169,7 +171,7 @@ impl Watch {
         let next = known.cursor.as_ref().map(|cursor| cursor.block.height);
         let next = next.map(|height| height.saturating_add(1));
         self.service()?.hear_of_asking(self.chain, now);
-        // It is not held while the node is asked.
+        // The service is not kept alive while the node is asked.
         let (service, chain, unread) = (Weak::clone(&self.service), self.chain, &mut self.unread);
         *unread = None;
         let came = step(node, &known, &looking, manner, &mut |head| {
@@ -189,14 +191,15 @@ impl Watch {
         came.map_err(StepError::Node)
     }
 
-    /// One step. Where it fails, the node may be asked again, and tells again what did not reach the file.
+    /// Makes one step. If it fails, the node may be asked again, and reports again what was not stored.
     ///
     /// # Errors
+    ///
     /// [`StepError`].
     pub fn step(&mut self, node: &mut dyn Node, now: Time) -> Result<ChainProgress, StepError> {
         let before = node.requests();
         let came = self.next_step(node, now);
-        // They are counted before anybody hears of what they were for.
+        // Requests are counted even if the step fails.
         let more = node.requests().saturating_sub(before);
         self.service()?.hear_of_requests(now, self.chain, more);
         let step = match came? {
@@ -223,7 +226,7 @@ impl Watch {
         taken.map(|()| stands(&step))
     }
 
-    /// Takes a step part by part; the log lines are of those that are committed.
+    /// Stores a step part by part, and collects the log lines of committed parts.
     fn take(
         &self,
         step: &Arc<ChainStep>,
@@ -240,9 +243,10 @@ impl Watch {
         Ok(())
     }
 
-    /// Asks a node for its newest block alone, and tells it.
+    /// Requests only the newest block of a node, and reports its height.
     ///
     /// # Errors
+    ///
     /// [`StepError`].
     pub fn greet(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
         let before = node.requests();
@@ -257,9 +261,10 @@ impl Watch {
         Ok(())
     }
 
-    /// Asks what sending on the chain costs, and keeps the answer for approvals.
+    /// Requests the fee estimate of the chain, and keeps it for approvals.
     ///
     /// # Errors
+    ///
     /// [`StepError`].
     pub fn ask_for_fees(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
         let before = node.requests();
@@ -273,7 +278,7 @@ impl Watch {
         Ok(())
     }
 
-    /// How much one transaction takes.
+    /// Returns the limit of one transaction.
     fn bound(&self) -> BatchLimit {
         let (ms_max, mut begun) = (self.part_ms_max, None);
         BatchLimit::new(self.outputs_max, move || {
@@ -281,13 +286,13 @@ impl Watch {
         })
     }
 
-    /// How many payments and the like are in blocks above this height.
+    /// Returns the number of payments in blocks above this height.
     fn touched(&self, height: u32) -> Result<i64, StepError> {
         let touched = self.service()?.seen_above(self.chain, height);
         touched.map_err(StepError::File)
     }
 
-    /// What the operator should hear of.
+    /// Logs what the operator should know about a step.
     fn say(&mut self, step: &ChainStep, touched: i64) {
         let chain = self.chain;
         self.network = Some(step.network.clone());

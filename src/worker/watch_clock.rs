@@ -1,8 +1,6 @@
-//! Watches the wall clock: logs when it is not believed, notices when a person accepts it, and stores the clock's
-//! time.
+//! Watches the wall clock: logs doubts about it, notices that a person accepts it, and stores the time.
 //!
-//! What does not live here: what is believed (`clock`). What always holds: the file has the server's time to the
-//! minute, so no start goes back further than that.
+//! Invariant: the file has the server's time to the minute, so no start goes back further than that.
 
 use super::{Next, Wakers, Worker};
 use crate::clock::{Clock, Doubt};
@@ -10,26 +8,26 @@ use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 
-/// How often the wall clock is looked at where nothing else asks for the time.
+/// Interval for reading the wall clock if nothing else does, in milliseconds.
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
-/// The worker that watches the clock.
+/// The worker that watches the wall clock.
 pub struct WatchClock {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
-    /// How often a person had accepted the wall clock.
+    /// Number of times a person had accepted the wall clock.
     accepted: i64,
-    /// Was the wall clock doubted when it was last looked at?
+    /// `true` if the wall clock was doubted at the last look.
     doubted: bool,
-    /// Was time set back, and the file does not know yet?
+    /// `true` if time was set back and the file does not have that yet.
     set_back: bool,
-    /// When the file is told again.
+    /// Time of the next write to the file.
     next: Time,
 }
 
 impl WatchClock {
-    /// A worker for this clock, which a person has accepted so often.
+    /// Creates a worker for this clock, which a person has accepted `accepted` times.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -47,7 +45,8 @@ impl WatchClock {
         }
     }
 
-    /// Hears a person, and says what has changed; does the file have to be told?
+    /// Checks for an acceptance by a person, and logs changes. Returns the doubt, and `true` if the file must be
+    /// updated.
     fn look(&mut self) -> Result<(Option<Doubt>, bool), Error> {
         let accepted = self.service.clock_accepted()?;
         let mut changed = accepted != self.accepted;
@@ -61,7 +60,7 @@ impl WatchClock {
             log::warn!("the wall clock is adopted: time was set {side} by {seconds} s");
             self.set_back |= moved_ms < 0;
             changed = true;
-            // Whoever sleeps sleeps by the old time.
+            // Workers that sleep have computed their wait from the old time.
             self.wakers.wake_all();
         }
         if doubt.is_some() != self.doubted {
@@ -75,10 +74,10 @@ impl WatchClock {
         Ok((doubt, changed))
     }
 
-    /// Tells the file.
+    /// Stores the current time and the doubt.
     async fn keep(&mut self, doubt: Option<Doubt>) -> Result<(), Error> {
         let now = self.clock.now();
-        // Told again where this fails.
+        // Retried with the next step if the write fails.
         self.next = now;
         let ahead_ms = doubt.map(|doubt| doubt.ahead_ms);
         self.service
@@ -90,7 +89,7 @@ impl WatchClock {
     }
 }
 
-/// Which way time was set.
+/// Returns the direction in which time was set.
 fn direction(moved_ms: i64) -> &'static str {
     if moved_ms < 0 { "back" } else { "forward" }
 }

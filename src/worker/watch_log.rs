@@ -5,20 +5,20 @@ use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 
-/// Size above which the log is told of, in bytes.
+/// Size above which a warning is logged, in bytes.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Time between two looks.
+/// Interval between two looks, in milliseconds.
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the write-ahead log.
 pub struct WatchLog {
     service: Arc<Service>,
-    /// From when on it is told of again.
+    /// Time from which the next warning may be logged.
     next: Time,
 }
 
 impl WatchLog {
-    /// A worker for this service's file.
+    /// Creates a worker for the log of this service's file.
     pub fn new(service: Arc<Service>) -> WatchLog {
         WatchLog {
             service,

@@ -1,7 +1,6 @@
-//! The thread that follows one chain: nodes hang, and nobody else waits for them.
+//! Runs the thread that follows one chain, so that a node that hangs blocks nothing else.
 //!
-//! What lives here: when the next step is, and how it ends. What does not: a step. What always holds: whoever stops it waits
-//! no longer than a moment, whatever its node does.
+//! Invariant: a stop takes no longer than a moment, whatever the node does.
 
 mod head;
 #[cfg(test)]
@@ -22,29 +21,29 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The longest pause after failures.
+/// Longest pause after failures.
 const BACK_OFF_MAX: Duration = Duration::from_secs(120);
-/// After the first failure; twice as long after each further one.
+/// Pause after the first failure. It doubles with each further one.
 const BACK_OFF: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long the first step waits for rates, where they are asked for and no answer comes.
+/// Longest time that the first step waits for rates.
 const FOR_RATES: Duration = Duration::from_secs(10);
-/// So long money is expected after somebody was shown where to pay, whoever that was.
+/// Time for which money is expected after a payment address was shown, in milliseconds.
 const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 
-/// How often a node is asked.
+/// The polling intervals of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// While money is expected.
+    /// Interval while money is expected.
     pub expected: Duration,
-    /// Otherwise.
+    /// Interval at other times.
     pub otherwise: Duration,
-    /// How long the first step waits, at most, until the first rates are there: what it takes in is booked at those.
+    /// Longest time that the first step waits for rates, as its payments are booked at those rates.
     pub for_rates: Duration,
 }
 
 impl Pace {
-    /// How often the nodes of a chain are asked.
+    /// Returns the polling intervals of a chain.
     pub const fn of(chain: Chain) -> Pace {
         let (expected, otherwise) = match chain {
             Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin => (10, 30),
@@ -58,7 +57,7 @@ impl Pace {
         }
     }
 
-    /// How many requests a day it makes to follow a chain: while no money is expected, and while some is.
+    /// Returns the number of requests per day: while no money is expected, and while some is.
     pub fn requests_a_day(chain: Chain, cost: &Cost) -> (u64, u64) {
         let pace = Pace::of(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
@@ -67,7 +66,7 @@ impl Pace {
     }
 }
 
-/// A chain that is followed, until this is dropped.
+/// A thread that follows a chain until this handle is dropped.
 pub struct Follower {
     waker: Arc<ChainWaker>,
     ended: Mutex<Receiver<()>>,
@@ -80,10 +79,11 @@ impl Drop for Follower {
 }
 
 impl Follower {
-    /// Starts to follow a chain.
+    /// Starts a thread that follows a chain.
     ///
     /// # Errors
-    /// The system has no thread to give.
+    ///
+    /// The system cannot start a thread.
     pub fn start(
         watch: Watch,
         connect: Box<dyn Connector>,
@@ -96,45 +96,46 @@ impl Follower {
         let thread = std::thread::Builder::new().name(format!("chain {}", watch.chain));
         thread.spawn(move || {
             Following::new(watch, connect, clock, pace, own).run();
-            // Nobody waits any more where this fails.
+            // The send fails if nobody waits any more.
             let _ = end.send(());
         })?;
         let ended = Mutex::new(ended);
         Ok(Follower { waker, ended })
     }
 
-    /// Asks it to end, without waiting.
+    /// Asks the thread to end, without waiting.
     pub fn ask_to_stop(&self) {
         self.waker.ask_to_stop();
     }
 
-    /// Waits until it has ended, so long at most; false where it has not: its node does not answer.
+    /// Waits up to `within` for the end of the thread. Returns `false` if the thread still runs because its node does
+    /// not answer.
     pub fn has_ended(&self, within: Duration) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         !matches!(ended.recv_timeout(within), Err(RecvTimeoutError::Timeout))
     }
 }
 
-/// What the thread knows.
+/// State of the thread.
 struct Following {
     watch: Watch,
     connect: Box<dyn Connector>,
     clock: Arc<Clock>,
     pace: Pace,
     waker: Arc<ChainWaker>,
-    /// The node that is asked.
+    /// The node in use.
     connected: Option<Box<dyn Node>>,
-    /// When somebody was last shown where to pay, by the time since the system was started.
+    /// Uptime at which a payment address was last shown.
     asked_at: Option<Time>,
-    /// Time of the last question for fees, since the system was started.
+    /// Uptime at which fees were last requested.
     fees_asked_at: Option<Time>,
-    /// Failures in a row.
+    /// Number of consecutive failures.
     failures: u32,
-    /// Did the last part of a rescan fail?
+    /// `true` if the last part of a rescan failed.
     rescan_fails: bool,
-    /// What was said last of what is wrong; nothing while all is well.
+    /// Last logged problem; `None` while there is none.
     said: Option<String>,
-    /// What was said last of a rescan, or of what is final, that cannot go on.
+    /// Last logged problem that stops a rescan or the final blocks, but not the chain.
     said_besides: Option<String>,
     head_age: HeadAge,
 }
@@ -178,13 +179,13 @@ impl Following {
         }
     }
 
-    /// One step, and how long to rest after it; nothing where the server has stopped.
+    /// Makes one step, and returns the pause after it. `None` if the server has stopped.
     fn turn(&mut self) -> Option<Pause> {
         if self.waker.take_money() {
             self.asked_at = Some(self.clock.uptime());
         }
         let stepped = match self.prepared() {
-            // Nothing was asked: the node is as it was.
+            // The node was not asked, so the previous problem remains.
             Ok(false) => return Some(Pause::of(Duration::ZERO)),
             Ok(true) => self.stepped(),
             Err(failed) => Err(failed),
@@ -208,7 +209,7 @@ impl Following {
         }
         let node = self.connected.as_mut().ok_or(StepError::Closed)?;
         if !self.waker.has_rates() {
-            // One that hangs is told of at once.
+            // The newest block is requested at once, so that a node that hangs is noticed.
             self.watch.greet(node.as_mut(), self.clock.now())?;
         }
         let begins = || log::debug!("{}: waits for the first rates", self.watch.chain);
@@ -225,7 +226,8 @@ impl Following {
         Ok(stands)
     }
 
-    /// Asks what sending costs, now and then. A node that does not tell is asked again later, and the chain is followed on.
+    /// Requests the fees of the chain from time to time. If the node fails, they are requested again later, and the
+    /// chain is still followed.
     fn ask_for_fees(&mut self) {
         let uptime = self.clock.uptime();
         let is_due = |at: Time| uptime.since_ms(at) >= FEES_EVERY_MS;
@@ -242,7 +244,7 @@ impl Following {
         }
     }
 
-    /// Is everything looked for that is to be? If not, some more is now.
+    /// Returns `true` if all addresses are watched. Otherwise adds some of them.
     fn prepared(&self) -> Result<bool, StepError> {
         if self.watch.is_stale() {
             self.watch.load().map(|()| false)
@@ -251,7 +253,7 @@ impl Following {
         }
     }
 
-    /// How long until the next step, after one that was taken.
+    /// Returns the pause after a successful step.
     fn after(&mut self, stands: &ChainProgress) -> Pause {
         let chain = self.watch.chain;
         if self.watch.was_rescan {
@@ -279,7 +281,7 @@ impl Following {
                     log::info!("{chain}: caught up, block {}", head.block.height);
                 }
                 if self.watch.has_rescan && !self.rescan_fails {
-                    // Its next part does not wait for the next poll.
+                    // The next part of a rescan does not wait for the next poll.
                     return Pause::of(Duration::ZERO);
                 }
                 let most = if self.is_expected() {
@@ -308,8 +310,8 @@ impl Following {
         }
     }
 
-    /// Is money expected: may something be paid in time, is something seen and not confirmed, or was somebody shown a moment
-    /// ago where to pay?
+    /// Returns `true` if money is expected: something can be paid in time, a payment is unconfirmed, or an address
+    /// was shown recently.
     fn is_expected(&self) -> bool {
         let uptime = self.clock.uptime();
         if self
@@ -323,11 +325,11 @@ impl Following {
         service.is_none_or(|service| service.is_money_expected(chain).unwrap_or(true))
     }
 
-    /// How long until the next step, after one that failed.
+    /// Returns the pause after a failed step.
     fn after_failure(&mut self, failed: &StepError) -> Duration {
         self.rescan_fails |= self.watch.was_rescan;
         if let (true, Some(_)) = (self.watch.was_rescan, &self.watch.rescan_problem) {
-            // The chain is followed on all the same.
+            // The chain itself is still followed.
             self.tell(None);
             return jittered(BACK_OFF);
         }
@@ -347,7 +349,7 @@ impl Following {
         jittered(doubled.min(BACK_OFF_MAX))
     }
 
-    /// Tells the operator how the chain is, and what cannot go on while it is followed.
+    /// Reports the state of the chain to the operator, with any problem that does not stop the chain.
     fn tell(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan = rescan.map(|why| format!("the rescan: its node {why}"));
@@ -366,7 +368,7 @@ impl Following {
         }
     }
 
-    /// Says what is wrong, once while it stays the same, whatever there is to say besides.
+    /// Logs a problem once while it stays the same. `more` does not count for that.
     fn say(&mut self, level: Level, what: String, more: &str) {
         if self.said.as_ref() != Some(&what) {
             log::log!(level, "{}: {what}{more}", self.watch.chain);
@@ -375,7 +377,7 @@ impl Following {
     }
 }
 
-/// Up to a quarter shorter, so that not all ask at once.
+/// Shortens a pause by up to a quarter, so that not all chains ask at once.
 fn jittered(pause: Duration) -> Duration {
     let [dice] = random::<1>().unwrap_or([0]);
     let share = pause.checked_div(1024).unwrap_or_default();

@@ -1,26 +1,27 @@
-//! Wakes whoever follows a chain: to end, to look because money is expected now, or to begin because rates are known.
+//! Wakes the thread that follows a chain: to stop, to poll because money is expected, or to begin because rates are
+//! known.
 //!
-//! What always holds: whoever rests is never woken sooner than it allows, however often somebody wakes it.
+//! Invariant: a pause never ends earlier than its options allow, however often it is woken.
 
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Time between two looks whether a node has news.
+/// Interval for asking a node whether it has news.
 const NEWS_EVERY: Duration = Duration::from_millis(500);
 
-/// How long to rest.
+/// The length of a pause between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// So long at most.
+    /// Longest pause.
     pub most: Duration,
-    /// So long only, where money becomes expected; nothing: that changes nothing.
+    /// Longest pause if money becomes expected. `None` if that does not shorten the pause.
     pub expected: Option<Duration>,
 }
 
 impl Pause {
-    /// So long, whatever is expected.
+    /// Returns a pause that expected money does not shorten.
     pub const fn of(most: Duration) -> Pause {
         Pause {
             most,
@@ -40,7 +41,7 @@ pub struct ChainWaker {
 struct Woken {
     stop: bool,
     money: bool,
-    /// The first rates are there, or there are none to wait for.
+    /// `true` once the first rates are known, or are no longer waited for.
     rates: bool,
 }
 
@@ -49,36 +50,36 @@ impl ChainWaker {
         self.woken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Money is expected that may not have been before.
+    /// Signals that money is newly expected.
     pub fn wake(&self) {
         self.woken().money = true;
         self.changed.notify_all();
     }
 
-    /// The first rates are there, or none are to be waited for.
+    /// Signals that the first rates are known, or are not to be waited for.
     pub fn hear_of_rates(&self) {
         self.woken().rates = true;
         self.changed.notify_all();
     }
 
-    /// Returns `true` if the first rates are there, or none are to be waited for.
+    /// Returns `true` if the first rates are known, or are no longer waited for.
     pub(super) fn has_rates(&self) -> bool {
         self.woken().rates
     }
 
-    /// It is to end.
+    /// Signals the thread to end.
     pub(super) fn ask_to_stop(&self) {
         self.woken().stop = true;
         self.changed.notify_all();
     }
 
-    /// Has it been woken for money, since this was asked last?
+    /// Returns `true` if money was signalled since the last call.
     pub(super) fn take_money(&self) -> bool {
         std::mem::take(&mut self.woken().money)
     }
 
-    /// Waits until the first rates are there, so long at most, and never again; says so where it has to, by `begins`. False
-    /// where it is to end.
+    /// Waits up to `most` for the first rates, at most once. Calls `begins` if it has to wait. Returns `false` if the
+    /// thread is to end.
     pub(super) fn wait_for_rates(
         &self,
         clock: &Clock,
@@ -103,8 +104,8 @@ impl ChainWaker {
         !woken.stop
     }
 
-    /// Rests until the pause is over, or until `news`, which is asked now and then, says that the node has some; `false` where
-    /// the chain is to end.
+    /// Waits until the pause is over, or until `news` returns `true`; `news` is called at intervals. Returns `false`
+    /// if the thread is to end.
     pub(super) fn rest(
         &self,
         clock: &Clock,
@@ -132,7 +133,7 @@ impl ChainWaker {
             let (woken, waited) = rested.unwrap_or_else(PoisonError::into_inner);
             let stop = woken.stop;
             drop(woken);
-            // Never sooner: a node that always has news makes nobody spin.
+            // News counts only after a full interval, so a node that always has some causes no busy loop.
             if waited.timed_out() && !stop && news.as_mut().is_some_and(|news| news()) {
                 return true;
             }
@@ -140,7 +141,7 @@ impl ChainWaker {
     }
 }
 
-/// The chain_wakers of all chains.
+/// The wakers of all chains.
 pub struct ChainWakers(Vec<(Chain, Arc<ChainWaker>)>);
 
 impl Default for ChainWakers {
@@ -151,20 +152,20 @@ impl Default for ChainWakers {
 }
 
 impl ChainWakers {
-    /// The waker of a chain.
+    /// Returns the waker of a chain.
     pub fn of(&self, chain: Chain) -> Arc<ChainWaker> {
         let found = self.0.iter().find(|(of, _)| *of == chain);
         found.map_or_else(Arc::default, |(_, waker)| Arc::clone(waker))
     }
 
-    /// The first rates are there, or none are to be waited for.
+    /// Signals all chains that the first rates are known, or are not to be waited for.
     pub fn hear_of_rates(&self) {
         for (_, waker) in &self.0 {
             waker.hear_of_rates();
         }
     }
 
-    /// Money is expected on a chain that may not have been before.
+    /// Signals a chain that money is newly expected.
     pub fn wake(&self, chain: Chain) {
         if let Some((_, waker)) = self.0.iter().find(|(of, _)| *of == chain) {
             waker.wake();

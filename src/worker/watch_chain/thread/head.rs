@@ -1,4 +1,4 @@
-//! The newest block of the node that is asked: how long it has not moved, and which other url is asked then.
+//! Tracks how long the newest block of a node has not moved, and changes to another URL if needed.
 
 use super::{ChainProgress, Following, StepError};
 use crate::chain::NodeError;
@@ -7,28 +7,28 @@ use crate::domain::following::ChainPosition;
 use crate::domain::stale_head::{REMEDY, age_ms, should_ask_others, warning};
 use crate::domain::time::{MINUTE_MS, Time};
 
-/// Time between two looks at other urls while the head does not move, in milliseconds.
+/// Interval for asking other URLs while the head does not move, in milliseconds.
 const OTHERS_EVERY_MS: i64 = MINUTE_MS;
-/// After so many polls at which a node had lost a block the next url is asked.
+/// Number of consecutive polls with a lost block after which the next URL is used.
 const LOST_POLLS_MAX: u32 = 3;
 
-/// The age of the head. Its times count from the start of the system.
+/// The age of the head. Times are uptimes.
 #[derive(Default)]
 pub(super) struct HeadAge {
     /// The head of the last poll, and the time of the first poll that had it.
     head: Option<(ChainPosition, Time)>,
-    /// Time since which the node lacks what was read.
+    /// Time since which the node lacks a block that was read.
     lags_since: Option<Time>,
-    /// Polls in a row at which the node had lost a block.
+    /// Number of consecutive polls at which the node had lost a block.
     lost_polls: u32,
-    /// Time at which other urls were asked last.
+    /// Time of the last request to other URLs.
     others_asked_at: Option<Time>,
     /// Message for a head that has not moved for too long.
     pub(super) warning: Option<String>,
 }
 
 impl HeadAge {
-    /// Takes the head of a poll, and returns how long it has not moved, in milliseconds.
+    /// Records the head of a poll. Returns how long the head has not moved, in milliseconds.
     fn hear(&mut self, head: &ChainPosition, lags: bool, (uptime, now): (Time, Time)) -> i64 {
         let known = self.head.take();
         let known = known.filter(|(known, _)| known.block == head.block);
@@ -41,7 +41,7 @@ impl HeadAge {
     }
 }
 
-/// Message for a node that does not have what was read already.
+/// Returns the message for a node that lacks a block that was read already.
 pub(super) fn lag_problem(lag: &NodeLag) -> String {
     let (lacks, newest) = (lag.lacks, lag.head.block.height);
     if lag.is_lost() {
@@ -57,7 +57,7 @@ pub(super) fn lag_problem(lag: &NodeLag) -> String {
     }
 }
 
-/// Message for a node that does not have what it says it has.
+/// Returns the message for a node that lacks blocks below its own newest block.
 pub(super) fn unread_problem((from, newest): (u32, u32)) -> String {
     format!(
         "its node says that its newest block is {newest}, and does not have all blocks from {from} on. Restart or repair that \
@@ -66,7 +66,7 @@ pub(super) fn unread_problem((from, newest): (u32, u32)) -> String {
 }
 
 impl Following {
-    /// Looks what a step says of the node; `true` where another url is asked from now on.
+    /// Checks the state of the node after a step. Returns `true` if another URL is used from now on.
     pub(super) fn turns_after(&mut self, stands: &ChainProgress) -> bool {
         match stands {
             ChainProgress::AtHead(head) => {
@@ -82,7 +82,7 @@ impl Following {
         }
     }
 
-    /// Tells whether the node lacks a block that it should have.
+    /// Reports whether the node lacks a block that it should have.
     pub(super) fn lacks_block(&mut self, lacks_block: bool) {
         if !lacks_block {
             self.head_age.lost_polls = 0;
@@ -92,7 +92,7 @@ impl Following {
         }
     }
 
-    /// [`Following::turns_after`] where the node lacks what was read.
+    /// Handles a node that lacks a block that was read, for [`Following::turns_after`].
     fn turns_from_lagging(&mut self, lag: &NodeLag) -> bool {
         if self.turns_to_another(&lag.head, true) {
             return true;
@@ -116,7 +116,7 @@ impl Following {
         has_turned
     }
 
-    /// Looks how old the head of a poll is; `true` where another url is ahead and is asked from now on.
+    /// Checks the age of the head of a poll. Returns `true` if another URL is ahead and is used from now on.
     fn turns_to_another(&mut self, head: &ChainPosition, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
         let unmoved_ms = self.head_age.hear(head, lags, (uptime, now));
@@ -139,7 +139,7 @@ impl Following {
         false
     }
 
-    /// Asks the other urls for their heads, and turns to the first one that is ahead.
+    /// Asks the other URLs for their heads. Changes to the first one that is ahead.
     fn ask_others(&mut self, head: &ChainPosition, now: Time) -> bool {
         let chain = self.watch.chain;
         let mut distance = 1;
@@ -162,7 +162,7 @@ impl Following {
 }
 
 impl super::Watch {
-    /// Asks a node at another url for its head.
+    /// Requests the head of a node at another URL.
     fn head_of_other(
         &self,
         node: &mut dyn crate::chain::Node,
