@@ -1,4 +1,4 @@
-//! Derives each address again, from its wallet and its index, on all cores.
+//! Derives each address again from its wallet and index, on all cores, and compares it with the stored one.
 
 use super::{Error, Finding};
 use crate::domain::address;
@@ -11,19 +11,20 @@ use std::collections::HashMap;
 use std::iter::once;
 use std::thread;
 
-/// Addresses that one thread derives of each page.
+/// Addresses of each page that one thread derives.
 const SHARE: usize = 1024;
 
 /// Source of the addresses of one wallet.
 enum Origin {
-    /// A wallet of real money: its branch as it is now, and as it may have been before it was added again.
+    /// A wallet of live mode: its current branch, and the branches that it may have had before it was added again.
     Branches(Vec<ReceivingBranch>),
-    /// The wallet that stands in for one.
+    /// The simulated wallet of a mode and chain.
     Simulated(Mode, Chain),
 }
 
 impl Origin {
-    /// The addresses that there may be at an index, each with its script; first the one of the wallet as it is now.
+    /// Returns the possible addresses at an index, each with its script. The address of the current branch comes
+    /// first.
     fn derive(&self, index: u64) -> Box<dyn Iterator<Item = WalletAddress> + '_> {
         match self {
             Origin::Branches(branches) => {
@@ -41,10 +42,10 @@ impl Origin {
     }
 }
 
-/// Rule 5: each address is the one that its wallet derives from its index. Returns the number of addresses.
+/// Rule 5: each address is derived from its wallet and index. Returns the number of addresses.
 ///
 /// # Errors
-/// [`Error`] where the file cannot be read.
+/// [`Error`] if the file cannot be read.
 pub fn check_addresses(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -81,7 +82,7 @@ pub fn check_addresses(
     }
 }
 
-/// Every wallet, by its `seq`.
+/// Returns the address source of every wallet, by the wallet's `seq`.
 fn origins(db: &Reader<'_>) -> Result<HashMap<i64, Origin>, Error> {
     let mut origins = HashMap::new();
     for row in wallets::all(db)? {
@@ -98,7 +99,8 @@ fn origins(db: &Reader<'_>) -> Result<HashMap<i64, Origin>, Error> {
     Ok(origins)
 }
 
-/// A wallet that is added again may be said to be of another network, or to have other scripts.
+/// Returns the wallets of the same key with another network or script type. A wallet that is added again may change
+/// both.
 fn variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
     let scripts = ScriptType::ALL
         .iter()
@@ -114,7 +116,7 @@ fn variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
         .filter(move |variant| *variant != wallet)
 }
 
-/// The finding where an address is not the one of its index.
+/// Returns a finding if an address differs from the one derived at its index.
 fn difference(origins: &HashMap<i64, Origin>, one: &DerivedAddress) -> Option<Finding> {
     let (wallet, index) = (one.wallet, one.index);
     let origin = origins.get(&wallet);

@@ -1,4 +1,4 @@
-//! Verifies the hash chain over the ledger and the audit log, and heads that a person has noted.
+//! Verifies the hash chain over the ledger and the audit log, and the log heads that a person has noted.
 
 use super::{Error, Finding};
 use crate::domain::history::{ChainStart, ChainedLog, HashLink, LogHead, VERSION};
@@ -8,11 +8,11 @@ use serde_json::Value;
 /// Action of the row that `restore` writes.
 pub(in crate::service) const RESTORE: &str = "file.restore";
 
-/// Rule 9: each row of the ledger and of the audit log is linked to the row before it, and these heads are part of it.
-/// Returns the head of each log.
+/// Rule 9: each row of the ledger and the audit log links to the row before it, and each noted head is part of its
+/// log. Returns the head of each log.
 ///
 /// # Errors
-/// [`Error`] where the file cannot be read.
+/// [`Error`] if the file cannot be read.
 pub fn check_history(
     db: &Reader<'_>,
     noted: &[LogHead],
@@ -46,16 +46,17 @@ pub fn check_history(
     Ok(heads)
 }
 
-/// A walk over the rows of a log.
+/// Verification of one log, row by row.
 struct Walk {
     log: ChainedLog,
-    /// Rows of before the chain that were met, with the last one that there was and the link over all of them.
+    /// Rows older than the chain: their hash so far, the `seq` of the last one, and the stored hash over all of them.
+    /// `None` once they are verified.
     start: Option<(ChainStart, i64, HashLink)>,
-    /// First link of the log.
+    /// First link of the log, and the `seq` before its first chained row.
     first: (i64, HashLink),
-    /// The row met last; 0 before the first.
+    /// `seq` of the last row that was read, 0 before the first.
     seq: i64,
-    /// Its link.
+    /// Link of the last row that was read.
     link: HashLink,
 }
 
@@ -73,12 +74,12 @@ impl Walk {
         })
     }
 
-    /// Returns `true` if a head is the log's before its first chained row.
+    /// Returns `true` if a head is the start of the log, before its first chained row.
     fn is_first(&self, head: &LogHead) -> bool {
         (head.seq, head.link) == self.first
     }
 
-    /// Takes the next row.
+    /// Verifies the next row and returns what is wrong with it.
     fn step(&mut self, row: &history::ChainedRow) -> Vec<Finding> {
         let mut found = Vec::new();
         if let Some((start, last, _)) = &mut self.start
@@ -115,7 +116,7 @@ impl Walk {
         found
     }
 
-    /// Ends the rows of before the chain.
+    /// Returns a finding if the rows older than the chain differ from their stored hash.
     fn end(&mut self) -> Option<Finding> {
         let (start, last, link) = self.start.take()?;
         let is_whole = start.end() == link;
@@ -138,14 +139,14 @@ impl Walk {
     }
 }
 
-/// The finding for a head that was not met, with the restore that may have replaced it.
+/// Returns the finding for a noted head that is not in its log, with the restore that may have removed it.
 fn not_part(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
     let mut restored = None;
     for (at, detail) in audit_log::of_action(db, RESTORE)? {
         let detail: Value = serde_json::from_str(&detail)?;
         let seq = |of: &str| Some(noted(&detail, of, head.log)?.seq);
         let is_behind_copy = seq("copy").is_some_and(|copy| copy < head.seq);
-        // Of a replaced file that could not be read nothing is known.
+        // If the replaced file could not be read, its head is unknown, so any head may have been in it.
         let was_replaced = seq("replaced").is_none_or(|replaced| head.seq <= replaced);
         if restored.is_none() && is_behind_copy && was_replaced {
             restored = Some(at);
@@ -163,7 +164,7 @@ fn not_part(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
     })
 }
 
-/// A head that a restore has noted.
+/// Returns the head of a log in the detail of a restore. `of` is `copy` or `replaced`.
 fn noted(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     let heads = detail.get(of)?.as_array()?;
     let mut heads = heads
@@ -172,7 +173,7 @@ fn noted(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     heads.find(|head| head.log == log)
 }
 
-/// Heads as a restore notes them.
+/// Returns the heads of both files as the detail of a restore.
 pub(in crate::service) fn restore_detail(copy: &[LogHead], replaced: &[LogHead]) -> Value {
     let texts = |heads: &[LogHead]| Value::from_iter(heads.iter().map(LogHead::to_string));
     Value::from_iter([("copy", texts(copy)), ("replaced", texts(replaced))])

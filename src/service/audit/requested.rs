@@ -1,4 +1,5 @@
-//! Compares each payout and refund with its request, approval and payment of the audit log, and computes its amount again.
+//! Compares each payout and refund with its request, approval and payment in the audit log, and computes its amount
+//! again.
 
 use super::{Error, Finding};
 use crate::domain::transfer::SettledBy;
@@ -7,7 +8,7 @@ use crate::store::Reader;
 use crate::store::audit::noted::{self, NotedTransfer};
 use serde_json::Value;
 
-/// Rule 8: each transfer is what was requested and approved, and its amount in coin follows from amount, rate and fee.
+/// Rule 8: each transfer is as requested and approved. Its amount in coin follows from amount, rate and network fee.
 pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     Ok(noted::transfers(db, |transfer| {
         let about = format!("{} {}", transfer.kind, transfer.id);
@@ -23,7 +24,7 @@ pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<
     })?)
 }
 
-/// Pairs of a wrong value of the transfer and the right one.
+/// Returns pairs of a wrong value and the right one.
 fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if of.requests != 1 {
@@ -83,7 +84,7 @@ fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
     found
 }
 
-/// Compares the fields that a row of the audit log has; rows of older files have fewer.
+/// Compares the fields that a row of the audit log has. Rows of older files have fewer fields.
 fn compare(detail: &str, held: &[(&str, String)], row: &str, found: &mut Vec<(String, String)>) {
     let noted: Value = serde_json::from_str(detail).unwrap_or_default();
     for (field, is) in held {

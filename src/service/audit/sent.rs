@@ -1,4 +1,4 @@
-//! Holds each paid transfer against the outputs that were sent for it.
+//! Compares each paid transfer with its outputs on the chain.
 
 use super::{Error, Finding, PAGE};
 use crate::domain::time::Time;

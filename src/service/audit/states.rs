@@ -1,11 +1,11 @@
-//! Compares accounts, keys, users, wallets, pools, payout addresses and settings with the hashes that the audit log keeps.
+//! Compares accounts, keys, users, wallets, pools, payout addresses and settings with the hashes in the audit log.
 
 use super::{Error, Finding};
 use crate::store::Reader;
 use crate::store::states::{self, ValueKind};
 use std::collections::HashMap;
 
-/// Rule 10: each value is what the audit log says that it was left as. Memory grows with the number of values.
+/// Rule 10: each value has the hash of the newest audit log row about it. Memory grows with the number of values.
 pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     let mut noted: HashMap<String, Option<String>> = HashMap::new();
     states::noted(db, |name, link| {
@@ -29,7 +29,7 @@ pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<
     Ok(())
 }
 
-/// Compares each import of a pool, and finds addresses that no import has.
+/// Compares each import of a pool with its hash, and reports pools with addresses that were not imported.
 fn check_pools(
     db: &Reader<'_>,
     noted: &mut HashMap<String, Option<String>>,

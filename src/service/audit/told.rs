@@ -1,6 +1,4 @@
-//! Compares the newest event of each object with what is stored of it.
-//!
-//! Only what cannot change after the event is compared.
+//! Compares the newest event of each object with the stored object, in the fields that cannot change after the event.
 
 use super::{Error, Finding, PAGE};
 use crate::domain::confirmations::OnChain;
@@ -14,9 +12,10 @@ use crate::store::{Reader, audit_log, deposits, events, transfer_reviews, transf
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Sums of payments that are tried; an invoice with more of them is not examined for what it has received.
+/// Largest number of sums of payments to compute. An invoice with more of them skips the check of its received
+/// amount.
 const SUMS_MAX: usize = 4096;
-/// Fields of a deposit that are fixed once it is confirmed.
+/// Fields of a deposit that do not change after confirmation.
 const DEPOSIT_FIELDS: [&str; 11] = [
     "id",
     "customer",
@@ -31,10 +30,10 @@ const DEPOSIT_FIELDS: [&str; 11] = [
     "createdAt",
 ];
 
-/// Object of an event's body.
+/// Object in the body of an event.
 type Told = Map<String, Value>;
 
-/// Rule 4: the event of a payout or refund tells all of it as it is stored.
+/// Rule 4: the newest event of a payout or refund has the stored values in all fields.
 pub(super) fn check_transfers(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -50,7 +49,7 @@ pub(super) fn check_transfers(
             if let Some(told) = newest(db, transfer.account, &transfer.id)? {
                 let stored = fields(render::transfer(transfer)?.get());
                 let about = format!("{} {}", transfer.kind, transfer.id);
-                // A transaction that is gone after it was told may give way to another one.
+                // If the transaction was gone after the event, another transaction may have replaced it.
                 let reviews = transfer_reviews::of_transfer(db, transfer.seq)?;
                 let was_gone = reviews.iter().any(|review| review.kind == ReviewKind::Gone);
                 let is_fixed = |field: &str| !(was_gone && field == "txid");
@@ -60,7 +59,7 @@ pub(super) fn check_transfers(
     }
 }
 
-/// Rule 4: the event of a deposit tells it as it is stored.
+/// Rule 4: the newest event of a deposit has the stored values.
 pub(super) fn check_deposits(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -84,8 +83,8 @@ pub(super) fn check_deposits(
     }
 }
 
-/// Rule 4: the newest event of an invoice tells what does not change of it, a coin that was quoted, and an amount that its
-/// payments come to.
+/// Rule 4: the newest event of an invoice has its constant fields, one of its quotes, and a sum of some of its
+/// payments.
 pub(super) fn check_invoice(
     db: &Reader<'_>,
     invoice: &Invoice,
@@ -125,7 +124,7 @@ pub(super) fn check_invoice(
             (!may_be).then_some("the sum of payments that came to it")
         }
     };
-    // A payment that a person gave to it and took away is not stored any more, and neither is its quote.
+    // After a person undoes an assignment, the payment and its quote are no longer stored.
     if let Some(should) = problem
         && !audit_log::was_taken_away(db, invoice.account, &invoice.id)?
     {
@@ -146,7 +145,7 @@ pub(super) fn check_invoice(
     Ok(())
 }
 
-/// Returns `true` if some of these payments in the quote's coin come to this amount.
+/// Returns `true` if the received amount is a sum of some of the payments in the quote's coin.
 fn may_have(payments: &[Payment], quote: &Quote, received: &str) -> bool {
     let Ok(received) = Units::parse(received, quote.asset.decimals) else {
         return false;
@@ -168,12 +167,12 @@ fn may_have(payments: &[Payment], quote: &Quote, received: &str) -> bool {
     sums.contains(&received.0)
 }
 
-/// The object of the newest event about something.
+/// Returns the object in the newest event about an id.
 fn newest(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<Told>, Error> {
     let Some(body) = events::newest_body(db, account, id)? else {
         return Ok(None);
     };
-    // A body that is no JSON is found by another check.
+    // Another check reports a body that is not JSON.
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
     Ok(body
         .pointer("/data/object")
@@ -181,12 +180,12 @@ fn newest(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<Told>, Error
         .cloned())
 }
 
-/// The fields of a rendered object.
+/// Parses a rendered object.
 fn fields(rendered: &str) -> Told {
     serde_json::from_str(rendered).unwrap_or_default()
 }
 
-/// Reports each field that is stored otherwise than it was told; events of older versions have fewer.
+/// Reports each field whose stored value differs from the event. Events of older versions have fewer fields.
 fn compare(
     about: &str,
     told: &Told,

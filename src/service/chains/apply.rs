@@ -1,7 +1,7 @@
-//! Applies a step along a chain: passes its observations to `intake`, then moves the cursor.
+//! Applies a chain step: passes its observations to `intake`, then moves the cursor.
 //!
-//! Invariant: until the cursor has moved, the same step can be applied again. No observation counts as in a block above
-//! the cursor.
+//! Invariant: the same step can be applied again until the cursor has moved. No observation is confirmed by a block
+//! above the cursor.
 
 mod items;
 
@@ -26,13 +26,13 @@ pub use items::BatchLimit;
 use items::{begins_at_cursor, live_key};
 use std::sync::Arc;
 
-/// The point at which the next transaction of a step continues.
+/// Position in a step at which the next batch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStart {
-    /// Applies items from this index on, and of the first item's transaction from this output on. The last item moves
+    /// Applies items from this index on, and the first item's transaction from this output on. The last item moves
     /// the cursor.
     Items(usize, u32),
-    /// Confirms what is deep enough, of the observations after this one.
+    /// Confirms observations that are deep enough, after this `seq`.
     Confirm(i64),
     /// The step is complete.
     Done,
@@ -44,8 +44,8 @@ impl BatchStart {
 }
 
 impl Service {
-    /// Applies one batch of a step in one transaction, and returns where the next one continues. Skips a step that does
-    /// not continue from the cursor: it was computed before another change.
+    /// Applies one batch of a step in one transaction, and returns the start of the next batch. Skips a step that
+    /// does not continue from the cursor: it was computed before another change.
     pub fn apply_chain_step(
         self: &Arc<Self>,
         now: Time,
@@ -55,7 +55,7 @@ impl Service {
     ) -> Result<BatchStart, Error> {
         let step = Arc::clone(step);
         self.write_and_wait(move |service, tx| {
-            // Drops log lines of a batch that was rolled back.
+            // Drops log lines of an earlier attempt that was rolled back.
             service.take_lines(step.chain);
             let (cursor, bound) = (chain_cursors::of_chain(tx, step.chain)?, &mut bound);
             match part {
@@ -72,7 +72,7 @@ impl Service {
         })
     }
 
-    /// Applies items from one on. The last of them moves the cursor.
+    /// Applies items from an index on. The last item moves the cursor.
     fn apply_items(
         &self,
         tx: &Tx<'_>,
@@ -99,7 +99,7 @@ impl Service {
         Ok(BatchStart::Confirm(0))
     }
 
-    /// Takes back the confirmation of everything in blocks above a height.
+    /// Takes back the confirmation of all observations in blocks above a height.
     fn unconfirm_above(
         &self,
         tx: &Tx<'_>,
@@ -116,7 +116,7 @@ impl Service {
             )?;
         }
         self.give_up_sent(tx, chain, height)?;
-        // Observations that could not be taken back are in no block either. Each step tries again.
+        // Observations whose confirmation could not be taken back are in no block either. Each step tries again.
         Ok(observations_on_chain::take_out_above(
             tx, chain, height, now,
         )?)
@@ -142,7 +142,7 @@ impl Service {
         Ok(())
     }
 
-    /// Ends a step: moves the cursor and writes what depends on it.
+    /// Ends a step: moves the cursor and writes the values that depend on it.
     fn move_cursor(
         &self,
         tx: &Tx<'_>,
@@ -294,7 +294,7 @@ impl Service {
         let next = block.height.saturating_add(1).max(rescan.next_height);
         rescans::advance(tx, rescan.seq, next, Some(&block.hash))?;
         if block.height == cursor.complete.height {
-            // The block may differ from the one before: a rescan is how an operator corrects it.
+            // The block may differ from the previous one: an operator corrects it with a rescan.
             cursor.complete = block.clone();
         }
         if rescanned.is_last {
@@ -311,7 +311,7 @@ impl Service {
         Ok(chain_cursors::put(tx, &cursor)?)
     }
 
-    /// Confirms observations that are deep enough, after one of them, as many as one transaction may take.
+    /// Confirms observations that are deep enough, after the given one, up to the limit of the batch.
     fn confirm(
         &self,
         tx: &Tx<'_>,

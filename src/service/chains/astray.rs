@@ -1,7 +1,7 @@
-//! Something came to an address of a wallet that this file has handed out to nobody.
+//! Handles payments to wallet addresses that this file has not handed out.
 //!
-//! What does not live here: whose the money is: nobody's, until a person says so. What always holds: a wallet that was paid
-//! at an index that it has not come to hands out nothing more, so no address is given to two.
+//! Invariant: a wallet that was paid at or above its next index hands out no more addresses, so no address has two
+//! owners. The payment stays unmatched until a person assigns it.
 
 use crate::domain::observation::Observation;
 use crate::domain::time::Time;
@@ -12,7 +12,8 @@ use crate::store::{Tx, wallets};
 use serde_json::json;
 
 impl Service {
-    /// Is it an address of a wallet that nobody has? The wallet is stopped where it has not come to that index.
+    /// Returns `true` if the address belongs to a wallet but to no owner. Stops the wallet if it has not reached the
+    /// index.
     pub(super) fn is_astray(
         &self,
         tx: &Tx<'_>,
@@ -27,7 +28,7 @@ impl Service {
             return Ok(false);
         };
         if index < row.next_index {
-            // Somebody has it: the wallet never goes back to it.
+            // The wallet has passed this index and must not be set back to it: somebody uses the address.
             wallets::keep_above(tx, row.seq, index)?;
             return Ok(true);
         }
@@ -36,7 +37,7 @@ impl Service {
         }
         wallets::stop(tx, row.seq, index, now)?;
         if row.stopped_at.is_some() {
-            // It is stopped already; the way on leads behind this index, too.
+            // The wallet was stopped before. Its stopped index has moved up to this one.
             return Ok(true);
         }
         let (pool, id, txid) = (row.wallet.chain.address_pool(), &row.id, &seen.txid);

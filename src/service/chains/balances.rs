@@ -1,7 +1,7 @@
-//! What addresses have that nobody has seen come: the sign of money that a contract sent, where no node tells of that.
+//! Compares the balances of our addresses with the amounts that were seen. Contracts can send coins without a log,
+//! and some nodes do not report these transfers.
 //!
-//! What does not live here: asking the node (`chain`), and claiming such money (`claims`). What always holds: nothing is
-//! booked by it.
+//! Invariant: nothing is booked from a balance.
 
 use super::claims::native;
 use crate::domain::asset::{Asset, Chain};
@@ -12,12 +12,12 @@ use crate::service::Error;
 use crate::store::unexplained::{self, Unexplained};
 use crate::store::{Reader, Tx, observations_on_chain};
 
-/// How many addresses are looked at at once.
+/// Largest number of addresses in one check.
 const ACCOUNTS_MAX: usize = 50;
-/// How long after a look the next one is.
+/// Time between two checks, in milliseconds.
 const LOOK_EVERY_MS: i64 = 10 * MINUTE_MS;
 
-/// The addresses whose turn it is; none before it is time again.
+/// Returns the addresses to check next, or `None` before the next check is due.
 pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<BalanceBatch>, Error> {
     let Ok(asset) = native(chain) else {
         return Ok(None);
@@ -29,7 +29,7 @@ pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Bal
     }
     let accounts = unexplained::next(db, chain, &from, ACCOUNTS_MAX)?;
     let is_last = accounts.len() < ACCOUNTS_MAX;
-    // Behind the last of all comes the first again.
+    // After the last address, the next check starts at the first.
     let after = accounts.last().filter(|_| !is_last).cloned();
     Ok(Some(BalanceBatch {
         asset,
@@ -39,7 +39,7 @@ pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Bal
     }))
 }
 
-/// What those addresses have: more than is known, or not.
+/// Stores each address whose balance exceeds the known amount, and removes each whose balance does not.
 pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &BalanceCheck) -> Result<(), Error> {
     let BalanceCheck { walk, held, height } = looked;
     let (asset, chain) = (walk.asset, walk.asset.chain);
@@ -71,7 +71,7 @@ pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &BalanceCheck) -> Result<()
     Ok(unexplained::save_walk(tx, chain, &walk.after, now)?)
 }
 
-/// How much is known to have come to an address in a coin, in blocks up to this height.
+/// Returns the total amount known to have reached an address in a coin, in blocks up to this height.
 pub(super) fn known_to_have_come(
     db: &Reader<'_>,
     asset: &Asset,

@@ -1,8 +1,7 @@
-//! Payments that a person claims: a contract sent them, and the chain's node does not tell of that.
+//! Payments that a person claims because the chain's node does not report them: a contract sent the coins.
 //!
-//! What lives here: taking a claim down, and taking in what its node bears out. What does not: asking the node (`chain`).
-//! What always holds: a claim books nothing by itself: what is borne out comes in by `intake`, like anything that is seen,
-//! and nothing that is known comes in twice.
+//! Invariant: a claim books nothing. A payment that the node verifies is recorded by `intake`, like any observation,
+//! and only once.
 
 use crate::domain::address;
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain, Mode};
@@ -25,12 +24,11 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 impl Service {
-    /// Takes a claim down; its chain's node is asked with the next step.
+    /// Stores a claim. The chain's node is asked about it in the next step.
     ///
     /// # Errors
-    /// `invalid_request` that names the field, also where the chain is not
-    /// followed, or no contract sends a coin of ours on it; `invalid_transition` where that is known already, the same
-    /// claim waits, or too many do.
+    /// `invalid_request` that names the field, or `chain` if the chain is not followed or has no coin to claim.
+    /// `invalid_transition` if the payment is known, the same claim is open, or too many claims are open.
     pub fn claim_payment(
         &self,
         tx: &Tx<'_>,
@@ -39,7 +37,7 @@ impl Service {
         chain: Chain,
         body: &Map<String, Value>,
     ) -> Result<Claim, Error> {
-        // A private key looks like a transaction's id, and in that field there is nothing else.
+        // A transaction ID looks like a private key, so the field `txid` is not checked for secrets.
         let is_other = |(name, _): &(&String, &Value)| name.as_str() != "txid";
         let others = body.iter().filter(is_other);
         let others = others.map(|(name, value)| (name.clone(), value.clone()));
@@ -56,7 +54,7 @@ impl Service {
         Ok(claim)
     }
 
-    /// Returns a claim as it is answered.
+    /// Returns a claim for the response.
     pub fn claim_shown<'a>(
         &self,
         db: &Reader<'_>,
@@ -66,7 +64,7 @@ impl Service {
         Ok(ClaimView::of(claim, explorer))
     }
 
-    /// Its node has been asked for a claim's transaction: what that came to.
+    /// Ends a claim with the result of its check by the node.
     pub(super) fn end_claim(
         &self,
         tx: &Tx<'_>,
@@ -95,7 +93,7 @@ impl Service {
         note(tx, now, "claim.end", &claim, &detail)
     }
 
-    /// Takes in what the node has borne out: as which observation; or why it cannot be.
+    /// Records a payment that the node verified. Returns its observation, or the reason why it was refused.
     fn take_claimed(
         &self,
         tx: &Tx<'_>,
@@ -126,7 +124,7 @@ impl Service {
                 let observed = observations::at(tx, &seen.key())?;
                 let none = || Error::Failed(format!("claim {} was not taken in", claim.id));
                 let seq = observed.ok_or_else(none)?.seq;
-                // The next look says whether there is still more.
+                // The next balance check finds out if there is more.
                 unexplained::remove(tx, claim.asset.chain, &claim.address)?;
                 Ok(Ok((ClaimOutcome::Recorded, seq)))
             }
@@ -136,7 +134,7 @@ impl Service {
     }
 }
 
-/// Reads a claim field by field, as each is checked against the chain before the next is read.
+/// Reads a claim from a request. Checks each field against the chain before the next one is read.
 fn read(
     fields: Fields<'_>,
     now: Time,
@@ -151,7 +149,7 @@ fn read(
         return Err(Refusal::field("asset", problem));
     }
     let txid = asset.chain.canonical_txid(&ClaimPayment::txid(fields)?);
-    // What is no id in hexadecimal stays as it was.
+    // `canonical_txid` returns a text that is not hexadecimal unchanged.
     let digits = txid.strip_prefix("0x").filter(|digits| digits.len() == 64);
     if !digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
         return Err(Refusal::field(
@@ -185,7 +183,7 @@ fn read(
     })
 }
 
-/// Is there something to ask its node for?
+/// Refuses a claim to an unknown address, of a known payment, of an open claim, and one of too many open claims.
 fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     let chain = claim.asset.chain;
     if !is_ours(db, chain, &claim.address)? {
@@ -204,7 +202,7 @@ fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     Err(Refusal::new(Code::InvalidTransition, problem).into())
 }
 
-/// What was seen, at the place at which a person's claim had it taken in before the node told of it.
+/// Returns an observation at the position of the claim that recorded it before the node reported it, if there is one.
 pub(super) fn as_claimed<'s>(
     tx: &Tx<'_>,
     seen: &'s Observation,
@@ -220,7 +218,7 @@ pub(super) fn as_claimed<'s>(
     Ok(claimed.map_or(Cow::Borrowed(seen), Cow::Owned))
 }
 
-/// What is at the places of a transaction.
+/// Returns the observations of a transaction, except replaced ones.
 fn in_place(
     db: &Reader<'_>,
     chain: Chain,
@@ -231,7 +229,8 @@ fn in_place(
     Ok(all.filter(|observed| observed.seen.position < REPLACED_FROM))
 }
 
-/// The observation that is what is claimed, where there is one: of equal ones in its transaction the one of its ordinal.
+/// Returns the observation that a claim describes, if it exists. The claim's ordinal selects one of equal
+/// observations.
 fn known(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
     let is_it = |of: &StoredObservation| {
         of.seen.asset == claim.asset
@@ -243,7 +242,7 @@ fn known(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
     Ok(equal.nth(before).map(|observed| observed.seq))
 }
 
-/// The coin that contracts of a chain send without a log, where it is one of ours.
+/// Returns the native coin of a chain whose contracts can send it without a log.
 pub(super) fn native(chain: Chain) -> Result<&'static Asset, Refusal> {
     let is_native = |asset: &&Asset| asset.chain == chain && asset.kind == AssetKind::Native;
     let found = ASSETS.iter().find(is_native);
@@ -254,7 +253,7 @@ pub(super) fn native(chain: Chain) -> Result<&'static Asset, Refusal> {
     })
 }
 
-/// Writes into the audit log what was claimed, and what came of it.
+/// Writes a step of a claim to the audit log, with its result.
 fn note(tx: &Tx<'_>, now: Time, action: &str, claim: &Claim, came: &Value) -> Result<(), Error> {
     let asset = claim.asset;
     let detail = json!({
@@ -270,7 +269,7 @@ fn note(tx: &Tx<'_>, now: Time, action: &str, claim: &Claim, came: &Value) -> Re
     audit_log::record(tx, now, &claim.asked_by, &noted)
 }
 
-/// Returns `true` if the address belongs to this file. The filter lets a few others pass.
+/// Returns `true` if the address belongs to this file. The address filter of a scan passes a few others.
 pub(super) fn is_ours(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
     Ok(addresses::owner(db, Mode::Live, chain, address)?.is_some()
         || pool_addresses::has(db, chain, address)?)

@@ -1,7 +1,7 @@
-//! How deep what was seen is on its chain, and how deep it has to be.
+//! Confirmations of payments and deposits, and the number that each needs.
 //!
-//! What does not live here: confirming it (`take`). What always holds: what is shown is worked out when it is read, by the
-//! numbers that confirming goes by, so no block writes anything for it.
+//! Invariant: both are computed on reading, from the same numbers that decide about confirmation. A new block causes
+//! no writes for them.
 
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Depth;
@@ -16,7 +16,8 @@ use crate::store::{Reader, confirmation_tiers, observations};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// How many confirmations are needed: each payer's stake, and each coin's tiers, are read once.
+/// Computes how many confirmations are needed. Reads the amount at stake of each payer and the tiers of each coin
+/// once.
 #[derive(Default)]
 pub(super) struct Needs {
     stakes: HashMap<Payer, Cents>,
@@ -24,7 +25,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// How many a payment in this coin needs; where it is nobody's, it has no price.
+    /// Returns the confirmations that a payment in this coin needs. Without a payer there is no amount at stake.
     pub(super) fn of(
         &mut self,
         db: &Reader<'_>,
@@ -46,7 +47,7 @@ impl Needs {
     }
 }
 
-/// Something that was seen, whose depth is shown.
+/// A payment or deposit whose confirmations are shown.
 pub(in crate::service) struct Shown<'a> {
     mode: Mode,
     asset: &'static Asset,
@@ -82,7 +83,7 @@ impl<'a> From<&'a Deposit> for Shown<'a> {
     }
 }
 
-/// Depths at one moment, for as many as are shown together.
+/// Computes confirmations for several payments, with one read of each cursor.
 pub(in crate::service) struct Depths<'a> {
     service: &'a Service,
     cursors: HashMap<Chain, Option<Cursor>>,
@@ -90,7 +91,6 @@ pub(in crate::service) struct Depths<'a> {
 }
 
 impl Service {
-    /// Depths, none known yet.
     pub(in crate::service) fn depths(&self) -> Depths<'_> {
         Depths {
             service: self,
@@ -101,7 +101,7 @@ impl Service {
 }
 
 impl Depths<'_> {
-    /// How each of these stands on its chain.
+    /// Returns the state of each payment on its chain.
     pub(in crate::service) fn of_each(
         &mut self,
         db: &Reader<'_>,
@@ -110,7 +110,8 @@ impl Depths<'_> {
         payments.iter().map(|one| self.of(db, one)).collect()
     }
 
-    /// How something stands on its chain; nothing where that is simulated, or no node has told of it.
+    /// Returns the state of a payment or deposit on its chain. All fields are `None` if the chain is simulated or has
+    /// no cursor.
     pub(in crate::service) fn of<'s>(
         &mut self,
         db: &Reader<'_>,

@@ -1,7 +1,6 @@
-//! Which coins can be paid for real: those whose chain has a node and a wallet of the same network.
+//! Chains that are followed in live mode, and the state that their followers report.
 //!
-//! What does not live here: how far a chain lags (`domain::scanned`), rates. What always holds: no address is handed out
-//! for a network that nobody looks at.
+//! Invariant: an address is handed out only for a network that is followed.
 
 use super::named::OpenAddresses;
 use super::spare::Spare;
@@ -21,43 +20,43 @@ use crate::store::wallets::{self, WalletRow};
 use crate::store::{Reader, chain_cursors};
 use std::sync::{Mutex, PoisonError};
 
-/// A node that has not answered for so long hangs, in milliseconds.
+/// Time without an answer after which a node counts as hanging, in milliseconds.
 const ANSWER_MS_MAX: i64 = 5 * SECOND_MS;
 
-/// A chain that is followed, as the settings say.
+/// Settings of a chain that is followed.
 #[derive(Clone, Debug)]
 pub struct LiveChain {
-    /// Which chain.
+    /// Followed chain.
     pub chain: Chain,
-    /// Its node's urls, of each the scheme, the host, the port and the place.
+    /// URLs of its nodes, reduced to scheme, host, port and path.
     pub node: String,
-    /// The coins whose contracts the operator names.
+    /// Coins whose contracts the operator's settings name.
     pub tokens: Vec<&'static str>,
 }
 
-/// What whoever follows a chain said last.
+/// Latest state of a chain, as its follower reported it.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
-    /// What is wrong; nothing while all is well.
+    /// Message about a problem, or `None`.
     pub problem: Option<String>,
-    /// How many addresses are watched.
+    /// Number of watched addresses.
     pub watched: usize,
-    /// What its nodes have been asked.
+    /// Counter of requests to its nodes.
     pub requests: RequestCounter,
     /// Newest fee estimate of its node.
     pub fee_estimate: Option<FeeEstimate>,
     /// Height of the newest block of its node.
     pub head_height: Option<u32>,
-    /// Time since which its node has not answered the question for that block.
+    /// Time of the unanswered request for its newest block.
     pub asked_since: Option<Time>,
-    /// `true`: its node does not have a block that it should have.
+    /// `true` if its node lacks a block that it should have.
     pub lacks_block: bool,
-    /// Log lines of the step that is being taken.
+    /// Log lines of the current step.
     pub lines: Vec<String>,
 }
 
 impl Said {
-    /// Message for a node that lets the question for its newest block wait.
+    /// Returns a message if the node has not answered the request for its newest block in time.
     pub(super) fn hang(&self, now: Time) -> Option<String> {
         let since_ms = now.since_ms(self.asked_since?);
         let is_long = since_ms >= ANSWER_MS_MAX;
@@ -65,22 +64,22 @@ impl Said {
     }
 }
 
-/// How live mode is set up, and what is heard of its chains.
+/// Settings of live mode, and the latest state of its chains.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// The chains that have nodes.
+    /// Chains that have nodes.
     chains: Vec<(LiveChain, Mutex<Said>)>,
     test_networks: bool,
     /// `true` if a command sends approved transfers.
     has_signer: bool,
-    /// Addresses of wallets that nobody has.
+    /// Wallet addresses without an owner.
     pub(super) spare: Spare,
     /// Addresses that nodes are asked about in every step.
     pub(super) open_addresses: OpenAddresses,
 }
 
 impl Live {
-    /// Set up with these chains; may they be of test networks?
+    /// Creates live mode with these chains. `test_networks` allows chains of test networks.
     pub fn of(chains: Vec<LiveChain>, test_networks: bool) -> Live {
         let chains = chains.into_iter();
         Live {
@@ -92,7 +91,7 @@ impl Live {
         }
     }
 
-    /// The same with a command that sends approved transfers, where there is one.
+    /// Sets whether a command sends approved transfers.
     pub fn with_signer(self, has_signer: bool) -> Live {
         Live { has_signer, ..self }
     }
@@ -107,36 +106,36 @@ impl Live {
         self.of_chain(chain).is_some()
     }
 
-    /// Newest fee estimate of a chain's node.
+    /// Returns the newest fee estimate of a chain's node.
     pub(in crate::service) fn fee_estimate(&self, chain: Chain) -> Option<FeeEstimate> {
         let mut chains = self.chains();
         let (_, said) = chains.find(|(one, _)| one.chain == chain)?;
         said.fee_estimate
     }
 
-    /// Returns `true` if a wallet of the chain has this address, and nobody was given it.
+    /// Returns `true` if a wallet of the chain has this address, and the address has no owner.
     pub(in crate::service) fn is_spare(&self, chain: Chain, address: &str) -> bool {
         self.spare.find(chain, address).is_some()
     }
 
-    /// The chains that have nodes, each with what was said of it last.
+    /// Returns the chains that have nodes, each with its latest state.
     pub(super) fn chains(&self) -> impl Iterator<Item = (&LiveChain, Said)> {
         let said = |said: &Mutex<Said>| said.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.chains.iter().map(move |(one, of)| (one, said(of)))
     }
 
-    /// Returns `true` if networks whose coins are worth nothing are taken.
+    /// Returns `true` if test networks are allowed, whose coins have no value.
     pub(super) fn takes_test_networks(&self) -> bool {
         self.test_networks
     }
 
-    /// The settings of a chain that has a node.
+    /// Returns the settings of a chain that has a node.
     pub(super) fn of_chain(&self, chain: Chain) -> Option<&LiveChain> {
         let found = self.chains.iter().find(|(one, _)| one.chain == chain);
         found.map(|(one, _)| one)
     }
 
-    /// Keeps what is said of a chain.
+    /// Changes the latest state of a chain.
     fn hear(&self, chain: Chain, say: impl FnOnce(&mut Said)) {
         if let Some((_, of)) = self.chains.iter().find(|(one, _)| one.chain == chain) {
             say(&mut of.lock().unwrap_or_else(PoisonError::into_inner));
@@ -145,19 +144,19 @@ impl Live {
 }
 
 impl Service {
-    /// Hears how a chain is, from whoever follows it.
+    /// Records the problem and the number of watched addresses that a chain's follower reports.
     pub fn hear_of_chain(&self, chain: Chain, problem: Option<String>, watched: usize) {
         self.live.hear(chain, |said| {
             (said.problem, said.watched) = (problem, watched);
         });
     }
 
-    /// Hears whether a chain's node lacks a block that it should have.
+    /// Records whether a chain's node lacks a block that it should have.
     pub fn hear_of_lack(&self, chain: Chain, lacks_block: bool) {
         self.live.hear(chain, |said| said.lacks_block = lacks_block);
     }
 
-    /// Takes the log lines of what was taken in on a chain since the last call.
+    /// Takes the log lines that were recorded for a chain since the last call.
     pub fn take_lines(&self, chain: Chain) -> Vec<String> {
         let mut lines = Vec::new();
         self.live
@@ -165,7 +164,7 @@ impl Service {
         lines
     }
 
-    /// Keeps a log line of what became of a payment, or of what sent a payout or refund, until its transaction is committed.
+    /// Keeps a log line about an observation until its transaction is committed.
     pub(super) fn note_seen(&self, noun: &str, what: &str, seen: &Observation) {
         let (asset, chain) = (seen.asset, seen.asset.chain);
         let (txid, position, id) = (&seen.txid, seen.position, asset.id);
@@ -175,24 +174,24 @@ impl Service {
         self.live.hear(chain, |said| said.lines.push(line));
     }
 
-    /// Hears that a chain's node is asked for its newest block.
+    /// Records the time of a request for the newest block of a chain.
     pub fn hear_of_asking(&self, chain: Chain, now: Time) {
         self.live.hear(chain, |said| said.asked_since = Some(now));
     }
 
-    /// Hears that a chain's node has answered, or failed to.
+    /// Records the end of a request for the newest block, with or without success.
     pub fn hear_of_answer(&self, chain: Chain) {
         self.live.hear(chain, |said| said.asked_since = None);
     }
 
-    /// Hears of the newest block of a chain's node.
+    /// Records the height of the newest block of a chain's node.
     pub fn hear_of_head(&self, chain: Chain, height: u32) {
         self.live.hear(chain, |said| {
             (said.head_height, said.asked_since) = (Some(height), None);
         });
     }
 
-    /// Returns `true` if a coin may be picked as far as reading its chain goes.
+    /// Returns `true` if the chain of a coin has been read recently enough for the coin to be selected.
     pub(in crate::service) fn is_read(
         &self,
         scanned: &LaggingChains,
@@ -206,19 +205,21 @@ impl Service {
         !lacks_block && scanned.is_on_offer(mode, asset, now)
     }
 
-    /// Hears what sending on a chain costs, as its node says at this moment.
+    /// Records the current fee estimate of a chain's node.
     pub fn hear_of_fees(&self, chain: Chain, estimate: FeeEstimate) {
         self.live
             .hear(chain, |said| said.fee_estimate = Some(estimate));
     }
 
-    /// Hears that so many requests more were made to a chain's nodes.
+    /// Adds to the number of requests to a chain's nodes.
     pub fn hear_of_requests(&self, now: Time, chain: Chain, more: u64) {
         self.live.hear(chain, |said| said.requests.count(now, more));
     }
 
-    /// The canonical text of an address that money may be sent to. Where nothing real is sent, an address of any network does;
-    /// where test networks are followed, one of the chain's own network, as the coins of any other are not these.
+    /// Returns the canonical text of an address to which money may be sent.
+    ///
+    /// In simulated mode, any network is accepted. With test networks allowed, only the network on which the chain is
+    /// followed is accepted. Else only the main network is.
     ///
     /// # Errors
     /// The end of a sentence that begins with the field's name.
@@ -246,7 +247,7 @@ impl Service {
         Ok(parsed.map_err(|problem| format!("is {problem}")))
     }
 
-    /// The test network that a chain is followed on; nothing where its coins are worth something, or it is simulated.
+    /// Returns the test network on which a chain is followed. Returns `None` on a main network and in simulated mode.
     pub(in crate::service) fn test_network(
         &self,
         db: &Reader<'_>,
@@ -260,8 +261,9 @@ impl Service {
         Ok(network.filter(|network| !WalletNetwork::Main.agrees_with(chain, network)))
     }
 
-    /// Is what is paid on this chain worth nothing; where none is named, on every chain? A chain that was never reached is of
-    /// the networks that the settings allow.
+    /// Returns `true` if coins on this chain have no value. `None` asks about all chains that have a node.
+    ///
+    /// The settings decide if no such chain was ever reached.
     pub(in crate::service) fn is_for_tests(
         &self,
         db: &Reader<'_>,
@@ -283,7 +285,8 @@ impl Service {
         })
     }
 
-    /// Where a person looks a transaction up; nothing where no explorer knows it: it is simulated, or of a test network.
+    /// Returns the URL of a transaction in a block explorer. Returns `None` in simulated mode and on networks without
+    /// an explorer.
     pub(in crate::service) fn explorer_url(
         &self,
         db: &Reader<'_>,
@@ -294,13 +297,14 @@ impl Service {
         if self.is_simulated(mode) {
             return Ok(None);
         }
-        // A chain that was never followed is taken for the main one.
+        // A chain that was never followed counts as the main network.
         let followed_on = chain_cursors::of_chain(db, chain)?.map(|cursor| cursor.network);
         let network = followed_on.as_deref().unwrap_or(chain.row().networks.0);
         Ok(chain.explorer_url(network, txid))
     }
 
-    /// The network that a live chain is followed on; nothing where it has no node, was never reached, or has been stopped.
+    /// Returns the network on which a live chain is followed. Returns `None` if the chain has no node, was never
+    /// reached, is stopped, or is on a test network that is not allowed.
     pub(in crate::service) fn followed_on(
         &self,
         db: &Reader<'_>,
@@ -317,8 +321,8 @@ impl Service {
         Ok(network.filter(is_taken))
     }
 
-    /// Returns `true` if what is sent on a live chain is seen. A chain whose addresses are imported is watched where it has a
-    /// cursor.
+    /// Returns `true` if transactions of a live chain are observed. A chain with imported addresses needs only a
+    /// cursor that is not stopped.
     pub(in crate::service) fn is_watched(
         &self,
         db: &Reader<'_>,
@@ -331,8 +335,8 @@ impl Service {
         Ok(cursor.is_some_and(|cursor| cursor.stopped.is_none()))
     }
 
-    /// The network that coins are sent on by hand: the one that is followed; the main one where nobody follows the chain, and no
-    /// address of a test network is taken.
+    /// Returns the network for transfers by hand: the one on which the chain is followed. If the chain has no node
+    /// and test networks are not allowed, returns the main network.
     pub(in crate::service) fn sent_on(
         &self,
         db: &Reader<'_>,
@@ -344,7 +348,7 @@ impl Service {
         self.followed_on(db, chain)
     }
 
-    /// The wallet that hands out the addresses of a chain's pool, if a chain of that pool is followed on its network.
+    /// Returns the wallet that hands out the addresses of a chain's pool, if a chain of that pool is followed.
     pub(in crate::service) fn wallet_of(
         &self,
         db: &Reader<'_>,
@@ -359,7 +363,7 @@ impl Service {
     }
 }
 
-/// Refuses a wallet whose addresses are not of the network that a chain of its pool has been followed on.
+/// Refuses a wallet if its network differs from the one on which a chain of its pool has been followed.
 ///
 /// # Errors
 /// `invalid_request` that names both networks.

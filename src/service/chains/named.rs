@@ -1,6 +1,6 @@
-//! The addresses that a node is asked about by name, step by step.
+//! Selects the addresses about which each step asks a node by name.
 //!
-//! Invariant: each live address of a chain's pool is asked about at least once a day.
+//! Invariant: each live address of a chain's pool is selected at least once a day.
 
 use crate::domain::asset::Chain;
 use crate::domain::following::{ChainState, PolledAddress};
@@ -14,28 +14,28 @@ use crate::store::{Reader, chains, observations_on_chain, wallets};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-/// Indexes from a wallet's next one on that are asked about in every step.
+/// Indexes from a wallet's next one on that are selected in every step.
 const AHEAD: u32 = 20;
-/// Of the indexes that nobody has, those so far below a wallet's next one are asked about once a day, and all above: a
-/// copy that was restored does not know which of them were handed out.
+/// Range below a wallet's next index. Indexes without an owner in this range, and all above it, are selected once a
+/// day. After a restore of an older copy, the file does not know which of them were handed out.
 const BELOW_DAILY: u32 = 10_000;
-/// Time for which the address of an invoice is asked about in every step after its deadline, in milliseconds.
+/// Time after the deadline of an invoice in which its address is selected in every step, in milliseconds.
 const ENDED_MS_MAX: i64 = 30 * DAY_MS;
-/// Minutes of a day.
+/// Minutes in a day.
 const MINUTES: i64 = DAY_MS / MINUTE_MS;
 
-/// A wallet, and of its addresses some, by index.
+/// A wallet and some of its addresses, by index.
 type Derived = (Wallet, BTreeMap<u32, String>);
 
-/// Addresses that are asked about by name, as far as they are kept in memory.
+/// Cache of addresses that are selected by name.
 #[derive(Debug, Default)]
 pub(super) struct OpenAddresses {
     pools: Mutex<BTreeMap<&'static str, OfPool>>,
-    /// Of each wallet, by its `seq`, addresses that nobody has, by their index.
+    /// Wallet addresses without an owner, by the wallet's `seq` and the address index.
     derived: Mutex<BTreeMap<i64, Derived>>,
 }
 
-/// Those of one pool.
+/// Addresses of one pool.
 #[derive(Debug, Default)]
 struct OfPool {
     /// `seq` of the last address that was read.
@@ -63,7 +63,7 @@ impl OpenAddresses {
         Ok(of_pool.open.clone())
     }
 
-    /// Returns the addresses of a wallet at these indexes, in their order.
+    /// Returns the addresses of a wallet at these indexes, in the same order.
     fn derived(&self, row: &WalletRow, indexes: &[u32]) -> Vec<String> {
         let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || (row.wallet, BTreeMap::new());
@@ -75,7 +75,7 @@ impl OpenAddresses {
         let mut derive = |index| {
             let branch = branch.get_or_insert_with(|| row.wallet.receiving());
             let derived = branch.as_ref().and_then(|branch| branch.derive(index));
-            // Once in 2^127 there is none.
+            // Derivation fails for one index in 2^127.
             derived.map(|derived| derived.address).unwrap_or_default()
         };
         let kept = &mut of_wallet.1;
@@ -88,7 +88,7 @@ impl OpenAddresses {
 }
 
 impl Service {
-    /// Returns the addresses that a step of a chain asks about by name: all of them while blocks are read again.
+    /// Returns the addresses about which a step of a chain asks by name. Returns all of them during a rescan.
     pub(super) fn named(
         &self,
         db: &Reader<'_>,
@@ -105,7 +105,7 @@ impl Service {
         observations_on_chain::each_open_address(db, chain, complete, |address| {
             named.push(address, now, false);
         })?;
-        // A step that does not go forward asks about none.
+        // Time of the last step forward, as other steps ask about no address. During a rescan, all addresses are due.
         let looked_at = chains::scanned(db)?.scanned_to(chain);
         let looked_at = looked_at.filter(|_| known.rescan.is_none());
         let due = Due::between(looked_at, now);
@@ -136,7 +136,7 @@ impl Service {
     }
 }
 
-/// Addresses without repetition.
+/// List of addresses without duplicates.
 #[derive(Default)]
 struct List {
     list: Vec<PolledAddress>,
@@ -155,15 +155,15 @@ impl List {
     }
 }
 
-/// Minutes of the day whose addresses are asked about in a step: each number has one minute.
+/// Range of minutes since the previous step. Each number belongs to one minute of the day, and is due in that minute.
 struct Due {
-    /// Minutes since 1970, the first one excluded.
+    /// Last minute before the range, since 1970.
     after: i64,
     to: i64,
 }
 
 impl Due {
-    /// The minutes that began since the last look; all where there was none.
+    /// Returns the minutes that began since the previous step, at most a day. Returns a whole day if there was none.
     fn between(looked_at: Option<Time>, now: Time) -> Due {
         let minute = |at: Time| at.0.div_euclid(MINUTE_MS);
         let to = minute(now);
@@ -179,7 +179,7 @@ impl Due {
         self.after >= self.to
     }
 
-    /// Returns `true` if the minute of this number is one of them.
+    /// Returns `true` if the minute of this number is in the range.
     fn contains(&self, number: i64) -> bool {
         let behind = self.to.saturating_sub(number).rem_euclid(MINUTES);
         behind < self.to.saturating_sub(self.after)

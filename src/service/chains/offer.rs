@@ -1,4 +1,4 @@
-//! Coins on offer in live mode, and what keeps one from it.
+//! Coins on offer in live mode, and the reasons why others are not.
 
 use super::live::{Live, LiveChain};
 use crate::domain::asset::{ASSETS, Asset, Mode};
@@ -11,7 +11,7 @@ use crate::service::{Error, Service};
 use crate::store::{Reader, chain_cursors, coins_off, pool_addresses, wallets};
 
 impl Live {
-    /// Says what keeps live addresses of a coin from being handed out; `None` where they are.
+    /// Returns the reason why no live address of a coin can be handed out, or `None` if it can.
     fn obstacle(&self, db: &Reader<'_>, asset: &Asset) -> Result<Option<String>, Error> {
         let (chain, id) = (asset.chain, asset.id);
         let says = |text: String| Ok(Some(text));
@@ -43,10 +43,11 @@ impl Live {
         Ok((!has_wallet).then(|| format!("{chain} has no wallet that hands out addresses")))
     }
 
-    /// Says why no coin is on offer, by the settings, the file and what else keeps a coin from it; `None` where one is.
+    /// Returns the reasons why no coin is on offer, or `None` if one is. `besides` adds a reason for a coin that the
+    /// settings and the file allow.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// [`Error`] if the file cannot be read.
     pub fn nothing_on_offer(
         &self,
         db: &Reader<'_>,
@@ -75,8 +76,8 @@ impl Live {
 }
 
 impl Service {
-    /// Returns `true` if a live address can be handed out for this coin: its chain is followed, the coin exists on that
-    /// network, and there is a wallet of it. Where nothing real is paid it always can.
+    /// Returns `true` if an address can be handed out for this coin. In live mode its chain must be followed, and the
+    /// coin must exist on that network and have a wallet. Always `true` in simulated mode.
     pub(in crate::service) fn hands_out(
         &self,
         db: &Reader<'_>,
@@ -86,7 +87,7 @@ impl Service {
         Ok(self.is_simulated(mode) || self.live.obstacle(db, asset)?.is_none())
     }
 
-    /// Says why no coin can be paid in one of these currencies; `None` where one can.
+    /// Returns the reasons why no coin can be paid in any of these currencies, or `None` if one can.
     pub(in crate::service) fn nothing_on_offer(
         &self,
         db: &Reader<'_>,
@@ -112,7 +113,7 @@ impl Service {
         })
     }
 
-    /// Warning on a new invoice that no coin can pay.
+    /// Returns a warning for a new invoice that no coin can pay.
     pub(in crate::service) fn offer_warning(
         &self,
         db: &Reader<'_>,

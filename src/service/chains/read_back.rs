@@ -1,8 +1,8 @@
-//! Chains that are read back: for payouts and refunds that were approved, and for addresses that customers had, before their
-//! chain was watched.
+//! Orders rescans of blocks from before a chain was watched, for approved payouts and refunds and for addresses of
+//! customers.
 //!
-//! Finding the block of a time is in `chain::follow`; a rescan reads the blocks. Invariant: a chain is read back once for each
-//! of the two, at most 30 days where every block has to be read.
+//! `chain::follow` finds the block of a time. Invariant: a chain is read back once for each of the two. The limit is
+//! 30 days if every block has to be read.
 
 use super::order_rescan;
 use crate::domain::asset::Chain;
@@ -10,10 +10,10 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::service::{Error, Service, transfers};
 use crate::store::{Reader, Tx, chain_cursors, read_backs, rescans};
 
-/// How far back a chain is read at most for transfers, and for addresses where every block has to be read.
+/// Largest time to read back, in milliseconds: always for transfers, and for addresses if every block has to be read.
 const READ_BACK_MS_MAX: i64 = 30 * DAY_MS;
 
-/// Returns the oldest time from which on a chain is to be read and of which the block is unknown.
+/// Returns the oldest time from which a chain has to be read and whose block is unknown.
 pub(super) fn undated(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Time>, Error> {
     let for_transfers = transfers::undated(db, chain)?.map(|at| at.max(earliest(now)));
     let for_addresses = read_backs::undated(db, chain)?.map(|at| for_addresses(chain, now, at));
@@ -24,7 +24,7 @@ fn earliest(now: Time) -> Time {
     now.plus_ms(-READ_BACK_MS_MAX)
 }
 
-/// Returns the time from which on a chain is read for addresses that were given out then.
+/// Returns the time from which a chain is read for addresses that were given out at `given_out`.
 fn for_addresses(chain: Chain, now: Time, given_out: Time) -> Time {
     if chain.is_queried_by_address() {
         given_out
@@ -34,8 +34,9 @@ fn for_addresses(chain: Chain, now: Time, given_out: Time) -> Time {
 }
 
 impl Service {
-    /// Takes the height of a chain at the time of [`undated`], and has the blocks from there on read. `unread`: blocks of before
-    /// are not read.
+    /// Records the height of a chain at the time of [`undated`], and orders a rescan from there.
+    ///
+    /// Blocks from before `unread` are not read.
     pub(super) fn dated(
         &self,
         tx: &Tx<'_>,
@@ -52,7 +53,7 @@ impl Service {
     }
 }
 
-/// Orders a rescan, unless one is under way that reads those blocks yet.
+/// Orders a rescan from a height, unless a current rescan still covers it.
 pub(in crate::service) fn rescan_from(
     tx: &Tx<'_>,
     now: Time,

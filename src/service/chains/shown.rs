@@ -1,6 +1,6 @@
-//! What the operator is shown of the chains that are followed.
+//! State of the followed chains for the operator.
 //!
-//! What always holds: it is what live mode goes by.
+//! Invariant: the state comes from the same data that live mode uses.
 
 use super::live::{LiveChain, Said};
 use crate::domain::asset::{ASSETS, Chain, Mode};
@@ -13,7 +13,7 @@ use crate::store::unexplained::{self, Unexplained};
 use crate::store::{Kind, Reader, chain_cursors, chains, rescans, wallets};
 
 impl Service {
-    /// Every chain that has a node.
+    /// Returns the state of every chain that has a node.
     pub fn chains(&self, now: Time) -> Result<Vec<ChainView>, Error> {
         self.read_at_one_moment(|db| {
             let scanned = chains::scanned(db)?;
@@ -23,7 +23,7 @@ impl Service {
         })
     }
 
-    /// The chains in a line.
+    /// Returns the state of all chains in one line.
     pub fn chains_in_short(&self, now: Time) -> Result<String, Error> {
         if self.kind == Kind::Sandbox {
             return Ok("simulated".to_owned());
@@ -106,7 +106,7 @@ fn view(
     Ok(view)
 }
 
-/// What nobody has seen come.
+/// Returns the addresses of a chain whose balance exceeds the amounts that were seen.
 fn unexplained(db: &Reader<'_>, chain: Chain) -> Result<Vec<UnexplainedView>, Error> {
     let found = unexplained::of_chain(db, chain, UNEXPLAINED_MAX)?.into_iter();
     let shown = |found: Unexplained| UnexplainedView {

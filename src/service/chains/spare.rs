@@ -1,8 +1,8 @@
-//! Addresses around a wallet's next index that nobody has, as far as this file knows: a copy that was restored knows less
-//! than the wallet, and a key may be in use elsewhere.
+//! Wallet addresses around the next index that have no owner in this file. After a restore of an older copy, or if a
+//! key is used elsewhere, they may be in use.
 //!
-//! What does not live here: what is done where something comes there (`astray`). What always holds: they are derived
-//! outside of every transaction, and somebody looks for each of them before it is known here.
+//! `astray` handles payments to them. Invariant: addresses are derived outside of transactions, and each is watched
+//! before it is stored here.
 
 use crate::domain::asset::Chain;
 use crate::domain::wallet::{INDEX_END, Wallet};
@@ -13,40 +13,40 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many indexes below the next one are looked for, as far as nobody has them. More are skipped by a slip only, and each
-/// takes some 50 µs to derive at every start.
+/// Indexes below the next one to derive, if they have no owner. Only a mistake skips more. Each takes some 50 µs at
+/// every start.
 const BELOW: u32 = 1_000_000;
-/// So many from the next one on.
+/// Indexes to derive from the next one on.
 const ABOVE: u32 = 1000;
-/// So many are derived at once: whoever follows a chain can be stopped in between.
+/// Indexes to derive in one call. A chain's follower can stop between calls.
 const AT_ONCE: u32 = 500;
-/// More that are to be derived take seconds, in which nothing is read of the chain: the log says so.
+/// Number of addresses above which a log line is written: deriving them takes seconds in which the chain is not read.
 const LONG: usize = 20_000;
 
-/// Those of every wallet whose chain is followed: eight bytes for each address.
+/// Addresses of every wallet whose chain is followed, in eight bytes each.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     all: Mutex<Vec<Around>>,
-    /// Chains of one pool wait for one another here.
+    /// Held while addresses are derived, so that chains of one pool take turns.
     filling: Mutex<()>,
     secret: RandomState,
 }
 
-/// Those of one wallet.
+/// Addresses of one wallet.
 #[derive(Debug)]
 struct Around {
-    /// The wallet, by its `seq`.
+    /// `seq` of the wallet.
     wallet: i64,
     pool: &'static str,
-    /// What derives them.
+    /// Wallet that derives the addresses.
     derives: Wallet,
-    /// Its next index, when it was looked at last.
+    /// Next index of the wallet at the latest look.
     next: u32,
-    /// From there on, indexes below this one are derived, or are still to be.
+    /// End of the indexes that are derived or in `missing`.
     to: u32,
-    /// What is still to be derived, first from the last one: those above, which are paid sooner than those below.
+    /// Indexes still to derive, last range first: those above the next index are likely to be paid sooner.
     missing: Vec<Range<u32>>,
-    /// Fingerprints of the addresses from an index on.
+    /// Fingerprints of consecutive addresses, with the index of the first.
     runs: Vec<(u32, Vec<u64>)>,
 }
 
@@ -59,7 +59,7 @@ impl Spare {
         self.secret.hash_one(address)
     }
 
-    /// Which wallet it is of, by its `seq`, and its index there.
+    /// Returns the `seq` of the wallet that has this address, and its index.
     pub(super) fn find(&self, chain: Chain, address: &str) -> Option<(i64, u32)> {
         let wanted = self.fingerprint(address);
         let all = self.all();
@@ -73,7 +73,7 @@ impl Spare {
         })
     }
 
-    /// The indexes of a wallet, from this one on, that nobody had when they were derived.
+    /// Returns the indexes of a wallet, from `from` on, that had no owner when they were derived.
     pub(super) fn indexes(&self, wallet: i64, from: u32) -> Vec<u32> {
         let all = self.all();
         let runs = all.iter().filter(|of| of.wallet == wallet);
@@ -82,8 +82,9 @@ impl Spare {
         indexes.filter(|index| *index >= from).collect()
     }
 
-    /// What is to be derived next of a wallet; nothing where all is there. `unused` is asked once for each wallet, and where
-    /// one went back, or looks otherwise.
+    /// Returns the next indexes of a wallet to derive, or `None` if all are derived.
+    ///
+    /// Calls `unused` once for each wallet, and again if the wallet went back or changed.
     fn next(
         &self,
         row: &WalletRow,
@@ -96,7 +97,8 @@ impl Spare {
             .iter()
             .any(|of| of.wallet == row.seq && goes_on(of))
         {
-            // Also those below the first one here: they were given elsewhere, and money may still come.
+            // Indexes below the wallet's first one are included: they were handed out elsewhere and can still be
+            // paid.
             let from = row.next_index.saturating_sub(BELOW);
             let mut missing = unused(from..row.next_index)?;
             missing.push(row.next_index..end);
@@ -113,7 +115,7 @@ impl Spare {
             }
             let mut all = self.all();
             let known = all.iter().position(|of| of.wallet == row.seq);
-            // What was derived before is looked for, and stays known.
+            // Addresses that were derived before are still watched, so they stay.
             let runs = known.map(|at| all.remove(at).runs).unwrap_or_default();
             all.push(Around {
                 wallet: row.seq,
@@ -140,7 +142,7 @@ impl Spare {
         Ok(next.map(|next| next.start..next.end.min(next.start.saturating_add(AT_ONCE))))
     }
 
-    /// These were derived, and are looked for.
+    /// Stores the fingerprints of derived addresses, which are watched now.
     fn put(&self, row: &WalletRow, derived: Range<u32>, prints: Vec<u64>) {
         let mut all = self.all();
         let Some(of) = all.iter_mut().find(|of| of.wallet == row.seq) else {
@@ -163,11 +165,13 @@ fn count(run: &[u64]) -> u32 {
 }
 
 impl Service {
-    /// Derives some of the addresses of a chain's wallets that nobody has yet, or had in a file that was lost, and hands
-    /// each to `look_for`, with how far its index is from the wallet's next one, above it first. True once all are derived.
+    /// Derives some wallet addresses of a chain that have no owner in this file. Returns `true` once all are derived.
+    ///
+    /// Passes each address to `look_for` with the distance of its index above the wallet's next one. An index below
+    /// the next one gets a larger distance than all above.
     ///
     /// # Errors
-    /// None that a caller causes.
+    /// [`Error`] if the file cannot be read.
     pub fn look_ahead(
         &self,
         chain: Chain,
@@ -187,7 +191,7 @@ impl Service {
             let branch = row.wallet.receiving();
             let derive = |index: u32| {
                 let derived = branch.as_ref().and_then(|branch| branch.derive(index));
-                // Once in 2^127 there is none.
+                // Derivation fails for one index in 2^127.
                 let address = derived.map(|derived| derived.address).unwrap_or_default();
                 let next = row.next_index;
                 let distance = index
@@ -203,7 +207,7 @@ impl Service {
         Ok(true)
     }
 
-    /// The indexes of a wallet in this range that nobody has.
+    /// Returns the indexes of a wallet in this range that have no owner.
     fn unused(&self, row: &WalletRow, within: Range<u32>) -> Result<Vec<Range<u32>>, Error> {
         let (mut unused, mut from) = (Vec::new(), within.start);
         let note = |index: u32| {
@@ -252,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Everything that is to be derived, in its order, as ranges that do not touch.
+    /// Returns all indexes to derive, in their order, with adjacent ranges joined.
     fn ranges(spare: &Spare, next: u32, unused: &[Range<u32>]) -> Vec<Range<u32>> {
         let (row, mut found) = (row(next), Vec::<Range<u32>>::new());
         while let Some(range) = spare.next(&row, |_| Ok(unused.to_vec())).unwrap() {
@@ -275,13 +279,13 @@ mod tests {
             [3000..3000 + ABOVE, 10..2000, 3..5]
         );
         assert_eq!(ranges(&spare, 3000, &[]), []);
-        // It went back: an index had been mistyped.
+        // The wallet went back after a mistyped index.
         assert_eq!(ranges(&spare, 50, &[7..9]), [50..50 + ABOVE, 7..9]);
         assert_eq!(ranges(&spare, 3000, &[]), [1050..3000 + ABOVE]);
-        // What was handed out meanwhile, or skipped.
+        // Indexes were handed out or skipped.
         assert_eq!(ranges(&spare, 3001, &[]), [4000..4001]);
         assert_eq!(ranges(&spare, 9000, &[]), [4001..10_000]);
-        // By a slip.
+        // An index was mistyped.
         let far = 2_000_000_000;
         assert_eq!(ranges(&spare, far, &[]), [far - BELOW..far + ABOVE]);
         let end = INDEX_END;

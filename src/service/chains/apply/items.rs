@@ -1,6 +1,7 @@
-//! Applies the observations of a chain step one by one, as many as one transaction may take.
+//! Applies the observations of a chain step one by one, up to the limit of a batch.
 //!
-//! Invariant: a refused item is logged and stops nothing else. Each batch takes at least one item, so a step ends.
+//! Invariant: a refused item is logged and does not stop the others. Each batch takes at least one item, so every
+//! step ends.
 
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
@@ -13,17 +14,17 @@ use crate::service::{Error, Service};
 use crate::store::chain_cursors::Cursor;
 use crate::store::{Reader, Tx, observations, observations_on_chain, rescans, transfers};
 
-/// Limit of one batch, so that other writers do not wait long.
+/// Limit of one batch, which keeps other writers from waiting long.
 pub struct BatchLimit {
     /// Largest number of observations.
     most: usize,
-    /// Returns `true` while there is time for more. The first call starts the time.
+    /// Returns `true` while there is time left. The first call starts the time.
     has_time: Box<dyn FnMut() -> bool + Send>,
     taken: usize,
 }
 
 impl BatchLimit {
-    /// Returns a limit of so many observations, and of the time that `has_time` allows.
+    /// Returns a limit of `most` observations and of the time that `has_time` allows.
     pub fn new(most: usize, has_time: impl FnMut() -> bool + Send + 'static) -> BatchLimit {
         BatchLimit {
             most,
@@ -32,14 +33,14 @@ impl BatchLimit {
         }
     }
 
-    /// Starts a batch, or starts it again.
+    /// Starts or restarts a batch.
     pub(super) fn begin(&mut self) {
         self.taken = 0;
         // The first call starts the time.
         let _ = (self.has_time)();
     }
 
-    /// Returns `true` if the batch may take one more item. The first is always allowed.
+    /// Returns `true` if the batch may take one more item. The first item is always allowed.
     pub(super) fn takes_one(&mut self) -> bool {
         let takes = self.taken == 0 || (self.taken < self.most && (self.has_time)());
         self.taken = self.taken.saturating_add(usize::from(takes));
@@ -51,7 +52,7 @@ impl BatchLimit {
 pub(super) type Next = (usize, u32);
 
 impl Service {
-    /// Applies as many items as the limit allows, from one on. Returns the next one, or `None` after the last.
+    /// Applies as many items as the limit allows. Returns the start of the next batch, or `None` after the last item.
     pub(super) fn apply_batch(
         &self,
         tx: &Tx<'_>,
@@ -71,7 +72,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Applies one item. Returns the output to continue with if the limit allows no more.
+    /// Applies one item. Returns the output to continue with if the limit is reached.
     fn apply_item(
         &self,
         tx: &Tx<'_>,
@@ -122,7 +123,7 @@ impl Service {
         self.change_all(tx, now, chain, gone, (output, bound))
     }
 
-    /// Applies one observation. A dropped one is restored first, and a new one may replace another.
+    /// Applies one observation. Restores a dropped one first. A new one may replace another.
     fn found(
         &self,
         tx: &Tx<'_>,
@@ -164,7 +165,7 @@ impl Service {
                             self.note_seen(noun(tx, &outcome.owned, seen)?, "seen", seen);
                             return Ok(None);
                         }
-                        // The observation is stored without replacing the old one.
+                        // The replacement was refused: the new observation is stored on its own.
                         Ok(_) | Err(Error::Refused(_)) => {}
                         Err(failed) => return Err(failed),
                     }
@@ -181,7 +182,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Changes each observation of a transaction that is in this state, from one output on.
+    /// Changes each observation of a transaction that has this state, from one output on.
     fn change_all(
         &self,
         tx: &Tx<'_>,
@@ -202,7 +203,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Changes the observation at a place. A refused change stops nothing else.
+    /// Changes the observation with a key. A refused change is logged and does not stop the others.
     pub(super) fn change_at(
         &self,
         tx: &Tx<'_>,
@@ -221,7 +222,7 @@ impl Service {
     }
 }
 
-/// Returns the word for an observation in the log.
+/// Returns the word for an observation in log lines.
 fn noun(
     db: &Reader<'_>,
     owned: &ObservationOwner,
@@ -246,7 +247,7 @@ fn noun(
     })
 }
 
-/// Logs a refusal and goes on. Passes on any other error.
+/// Logs a refusal and returns `Ok`. Returns any other error.
 fn said(outcome: Result<(), Error>) -> Result<(), Error> {
     match outcome {
         Err(Error::Refused(refusal)) => {
@@ -257,7 +258,7 @@ fn said(outcome: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-/// Returns the observations of a transaction that are in this state and in no block.
+/// Returns the keys of a transaction's observations that have this state and are in no block.
 pub(super) fn keys_in_state(
     db: &Reader<'_>,
     chain: Chain,
@@ -273,8 +274,8 @@ pub(super) fn keys_in_state(
     Ok(found.map(|observed| observed.seen.key()).collect())
 }
 
-/// Returns the observation that a new transaction replaces: one of the same coin to the same address, in a transaction
-/// that this one made invalid.
+/// Returns the observation that a new one replaces: same coin and address, in a transaction that the new one made
+/// invalid.
 pub(super) fn replaced_by(
     db: &Reader<'_>,
     seen: &Observation,

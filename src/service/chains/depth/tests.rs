@@ -1,4 +1,4 @@
-//! How many confirmations are needed at each edge of each tier, and that just as many confirm.
+//! Tests: each edge of each tier needs the right number of confirmations, and that number confirms.
 
 #![expect(
     clippy::unwrap_used,
@@ -23,18 +23,18 @@ use crate::store::{confirmation_tiers, invoices, payments, quotes};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The block that everything is in.
+/// Height of the block that contains all payments.
 const HEIGHT: u32 = 1000;
 
 fn litecoin() -> &'static Asset {
     Asset::find("LTC").unwrap()
 }
 
-/// A shop whose live mode is real, and the sandbox beside it that prices its coins.
+/// A service with real live mode, and the sandbox on the same file that prices its coins.
 struct Shop {
     simulated: Arc<Service>,
     real: Arc<Service>,
-    /// Transactions that were sent.
+    /// Number of transactions sent.
     sent: usize,
     _file: File,
 }
@@ -50,7 +50,7 @@ impl Shop {
         }
     }
 
-    /// An invoice of this price in litecoin.
+    /// Creates an invoice of this price, with litecoin selected.
     #[track_caller]
     fn invoice(&self, price: &str, currency: &str) -> Invoice {
         let (service, caller) = (&self.simulated, live(&self.simulated));
@@ -62,7 +62,7 @@ impl Shop {
         write(service, move |_, tx| Ok(invoices::by_id(tx, &id)?.unwrap()))
     }
 
-    /// Somebody pays so many cents of an invoice, in the one block.
+    /// Pays this value of an invoice, in the block at `HEIGHT`.
     #[track_caller]
     fn pays(&mut self, invoice: &Invoice, cents: i64) {
         self.sent = self.sent.saturating_add(1);
@@ -96,7 +96,7 @@ impl Shop {
         });
     }
 
-    /// The chain is read until the one block has so many confirmations.
+    /// Moves the cursor so that the block at `HEIGHT` has this many confirmations.
     #[track_caller]
     fn reaches(&self, confirmations: u32) {
         let block = Block {
@@ -135,7 +135,7 @@ impl Shop {
         }
     }
 
-    /// How each payment of an invoice stands on its chain, and whether it is confirmed.
+    /// Returns the state of each payment on its chain, and whether the payment is confirmed.
     #[track_caller]
     fn stands(&self, invoice: &Invoice) -> Vec<(OnChain, bool)> {
         let stands = self.real.read(|db| {
@@ -150,7 +150,7 @@ impl Shop {
         stands.unwrap()
     }
 
-    /// That each payment of an invoice needs so many confirmations, and is confirmed by these and by none fewer.
+    /// Asserts that each payment needs this many confirmations, and is confirmed by exactly this many.
     #[track_caller]
     fn needs(&self, invoice: &Invoice, needed: u32) {
         for fewer in 1..needed {
@@ -178,21 +178,21 @@ impl Shop {
 fn every_edge_of_every_tier_in_both_currencies_by_the_price_and_by_the_sum() {
     for currency in ["EUR", "USD"] {
         for (price, paid, needed) in [
-            // The price.
+            // The price decides.
             ("249.99", &[24_999][..], 3),
             ("250.00", &[25_000], 6),
             ("2499.99", &[249_999], 6),
             ("2500.00", &[250_000], 12),
-            // The price, where less has come.
+            // The price decides, though the payment is smaller.
             ("249.99", &[2], 3),
             ("250.00", &[2], 6),
             ("2500.00", &[2], 12),
-            // More than the price.
+            // The payment exceeds the price and decides.
             ("1.00", &[24_999], 3),
             ("1.00", &[25_000], 6),
             ("249.99", &[249_999], 6),
             ("250.00", &[250_000], 12),
-            // All that is unconfirmed together.
+            // The sum of all unconfirmed payments decides.
             ("20.00", &[12_500, 12_499], 3),
             ("20.00", &[12_500, 12_500], 6),
             ("249.99", &[24_999, 2], 6),
