@@ -1,8 +1,7 @@
-//! Assigning a payment that matched nothing, when a person knows whom it is for.
+//! Assigns an unmatched payment to an invoice or a customer that a person names.
 //!
-//! What does not live here: finding the owner without a person (`matching`). What always holds: the observation
-//! stays as it is; its owner changes in one transaction with an entry in the audit log; and from then on it is
-//! treated like any other payment or deposit.
+//! Invariant: the observation does not change. Its owner changes in one transaction with an entry in the audit log.
+//! After that it is treated like any other payment or deposit.
 
 use super::ObservationOwner;
 use crate::domain::id;
@@ -19,29 +18,29 @@ use crate::service::{Error, Json, Service};
 use crate::store::{Tx, accounts, customers, invoices, observations, payments, unmatched_payments};
 use serde_json::json;
 
-/// Whom it is for.
+/// Recipient of the payment.
 #[derive(Clone, Debug)]
 pub enum Assignee {
-    /// An invoice, by its id.
+    /// An invoice, by its ID.
     Invoice(String),
-    /// A customer, by the account's id and the merchant's own name.
+    /// A customer, by the account's ID and the merchant's reference.
     Customer(String, String),
 }
 
-/// What came of it: the account, and the id of the payment or the deposit.
+/// The recipient's account and the new owner of the observation.
 struct Assigned {
     account: i64,
     owned: ObservationOwner,
 }
 
 impl Service {
-    /// Makes a payment that matched nothing a payment of an invoice, or a deposit of a customer. It counts as seen when it
-    /// was seen, and is booked where it is confirmed.
+    /// Turns an unmatched payment into a payment of an invoice or a deposit of a customer. It keeps the time at which
+    /// it was seen, and is booked if it is confirmed.
     ///
     /// # Errors
-    /// `not_found`, also where the payment is of one mode and whose it shall be of the other; `invalid_transition` where it is
-    /// gone from its chain, or where something has come of it already; `invalid_request` where it is worth too little or too much; `coin_unavailable` where the invoice
-    /// has no quote of the coin and can get none, or the customer's deposit cannot be priced: no rate is known.
+    /// `not_found`, also if the recipient has another mode than the payment. `invalid_transition` if the payment is
+    /// gone from its chain or has an outcome already. `invalid_request` if it is worth too little or too much.
+    /// `coin_unavailable` if the invoice has no quote of the coin and can get none, or if the coin has no rate.
     pub fn assign_unmatched(
         &self,
         tx: &Tx<'_>,
@@ -81,7 +80,7 @@ impl Service {
         Ok(assignment(&unmatched, payment, deposit)?)
     }
 
-    /// To an invoice of the same mode.
+    /// Assigns the payment to an invoice of the same mode.
     fn to_invoice(
         &self,
         tx: &Tx<'_>,
@@ -115,7 +114,7 @@ impl Service {
         Ok(Assigned { account, owned })
     }
 
-    /// To a customer of an account, in the same mode.
+    /// Assigns the payment to a customer of an account, in the same mode.
     fn to_customer(
         &self,
         tx: &Tx<'_>,
@@ -153,7 +152,7 @@ impl Service {
     }
 }
 
-/// A refusal of a field of the payment, as one of the field that says whose it is.
+/// Names the recipient's field in a refusal about the amount or the coin.
 fn about(to: &Assignee, error: Error) -> Error {
     let name = match to {
         Assignee::Invoice(_) => "invoice",
@@ -171,7 +170,7 @@ fn about(to: &Assignee, error: Error) -> Error {
     }
 }
 
-/// Writes into the audit log who moved what, and to whom.
+/// Writes the assignment to the audit log.
 fn note(
     tx: &Tx<'_>,
     now: Time,

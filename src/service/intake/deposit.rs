@@ -1,7 +1,7 @@
-//! Payments to a customer's address: recorded, priced, moved, booked, and reported by events.
+//! Deposits, which are payments to a customer's address: stores, prices and books them, and records their events.
 //!
-//! What always holds: a deposit books its sale and fee once, at the rate of the moment when it was first in a
-//! block, and each time it becomes confirmed there is an event.
+//! Invariant: sale and fee of a deposit are booked once, at the rate of the time when it was first in a block. Each
+//! confirmation records an event.
 
 use super::ObservationOwner;
 use super::payment::{PaymentChange, book_change, worth};
@@ -22,8 +22,8 @@ use crate::store::ledger::{Booking, BookingSource};
 use crate::store::{Tx, accounts, deposits, observations};
 
 impl Service {
-    /// Records a deposit as seen, with what it is worth at that moment, which is fixed where it is in a block already; or
-    /// the reason why it is none: no rate of its coin was ever known.
+    /// Stores a deposit as seen, with its current value. The value is final if the deposit is in a block. Returns the
+    /// reason if no rate of the coin was ever known.
     pub(super) fn see_deposit(
         &self,
         tx: &Tx<'_>,
@@ -74,7 +74,7 @@ impl Service {
         Ok(Ok(deposit))
     }
 
-    /// A deposit is in a block: fixes what it is worth, unless that has been done.
+    /// Fixes the value of a deposit that is in a block, unless it is fixed.
     pub(super) fn fix_deposit(
         &self,
         tx: &Tx<'_>,
@@ -89,9 +89,10 @@ impl Service {
         Ok(deposit)
     }
 
-    /// Puts into a deposit the rate of this moment, and what it is worth at that, unless that has been done. What
-    /// was shown so far stays where no rate is known any more, or it would be worth more than can be booked: money
-    /// that has come is not refused.
+    /// Sets the current rate and value of a deposit, unless they are fixed.
+    ///
+    /// Keeps the earlier value if no rate is known any more, or if the new value is more than can be booked: received
+    /// money is not refused.
     fn fix_price(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
         if deposit.fixed_at.is_some() {
             return Ok(());
@@ -107,7 +108,7 @@ impl Service {
         Ok(())
     }
 
-    /// Moves a deposit to its next state, and books what follows.
+    /// Changes the state of a deposit and books the change.
     pub(super) fn advance_deposit(
         &self,
         tx: &Tx<'_>,
@@ -121,7 +122,7 @@ impl Service {
         self.book_deposit(tx, now, deposit, next, confirmed_at)
     }
 
-    /// Books what follows from a deposit having come to its next state, and tells of it where it is confirmed.
+    /// Books a change of a deposit's state. Records an event if the deposit is confirmed.
     pub(super) fn book_deposit(
         &self,
         tx: &Tx<'_>,
@@ -138,7 +139,7 @@ impl Service {
         deposit.confirmed_at = confirmed_at;
         if confirms && !was_confirmed {
             self.fix_price(tx, now, &mut deposit)?;
-            // The fee is the one that is booked now.
+            // Fee at the time of booking.
             deposit.fee = fee_on(tx, &deposit)?;
             deposits::fix(tx, &deposit)?;
         }
@@ -173,7 +174,7 @@ impl Service {
     }
 }
 
-/// The fee on what a deposit is worth, as it is for its account now.
+/// Returns the fee on a deposit at the current rate of its account.
 fn fee_on(tx: &Tx<'_>, deposit: &Deposit) -> Result<Cents, Error> {
     Ok(deposit
         .gross

@@ -22,7 +22,6 @@ use crate::store::{
     read_backs, sent_outputs, unmatched_payments,
 };
 
-/// Owner of an observation.
 pub(in crate::service) enum ObservationOwner {
     /// A payment of an invoice.
     Payment(Box<(Invoice, Payment)>),
@@ -121,14 +120,14 @@ pub(super) enum Recipient {
     Own,
     /// A payout or refund. `None`: one whose transaction is attached. Else the transfer of exactly this amount.
     Sent(Option<Box<Transfer>>),
-    /// None, for this reason.
+    /// No recipient, for this reason.
     Nobody(UnmatchedReason),
 }
 
 /// Account that owns an address, and its invoice if the address belongs to one.
 pub(super) type AddressOf = (Option<i64>, Option<i64>);
 
-/// Returns `true` if the money comes from an address of the operator, or from one declared as such.
+/// Returns `true` if the money comes from an address of this file, or from a declared own address.
 fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     let (mode, chain) = (seen.mode, seen.asset.chain);
     for spent in &seen.spends {
@@ -167,9 +166,11 @@ fn is_before_watched(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error>
     }
 }
 
-/// Returns the recipient of an observation, and the owner of its address. An address of others belongs to the payout or
-/// refund that pays it. Money of the operator has no recipient. Else the owner of the address decides, by the quote of
-/// the coin. Newly mined money has no recipient.
+/// Returns the recipient of an observation and the owner of its address.
+///
+/// Money to an address of others belongs to the payout or refund that pays it. Money of the operator has the
+/// recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of the coin. Newly
+/// mined money has no recipient.
 pub(super) fn find_recipient(
     db: &Reader<'_>,
     now: Time,

@@ -1,5 +1,5 @@
-//! At which rate incoming money is priced, case by case: late payments, deposits in their first block, coins
-//! without a rate.
+//! Tests of the rate at which incoming money is priced: late payments, deposits in their first block, coins without a
+//! rate.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ use crate::store::{accounts, customers, invoices, observations, quotes};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Something of 0.001 bitcoin that was seen in live mode.
+/// Returns an observation of 0.001 bitcoin in live mode.
 fn seen(address: &str, txid: &str, seen_at: Time, block: Option<u32>) -> Observation {
     Observation {
         mode: Mode::Live,
@@ -44,7 +44,7 @@ fn seen(address: &str, txid: &str, seen_at: Time, block: Option<u32>) -> Observa
     }
 }
 
-/// Takes in what was seen at a moment.
+/// Stores an observation at a time and returns its owner.
 #[track_caller]
 fn observe(service: &Arc<Service>, now: Time, seen: Observation) -> ObservationOwner {
     let outcome = service
@@ -101,7 +101,7 @@ fn what_comes_late_is_worth_the_newest_rate_and_else_its_quotes() {
     }
 }
 
-/// The bitcoin address of a customer of live mode.
+/// Returns the bitcoin address of a customer in live mode.
 #[track_caller]
 fn address_of_customer(service: &Arc<Service>) -> String {
     write(service, |service, tx| {
@@ -126,7 +126,7 @@ fn deposit(owned: ObservationOwner) -> Deposit {
     }
 }
 
-/// Moves a deposit.
+/// Changes the state of a deposit.
 #[track_caller]
 fn moved(service: &Arc<Service>, now: Time, of: Deposit, next: PaymentState) -> Deposit {
     let of = ObservationOwner::Deposit(Box::new(of));
@@ -135,7 +135,7 @@ fn moved(service: &Arc<Service>, now: Time, of: Deposit, next: PaymentState) -> 
     }))
 }
 
-/// The height of the block that an observation is in.
+/// Returns the height of the block of an observation.
 fn height_of(service: &Arc<Service>, observation: i64) -> Option<u32> {
     let observed = write(service, move |_, tx| {
         Ok(observations::by_seq(tx, observation)?)
@@ -149,13 +149,13 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
     let address = address_of_customer(&simulated);
     let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
     let rate = |at| fixed(bitcoin(), Currency::Eur, at);
-    // Seen at an old rate.
+    // Seen while the rate is stale.
     simulated.set_faults(STALE);
     let shown = deposit(observe(&simulated, at(0), seen(&address, "a", NOW, None)));
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     assert_eq!((shown.quoted, shown.fixed_at), (rate(just_stale), None));
     simulated.set_faults(Faults::default());
-    // Seen again in no block, then in one, in another, confirmed, orphaned, in a third, confirmed again.
+    // Seen again without a block, in two blocks, confirmed, orphaned, in a third block, and confirmed again.
     let again = deposit(observe(&simulated, at(1), seen(&address, "a", NOW, None)));
     assert_eq!((again.quoted, again.fixed_at), (rate(just_stale), None));
     let fixed = |deposit: &Deposit, minutes| {
@@ -188,7 +188,7 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
     assert_eq!(fixed(&orphaned, 2).seq, again.seq);
     fixed(&moved(&simulated, at(8), again, PaymentState::Confirmed), 2);
     assert_eq!(height_of(&simulated, observation), Some(9));
-    // Seen in a block at once; and seen first, then confirmed without a word of its block.
+    // One deposit is in a block when it is first seen. Another is confirmed without a known block.
     let mined = deposit(observe(
         &simulated,
         at(9),
@@ -225,7 +225,7 @@ fn a_deposit_keeps_the_rate_that_it_was_shown_with_where_none_is_known_any_more(
         (confirmed.quoted, confirmed.gross, confirmed.fixed_at),
         (shown.quoted, shown.gross, Some(later))
     );
-    // Nor is what would be worth more than can be booked refused once it has been shown.
+    // A deposit that was seen is not refused either if its new value is more than can be booked.
     let shown = deposit(observe(&simulated, NOW, seen(&address, "b", NOW, None)));
     let amount = Units(u128::MAX);
     let grown = Deposit {
@@ -251,7 +251,7 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
     assert_eq!(unmatched.reason, UnmatchedReason::NoRate);
     assert!(unmatched.account_id.is_some());
     let id = unmatched.id.clone();
-    // It goes through its states, and is the customer's once a rate is known.
+    // The unmatched payment changes state. Once a rate is known, it can be assigned to the customer.
     let confirmed = write(&real, move |service, tx| {
         service.advance_owned(
             tx,

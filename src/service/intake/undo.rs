@@ -1,8 +1,7 @@
-//! Undoing what a person made of a payment that matched nothing.
+//! Undoes what a person decided about an unmatched payment.
 //!
-//! What does not live here: giving it to somebody (`assign`). What always holds: what was paid back or dismissed can be undone
-//! always; what was given to somebody until it has once been confirmed, as the ledger, the events and perhaps refunds and
-//! payouts stand on it from then on. Afterwards the payment stands as it did before anybody looked at it.
+//! Invariant: a return or a dismissal can always be undone. An assignment can be undone until the payment has been
+//! confirmed, as ledger entries and events depend on it from then on. After the undo, the payment is open again.
 
 use super::ObservationOwner;
 use crate::domain::refusal::{Code, Refusal};
@@ -15,11 +14,10 @@ use crate::store::{Tx, deposits, payments, quotes, unmatched_payments};
 use serde_json::{Value, json};
 
 impl Service {
-    /// Undoes what a person made of a payment that matched nothing.
+    /// Undoes the outcome of an unmatched payment.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` where nobody has made anything of it, or where other things stand on it: it was given
-    /// to somebody and has been confirmed.
+    /// `not_found`. `invalid_transition` if it has no outcome, or if it was assigned and has been confirmed.
     pub fn undo_unmatched(
         &self,
         tx: &Tx<'_>,
@@ -49,7 +47,8 @@ impl Service {
         self.unmatched_shown(tx, now, &reopened)
     }
 
-    /// Takes it from whom it was given to; the account, and who that was.
+    /// Removes the payment or deposit that an assignment created. Returns its account and the detail for the audit
+    /// log.
     fn take_away(
         &self,
         tx: &Tx<'_>,
@@ -87,7 +86,7 @@ impl Service {
     }
 }
 
-/// 409: other things stand on it.
+/// Returns the refusal to undo an assignment that was booked.
 fn booked(what: &str) -> Error {
     refused(&format!(
         "{what} that it has become has been confirmed: it is booked, and the merchant has been told; \
@@ -95,7 +94,7 @@ fn booked(what: &str) -> Error {
     ))
 }
 
-/// 409 `invalid_transition`.
+/// Returns a refusal with code `invalid_transition`.
 fn refused(message: &str) -> Error {
     Refusal::new(Code::InvalidTransition, message).into()
 }

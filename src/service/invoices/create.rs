@@ -1,7 +1,6 @@
-//! Making an invoice: all that needs no transaction before it, the rest in it.
+//! Creates invoices. As much as possible is done before the transaction.
 //!
-//! What does not live here: what is asked of a body (`domain::invoice::draft`), picking a coin (`quotes`). What always
-//! holds: an invoice is made by its account's settings as they are in the transaction that writes it.
+//! Invariant: an invoice has the account settings of the transaction that writes it.
 
 use crate::domain::account::Account;
 use crate::domain::asset::{Asset, Mode};
@@ -25,22 +24,22 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// An invoice that is wanted, made as far as that needs no transaction.
+/// An invoice to create, prepared before the transaction.
 struct Drawn {
-    /// By whose settings.
+    /// Account whose settings were used.
     account: Arc<Account>,
     draft: CreateInvoice,
-    /// Warnings that the body brings about.
+    /// Warnings about the request body.
     warnings: Vec<String>,
-    /// It, unless its price is refused; and its JSON, unless a coin is still to be picked.
+    /// The invoice and its JSON, or the refusal of its price. The JSON is `None` if a coin must be selected first.
     invoice: Result<(Invoice, Option<Json>), Refusal>,
 }
 
 impl Service {
-    /// Makes an invoice, or finds the one that its orderId or its Idempotency-Key already made.
+    /// Creates an invoice, or returns the existing one for its orderId or idempotency key.
     ///
     /// # Errors
-    /// As `POST /v1/invoices` documents them.
+    /// Documented at `POST /v1/invoices`.
     pub async fn create_invoice(
         self: &Arc<Self>,
         now: Time,
@@ -82,7 +81,7 @@ impl Service {
         .await
     }
 
-    /// Refuses a webhookUrl that may not be called.
+    /// Refuses a webhookUrl to which requests are not allowed.
     fn checked(&self, draft: CreateInvoice) -> Result<CreateInvoice, Refusal> {
         let url = draft.webhook_url.as_deref();
         match url.map_or(Ok(()), |url| (self.webhook_check)(url)) {
@@ -91,7 +90,7 @@ impl Service {
         }
     }
 
-    /// Draws up an invoice by an account's settings, as far as that needs no transaction.
+    /// Prepares an invoice with the settings of an account, without a transaction.
     fn draw(
         &self,
         now: Time,
@@ -118,7 +117,7 @@ impl Service {
         })
     }
 
-    /// The checks on creation in their documented order, then the invoice.
+    /// Makes the checks in their documented order, then creates the invoice.
     fn create(
         &self,
         tx: &Tx<'_>,
@@ -128,7 +127,7 @@ impl Service {
     ) -> Result<(CreateOutcome, String), Error> {
         let account = accounts::by_seq(tx, account)?;
         may_be_made(tx, &account, mode)?;
-        // Its settings may have been changed since.
+        // Settings may have changed since the invoice was prepared.
         let again = if account == *drawn.account {
             None
         } else {
@@ -158,7 +157,7 @@ impl Service {
         Ok((CreateOutcome::Created, answer))
     }
 
-    /// Makes an invoice and picks its coin, where that is to be had.
+    /// Creates an invoice and selects its coin. If the coin is unavailable, a warning says so.
     fn create_picked(
         &self,
         tx: &Tx<'_>,
@@ -167,7 +166,7 @@ impl Service {
         invoice: &Invoice,
         asset: &str,
     ) -> Result<(CreateOutcome, String), Error> {
-        // Before an address is taken for it.
+        // Checked before an address is claimed.
         if let Some(made) = self.made_before(tx, invoice.mode, drawn)? {
             return Ok(made);
         }
@@ -204,7 +203,7 @@ impl Service {
         Ok((CreateOutcome::Created, answer))
     }
 
-    /// What creating an invoice answers: the object that its event tells, with the warnings where there are some.
+    /// Returns the response for a new invoice: the object of its event, with warnings if there are any.
     fn with_warnings(
         &self,
         invoice: &Invoice,
@@ -218,7 +217,7 @@ impl Service {
         Ok(Box::<str>::from(json).into_string())
     }
 
-    /// What creating an invoice answers whose orderId made one before.
+    /// Returns the response for an orderId that already has an invoice.
     fn made_before(
         &self,
         tx: &Tx<'_>,
@@ -241,7 +240,7 @@ impl Service {
     }
 }
 
-/// Refuses where the account's state or maintenance keeps invoices from being made.
+/// Refuses to create an invoice if the account's status or maintenance forbids it.
 pub(in crate::service) fn may_be_made(
     db: &Reader<'_>,
     account: &Account,
@@ -259,7 +258,7 @@ fn not_written() -> Error {
     Error::Failed("an invoice was not written".to_owned())
 }
 
-/// What the merchant should know who made an orderId again.
+/// Returns warnings for a repeated orderId with another amount or currency.
 fn differences(draft: &CreateInvoice, existing: &Invoice) -> Vec<String> {
     let mut warnings = Vec::new();
     if draft.amount != Some(existing.amount) {
@@ -277,7 +276,7 @@ fn differences(draft: &CreateInvoice, existing: &Invoice) -> Vec<String> {
     warnings
 }
 
-/// The invoice of a draft, before it has a place in the file.
+/// Returns the invoice of a draft, before it is stored.
 pub(in crate::service) fn new_invoice(
     account: &Account,
     mode: Mode,

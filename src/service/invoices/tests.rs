@@ -1,4 +1,4 @@
-//! When invoices are due: the look-ups held against the rule, invoice by invoice.
+//! Tests of the time at which invoices expire: compares the queries with the rule for each invoice.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -68,7 +68,7 @@ fn what_is_due_is_what_the_rule_says_of_each_invoice() {
     }
 }
 
-/// When the first open invoice is due, by the rule, of each.
+/// Returns the earliest expiry of open invoices, computed by the rule for each invoice.
 fn first_due(db: &Reader<'_>) -> Result<Option<Time>, Error> {
     let scanned = chains::scanned(db)?;
     let mut first: Option<Time> = None;

@@ -1,6 +1,6 @@
-//! Corrections of a ledger by an operator.
+//! Corrections of an account's ledger by an operator.
 //!
-//! What always holds: a correction says why, and who made it is in the audit log.
+//! Invariant: a correction has a reason, and its author is in the audit log.
 
 use crate::domain::id;
 use crate::domain::ledger::adjustment::CreateAdjustment;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 impl Service {
-    /// Books a correction, or finds the one that its Idempotency-Key already made.
+    /// Books a correction, or returns the existing one for its idempotency key.
     ///
     /// # Errors
     /// `invalid_request`, `idempotency_conflict`.
@@ -50,7 +50,7 @@ impl Service {
     }
 }
 
-/// Returns the entry that a body asks for.
+/// Returns the ledger entry that a body describes.
 fn adjustment(body: &Map<String, Value>, now: Time) -> Result<LedgerEntry, Refusal> {
     let input = CreateAdjustment::read(body)?;
     let currency = input.currency;
@@ -68,7 +68,7 @@ fn adjustment(body: &Map<String, Value>, now: Time) -> Result<LedgerEntry, Refus
     })
 }
 
-/// Books an entry, and notes who did.
+/// Books an entry and writes it to the audit log.
 fn adjust(
     tx: &Tx<'_>,
     now: Time,

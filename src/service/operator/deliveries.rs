@@ -1,6 +1,6 @@
-//! Deliveries in the operator interface: pages of them with their newest attempts, one as it was sent, and sending them again.
+//! Webhook deliveries in the operator interface: lists them, shows one as it was sent, and sends them again.
 //!
-//! What always holds: sending again begins a new round of attempts, and keeps the attempts of earlier rounds.
+//! Invariant: sending again starts a new round of attempts and keeps earlier attempts.
 
 use crate::domain::event::{DeliveryState, WebhookFormat};
 use crate::domain::fields::rule::described;
@@ -27,7 +27,7 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// Deliveries that one transaction sends again at most.
+/// Largest number of deliveries that one transaction sends again.
 const RESEND_BATCH: u32 = 200;
 
 input! {
@@ -40,7 +40,7 @@ input! {
     }
 }
 
-/// A moment.
+/// Rule of a field that holds a time.
 struct SinceRule;
 
 impl Rule for SinceRule {
@@ -57,26 +57,26 @@ impl Rule for SinceRule {
     }
 }
 
-/// Which page of deliveries is asked for.
+/// Query for a page of deliveries.
 #[derive(Clone, Debug)]
 pub struct DeliveriesWanted {
-    /// Only to the endpoint with this id.
+    /// Only deliveries to the endpoint with this ID.
     pub endpoint: Option<String>,
-    /// Only those with this status.
+    /// Only deliveries with this status.
     pub state: Option<DeliveryState>,
-    /// Only of the event with this id.
+    /// Only deliveries of the event with this ID.
     pub event: Option<String>,
-    /// Only older than the delivery with this id.
+    /// Only deliveries older than the one with this ID.
     pub before: Option<String>,
-    /// How many at most.
+    /// Largest number of deliveries.
     pub limit: u32,
 }
 
 impl Service {
-    /// A page of deliveries, newest first. May read many: for a thread that may wait.
+    /// Returns a page of deliveries, newest first. May read many rows, so it needs a thread that can block.
     ///
     /// # Errors
-    /// `invalid_request` where `before` or `event` names nothing of the caller's.
+    /// `invalid_request` if `before` or `event` is unknown to the caller.
     pub fn account_deliveries(
         &self,
         scope: &Scope,
@@ -115,10 +115,10 @@ impl Service {
         })
     }
 
-    /// A delivery with what is sent, byte for byte, and the headers of its attempts as they were sent.
+    /// Returns a delivery with its exact body, and the headers of its attempts.
     ///
     /// # Errors
-    /// `not_found` where it is not the caller's.
+    /// `not_found` if the delivery does not belong to the caller.
     pub fn delivery_detail(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         let nothing = || Error::from(Refusal::not_found("delivery"));
         let id = id::parse(id).ok_or_else(nothing)?;
@@ -127,13 +127,13 @@ impl Service {
             let delivery = found.ok_or_else(nothing)?;
             let attempts = delivery_pages::attempts(db, &id)?;
             let source = delivery_pages::content(db, &id)?.ok_or_else(nothing)?;
-            // As it was sent last; the endpoint's format may be another one by now.
+            // Format of the newest attempt: the format of the endpoint may have changed since.
             let mut newest = attempts.iter().rev();
             let newest = newest.find_map(|(_, attempt)| attempt.signed.as_ref());
             let format = newest.map(|signed| signed.format).or(source.format);
             let invoice = source.invoice.as_deref();
             let format = format.unwrap_or(WebhookFormat::Event);
-            // What an endpoint is not told in the format that it has now can only have been sent as it is.
+            // If the current format has no body for this event, the delivery was sent in the event format.
             let (format, body) = match body(&source.body, format, invoice)? {
                 Some(body) => (format, body),
                 None => (WebhookFormat::Event, source.body),
@@ -155,10 +155,11 @@ impl Service {
         })
     }
 
-    /// Sends a delivery again, whatever came of it so far.
+    /// Sends a delivery again, whatever its state.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` where its endpoint is gone or does not tell of it, or it was tried too often.
+    /// `not_found`. `invalid_transition` if its endpoint is removed or does not receive the event, or if it had too
+    /// many attempts.
     pub async fn resend(
         self: &Arc<Self>,
         now: Time,
@@ -186,13 +187,15 @@ impl Service {
             let attempts = delivery_pages::attempts(tx, &id)?;
             Ok((delivery, attempts))
         });
-        // Rendered here: everybody's writes wait for the thread that writes.
+        // Rendered outside the writer thread, so that other writes do not wait.
         let (delivery, attempts) = written.await?;
         rendered(&delivery, &attempts)
     }
 
-    /// Sends again all deliveries of events from a moment on, to one endpoint or to all that are still there; how many.
-    /// Done in batches, oldest first: where it breaks off, those done so far are sent.
+    /// Sends again all deliveries of events since a time, to one endpoint or to all existing ones. Returns their
+    /// count.
+    ///
+    /// Works in batches, oldest first. After a failure, the completed batches stay sent.
     ///
     /// # Errors
     /// `invalid_request`.
@@ -244,7 +247,7 @@ impl Service {
         Ok(to_raw_value(&ResentView { count })?)
     }
 
-    /// Which deliveries a body asks for, and the place behind which they begin.
+    /// Returns the query of a body, and the position after which its deliveries start.
     fn since(
         &self,
         scope: &Scope,
@@ -275,7 +278,7 @@ impl Service {
     }
 }
 
-/// Begins a new round, to where the endpoint is now.
+/// Starts a new round of attempts, to the endpoint's current URL.
 fn begin_again(
     tx: &Tx<'_>,
     account: i64,
@@ -288,6 +291,8 @@ fn begin_again(
     )?)
 }
 
+/// Refuses a delivery that cannot be sent again.
+///
 /// # Errors
 /// `invalid_transition`.
 fn may_be_resent(again: &ResendableDelivery) -> Result<(), Refusal> {
@@ -305,12 +310,12 @@ fn may_be_resent(again: &ResendableDelivery) -> Result<(), Refusal> {
     Err(Refusal::new(Code::InvalidTransition, message))
 }
 
-/// A delivery with its newest attempts.
+/// Returns a delivery with its newest attempts.
 fn view(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
     rendered(delivery, &delivery_pages::attempts(db, &delivery.id)?)
 }
 
-/// A delivery with these attempts.
+/// Returns a delivery with these attempts.
 fn rendered(delivery: &Delivery, attempts: &[(u32, Attempt)]) -> Result<Json, Error> {
     let attempts = attempts.iter();
     let attempts = attempts.map(|(number, attempt)| attempt_view(*number, attempt));
@@ -320,7 +325,7 @@ fn rendered(delivery: &Delivery, attempts: &[(u32, Attempt)]) -> Result<Json, Er
     })?)
 }
 
-/// A delivery as it is shown, without its attempts.
+/// Returns the fields of a delivery, without its attempts.
 fn shown(delivery: &Delivery) -> DeliveryFields<'_> {
     DeliveryFields {
         id: &delivery.id,
@@ -335,7 +340,6 @@ fn shown(delivery: &Delivery) -> DeliveryFields<'_> {
     }
 }
 
-/// An attempt as it is shown.
 fn attempt_view(number: u32, attempt: &Attempt) -> AttemptView<'_> {
     AttemptView {
         number,

@@ -1,6 +1,6 @@
-//! Webhook endpoints in the operator interface: making, changing and removing them, and their secrets.
+//! Webhook endpoints in the operator interface: creates, changes and removes them and their secrets.
 //!
-//! A secret is made here, and each showing of one is in the audit log.
+//! Invariant: each display of a secret is in the audit log.
 
 use crate::domain::account::WebhookEndpoint;
 use crate::domain::refusal::Refusal;
@@ -12,11 +12,11 @@ use crate::store::{Reader, Tx, endpoints};
 use serde_json::value::{to_raw_value, to_value};
 use serde_json::{Map, Value, json};
 
-/// The most endpoints of an account.
+/// Largest number of endpoints of an account.
 const ENDPOINTS_MAX: usize = 50;
 
 impl Service {
-    /// Refuses a url that webhooks may not go to.
+    /// Refuses a URL to which webhooks are not allowed.
     ///
     /// # Errors
     /// `invalid_request` for the field `url`.
@@ -33,10 +33,10 @@ pub fn endpoint_secret() -> Result<String, Error> {
     new_secret("whsec_")
 }
 
-/// Makes an endpoint. The answer shows its secret.
+/// Creates an endpoint. The response shows its secret.
 ///
 /// # Errors
-/// `invalid_request` if the account has too many.
+/// `invalid_request` if the account has too many endpoints.
 pub fn create(
     tx: &Tx<'_>,
     actor: &str,
@@ -63,7 +63,7 @@ pub fn create(
     Ok(to_raw_value(&CreatedEndpointView { base, secret })?)
 }
 
-/// Stores an endpoint that was changed. What was already to be sent goes where it was to go.
+/// Stores a changed endpoint. Pending deliveries keep their URL.
 ///
 /// # Errors
 /// [`Error::Failed`], which no endpoint causes.
@@ -88,7 +88,7 @@ pub fn update(
     Ok(to_raw_value(&view)?)
 }
 
-/// Removes an endpoint. What was still to be sent to it is given up.
+/// Removes an endpoint. Its pending deliveries are given up.
 ///
 /// # Errors
 /// `not_found`.
@@ -106,7 +106,7 @@ pub fn remove(tx: &Tx<'_>, actor: &str, account: i64, id: &str, now: Time) -> Re
     )
 }
 
-/// Shows an endpoint's secret, and notes to whom.
+/// Returns an endpoint's secret and writes an entry in the audit log.
 ///
 /// # Errors
 /// `not_found`.
@@ -124,7 +124,7 @@ pub fn show_secret(
     secret(&endpoint.secret, until.filter(|until| now < *until))
 }
 
-/// Makes an endpoint's new secret. For a day the old one signs too.
+/// Replaces an endpoint's secret. The old one also signs for a day.
 ///
 /// # Errors
 /// `not_found`.
@@ -155,7 +155,7 @@ pub fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<WebhookEndpoint, 
         .ok_or_else(|| Refusal::not_found("endpoint").into())
 }
 
-/// Notes in the audit log what was done to an endpoint.
+/// Writes a change of an endpoint to the audit log.
 fn note(
     tx: &Tx<'_>,
     actor: &str,
@@ -173,7 +173,7 @@ fn note(
     audit_log::record(tx, now, actor, &entry)
 }
 
-/// Returns a secret as it is answered, and until when the one before it signs too.
+/// Returns a secret for the response, and the time until which the previous one also signs.
 fn secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
     Ok(to_raw_value(&SigningSecretView {
         secret: text,

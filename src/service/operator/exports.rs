@@ -1,27 +1,27 @@
-//! Exports as CSV, a piece at a time.
+//! Exports as CSV, page by page.
 
 use crate::domain::export::{ExportKind, write_row};
 use crate::domain::time::Time;
 use crate::service::{Error, Scope, Service};
 use crate::store::exports;
 
-/// Rows that are read at once.
+/// Number of rows in one read.
 const PAGE_ROWS: u32 = 500;
 
-/// What is exported, and how far that has come.
+/// Query of an export.
 #[derive(Clone, Debug)]
 pub struct ExportWanted {
-    /// What.
+    /// Kind of the exported rows.
     pub export: ExportKind,
-    /// Only made at this moment or later.
+    /// Only rows created at or after this time.
     pub from: Option<Time>,
-    /// Only made before this moment.
+    /// Only rows created before this time.
     pub to: Option<Time>,
 }
 
 impl Service {
-    /// The next lines of an export behind `after` (0: the first), and where they end; nothing where none follow. For a
-    /// thread that may wait.
+    /// Returns the next lines of an export after a `seq` (0: from the start), and the `seq` of the last one. Returns
+    /// `None` at the end. Needs a thread that can block.
     pub fn export_lines(
         &self,
         scope: &Scope,

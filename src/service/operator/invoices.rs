@@ -1,4 +1,4 @@
-//! Invoices in the operator interface: searching, everything that is known of one, its timeline, cancelling one.
+//! Invoices in the operator interface: searches and cancels them, and shows their details and timeline.
 
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
@@ -15,13 +15,13 @@ use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
 use serde_json::json;
 
-/// What one search looks through: others wait for it.
+/// Limit of one search, so that other requests do not wait long.
 const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope {
     count: 50_000,
     bytes: 2 << 20,
 };
 
-/// Whatever there is; one of it is enough.
+/// Search that finds one invoice, if there is any.
 const ANY: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
     status: None,
     currency: None,
@@ -34,38 +34,40 @@ const ANY: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
     },
 };
 
-/// A search for invoices.
+/// Search for invoices.
 #[derive(Clone, Debug)]
 pub struct InvoiceSearch {
-    /// Only of this status.
+    /// Only invoices with this status.
     pub status: Option<InvoiceStatus>,
-    /// Only in this currency.
+    /// Only invoices in this currency.
     pub currency: Option<Currency>,
-    /// Only made at this moment or later.
+    /// Only invoices created at or after this time.
     pub from: Option<Time>,
-    /// Only made before this moment.
+    /// Only invoices created before this time.
     pub to: Option<Time>,
-    /// Only with this text somewhere.
+    /// Only invoices that contain this text.
     pub text: Option<String>,
-    /// Only older than the invoice with this id.
+    /// Only invoices older than the one with this ID.
     pub before: Option<String>,
-    /// How many at most.
+    /// Largest number of invoices.
     pub limit: u32,
 }
 
 impl InvoiceSearch {
-    /// May it pass over invoices that do not fit? What asks for a status only reads just what it answers.
+    /// Returns `true` if the search may read invoices that do not match. A search by status alone reads only matches.
     fn reads_on(&self) -> bool {
         self.currency.is_some() || self.from.is_some() || self.to.is_some() || self.text.is_some()
     }
 }
 
 impl Service {
-    /// A page of the invoices that fit, newest first. Looks through a bounded number of them: where that ends before the
-    /// page is full, the next page goes on from there. May take a while: for a thread that may wait.
+    /// Returns a page of matching invoices, newest first.
+    ///
+    /// Reads a bounded number of invoices. If the limit is reached before the page is full, the next page continues
+    /// there. Needs a thread that can block.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none of the caller's invoices.
+    /// `invalid_request` if `before` is not an invoice of the caller.
     pub fn search_invoices(&self, scope: &Scope, search: &InvoiceSearch) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
@@ -102,7 +104,7 @@ impl Service {
         })
     }
 
-    /// Invoices as a page; one more than was wanted says that there are more.
+    /// Returns invoices as a page. One more than the limit means that there are more.
     fn page(&self, found: Vec<Invoice>, limit: u32) -> Result<Page, Error> {
         let rendered = found.into_iter().map(|invoice| {
             let json = render::invoice(&invoice, &self.links, &[])?;
@@ -111,10 +113,10 @@ impl Service {
         Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
     }
 
-    /// An invoice with all that is known of it.
+    /// Returns an invoice with its quotes and payments.
     ///
     /// # Errors
-    /// `not_found` where it is not the caller's.
+    /// `not_found` if the invoice does not belong to the caller.
     pub fn invoice_detail(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
             let invoice = owned(db, scope, id)?;
@@ -140,10 +142,10 @@ impl Service {
         })
     }
 
-    /// What happened to an invoice, oldest first.
+    /// Returns the history of an invoice, oldest entry first.
     ///
     /// # Errors
-    /// `not_found` where it is not the caller's.
+    /// `not_found` if the invoice does not belong to the caller.
     pub fn timeline(&self, scope: &Scope, id: &str, now: Time) -> Result<Vec<Json>, Error> {
         self.read_at_one_moment(|db| {
             let invoice = owned(db, scope, id)?;
@@ -175,7 +177,7 @@ impl Service {
         })
     }
 
-    /// Cancels an invoice for somebody who is signed in.
+    /// Cancels an invoice for a signed-in user.
     ///
     /// # Errors
     /// `not_found`, `invoice_not_cancellable`.

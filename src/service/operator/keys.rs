@@ -1,7 +1,6 @@
-//! Keys in the operator interface and on the command line: making, importing, rolling, revoking them.
+//! API keys in the operator interface and on the command line: creates, imports, rolls and revokes them.
 //!
-//! What does not live here: telling a caller by the key (`service::keys`). What always holds: a key's text is
-//! answered once, when the key is made, and is neither stored nor logged.
+//! Invariant: the text of a key is returned once, when the key is created. It is neither stored nor logged.
 
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
@@ -14,27 +13,27 @@ use crate::store::keys::{self, KeyRow};
 use crate::store::{Kind, Tx};
 use serde_json::json;
 
-/// How long a rolled key works on where nobody says: a day.
+/// Default time for which a rolled key remains valid, in seconds: a day.
 pub const OVERLAP_SECONDS_DEFAULT: i64 = 86_400;
-/// The longest a rolled key works on: a week.
+/// Longest time for which a rolled key remains valid, in seconds: a week.
 pub const OVERLAP_SECONDS_MAX: i64 = 604_800;
 
-/// The most keys of an account that work at a time.
+/// Largest number of valid keys of an account.
 pub const KEYS_MAX: i64 = 100;
 
-/// A key that was just made.
+/// A new key.
 pub struct Made {
-    /// Its id.
+    /// ID of the key.
     pub id: String,
-    /// What it opens.
+    /// Class of the key: secret, public or legacy.
     pub class: KeyClass,
-    /// Live or test.
+    /// Mode of the key.
     pub mode: Mode,
-    /// Its text, which is kept nowhere.
+    /// Text of the key, which is not stored.
     pub text: String,
 }
 
-/// Is there room for one more key of this account?
+/// Refuses a further key if the account has too many keys.
 fn room(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     if keys::count_in_use(tx, account, now)? < KEYS_MAX {
         return Ok(());
@@ -46,10 +45,10 @@ fn room(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     Err(Refusal::new(Code::InvalidRequest, message).into())
 }
 
-/// Makes a key.
+/// Creates a key.
 ///
 /// # Errors
-/// `invalid_request` where the account has as many as it may have.
+/// `invalid_request` if the account has too many keys.
 pub fn make(
     tx: &Tx<'_>,
     actor: &str,
@@ -76,10 +75,10 @@ pub fn make(
     })
 }
 
-/// Takes over a key of the older form; its id.
+/// Imports a key in the legacy format and returns its ID.
 ///
 /// # Errors
-/// `invalid_request` where it has not that form, is short, or is a key already, or the account has as many as it may have.
+/// `invalid_request` if the format is wrong, the key is too short or exists, or the account has too many keys.
 pub fn import(
     tx: &Tx<'_>,
     kind: Kind,
@@ -111,7 +110,7 @@ pub fn import(
     Ok(id)
 }
 
-/// A key that works now; of this account where one is named.
+/// Returns a valid key, of this account if one is given.
 ///
 /// # Errors
 /// `not_found`.
@@ -124,11 +123,11 @@ pub fn in_use(tx: &Tx<'_>, account: Option<i64>, id: &str, now: Time) -> Result<
     key.ok_or_else(|| Refusal::not_found("key").into())
 }
 
-/// Makes the successor of a key, which works on for so many seconds.
+/// Creates the successor of a key. The old key remains valid for `overlap_seconds`.
 ///
 /// # Errors
-/// `invalid_transition` where it was rolled already; `invalid_request` where the account has as many as it may have and
-/// the old one is to work on.
+/// `invalid_transition` if the key was already rolled. `invalid_request` if the old key stays valid and the account
+/// has too many keys.
 pub fn roll(
     tx: &Tx<'_>,
     actor: &str,
@@ -165,10 +164,10 @@ pub fn roll(
     })
 }
 
-/// Revokes a key; of this account where one is named.
+/// Revokes a key, of this account if one is given.
 ///
 /// # Errors
-/// `not_found` where there is no such key in use.
+/// `not_found` if no such key is valid.
 pub fn revoke(
     tx: &Tx<'_>,
     actor: &str,
@@ -188,7 +187,7 @@ pub fn revoke(
     audit_log::record(tx, now, actor, &noted)
 }
 
-/// Returns a key as it is answered.
+/// Returns a key for the response.
 pub fn view(key: &KeyRow) -> KeyView<'_> {
     KeyView {
         id: &key.id,

@@ -1,7 +1,6 @@
-//! Payment links in the operator interface: made, changed, read.
+//! Payment links in the operator interface: creates, changes and lists them.
 //!
-//! What does not live here: opening a link (`service::links`). What always holds: a link's price is one that an invoice
-//! of its account may have.
+//! Invariant: the price of a link is allowed for an invoice of its account.
 
 use crate::domain::link::PaymentLink;
 use crate::domain::time::Time;
@@ -14,7 +13,7 @@ use crate::store::{PageBounds, Reader, Tx, accounts, payment_links};
 use serde_json::json;
 
 impl Service {
-    /// Makes a link.
+    /// Creates a link.
     ///
     /// # Errors
     /// `amount_too_large`.
@@ -42,7 +41,7 @@ impl Service {
         Ok(render::payment_link(&link, &self.links)?)
     }
 
-    /// Stores a link that was changed.
+    /// Stores a changed link.
     ///
     /// # Errors
     /// `amount_too_large`.
@@ -67,19 +66,19 @@ impl Service {
         Ok(render::payment_link(link, &self.links)?)
     }
 
-    /// One link.
+    /// Returns a link.
     ///
     /// # Errors
-    /// `not_found` where it is not the caller's.
+    /// `not_found` if the link does not belong to the caller.
     pub fn link(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         let link = self.read(|db| owned(db, scope, id))?;
         Ok(render::payment_link(&link, &self.links)?)
     }
 
-    /// A page of links, newest first.
+    /// Returns a page of links, newest first.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none of the caller's links.
+    /// `invalid_request` if `before` is not a link of the caller.
     pub fn links(&self, scope: &Scope, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
@@ -96,7 +95,7 @@ impl Service {
     }
 }
 
-/// Refuses a price that no invoice of the account may have.
+/// Refuses a price that is too high for an invoice of the account.
 fn within_limit(db: &Reader<'_>, link: &PaymentLink) -> Result<(), Error> {
     let account = accounts::by_seq(db, link.account)?;
     match link.amount {
@@ -108,7 +107,7 @@ fn within_limit(db: &Reader<'_>, link: &PaymentLink) -> Result<(), Error> {
     }
 }
 
-/// The caller's link.
+/// Returns a link of the caller.
 ///
 /// # Errors
 /// `not_found`.

@@ -1,8 +1,7 @@
-//! Who is signed in: users, sessions, and what each may see.
+//! Users' sessions: signs users in and out, and identifies a member by the session cookie.
 //!
-//! What lives here: making users, signing in and out, telling a member by the cookie. What does not: slowing down
-//! who guesses, and where passwords are hashed (`http`). What always holds: only this file makes a [`Member`], and
-//! only from a session that exists; a session is made only for a user who has [`Proven`] the password.
+//! `http` hashes passwords and limits attempts. Invariant: only this module creates a [`Member`], and only for an
+//! existing session. A session needs a [`Proven`] password.
 
 use super::passwords::Hasher;
 use super::second_factor::prove;
@@ -18,37 +17,37 @@ use crate::service::{Asker, Error, Scope, Service, random};
 use crate::store::{Reader, Tx, accounts, known_clients, sessions, users};
 use std::sync::Arc;
 
-/// Clients that are known of one user.
+/// Largest number of known clients of one user.
 const CLIENTS_MAX: u32 = 8;
 
-/// How far a clock that is being set right may go back without anybody being asked for the password again.
+/// Largest step back of the wall clock that does not require the password again, in milliseconds.
 const CLOCK_STEP_MS: i64 = MINUTE_MS;
 
-/// Somebody who is signed in.
+/// A signed-in user.
 #[derive(Clone, Debug)]
 pub struct Member {
     user: User,
-    /// The id of the account of a merchant's user.
+    /// ID of the account, for a merchant's user.
     account_id: Option<String>,
-    /// SHA-256 of the cookie.
+    /// SHA-256 of the session cookie.
     session: [u8; 32],
-    /// When the password was given last, by real time.
+    /// Wall-clock time at which the password was last given.
     password_at: Time,
 }
 
 impl Member {
-    /// Who it is.
+    /// Signed-in user.
     pub fn user(&self) -> &User {
         &self.user
     }
 
-    /// The email, which is what the audit log calls them by.
+    /// Email of the user, which identifies the user in the audit log.
     pub fn actor(&self) -> String {
         self.user.email.clone()
     }
 
-    /// Refuses what is sensitive unless the password was given a short while ago. A clock that was set back since counts
-    /// as a long one.
+    /// Refuses a sensitive action unless the password was given in the last minutes. A wall clock that was set back
+    /// far also causes a refusal.
     ///
     /// # Errors
     /// `reauthentication_required`.
@@ -62,17 +61,17 @@ impl Member {
         Err(Refusal::new(Code::ReauthenticationRequired, message))
     }
 
-    /// SHA-256 of the cookie.
+    /// SHA-256 of the session cookie.
     pub(super) fn session(&self) -> &[u8; 32] {
         &self.session
     }
 
-    /// May do everything?
+    /// Returns `true` if the user is an operator.
     pub fn is_operator(&self) -> bool {
         self.user.role == Role::Operator
     }
 
-    /// Whose share of what is scarce is used: the account's, whichever of its users asks; an operator's own.
+    /// Returns the party whose quota is used: the account, shared by its users, or the operator's own.
     pub fn asker(&self) -> Asker {
         match self.user.account {
             Some(account) => Asker::Users { account },
@@ -82,25 +81,25 @@ impl Member {
         }
     }
 
-    /// The id of the account of a merchant's user.
+    /// ID of the account, for a merchant's user.
     pub fn account_id(&self) -> Option<&str> {
         self.account_id.as_deref()
     }
 }
 
-/// Who has this email, and what the password is checked against; perhaps nobody.
+/// The user with an email and their password hash, if the email is known.
 pub struct Credentials {
     found: Option<(User, String)>,
 }
 
-/// A user, the present password and the second factor: what attempts are counted against.
+/// Identifies a user with the current password and second factor. Failed attempts are counted for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Which user.
+    /// `seq` of the user.
     pub user: i64,
-    /// SHA-256 of the stored hash of the password.
+    /// SHA-256 of the stored password hash.
     pub password: [u8; 32],
-    /// When the second factor was turned on; nothing where it is off.
+    /// Time at which the second factor was turned on, or `None` if it is off.
     pub factor: Option<Time>,
 }
 
@@ -120,7 +119,7 @@ impl Mark {
     }
 }
 
-/// Stores a client as known: the user has just signed in by it, or shown there to be still the same person.
+/// Stores a client as known, after the user has signed in or confirmed the password from it.
 pub(super) fn remember_client(
     tx: &Tx<'_>,
     user: &User,
@@ -132,15 +131,15 @@ pub(super) fn remember_client(
 }
 
 impl Credentials {
-    /// The user and the present password; nothing where nobody has this email.
+    /// Returns the mark of the user, or `None` if the email is unknown.
     pub fn mark(&self) -> Option<Mark> {
         self.found.as_ref().map(|(user, hash)| Mark::of(user, hash))
     }
 
-    /// The user, if this is the password. Takes the same time whether there is such a user or not.
+    /// Returns the user if the password is right. Takes the same time if the user does not exist.
     ///
     /// # Errors
-    /// `invalid_credentials`, the same whether the email or the password is wrong.
+    /// `invalid_credentials`, the same for a wrong email and a wrong password.
     pub fn prove(self, hasher: &mut Hasher, password: &str) -> Result<Proven, Refusal> {
         let hash = self.found.as_ref().map(|(_, hash)| hash.as_str());
         let is_right = hasher.is_right(password, hash);
@@ -153,7 +152,7 @@ impl Credentials {
     }
 }
 
-/// A user who has just given the password.
+/// A user who has just given the right password.
 #[derive(Clone)]
 pub struct Proven {
     user: User,
@@ -161,12 +160,12 @@ pub struct Proven {
 }
 
 impl Proven {
-    /// The user and the password that was given.
+    /// Returns the mark of the user with the password that was given.
     pub fn mark(&self) -> Mark {
         Mark::of(&self.user, &self.password_hash)
     }
 
-    /// The user, if the password is still the one that was given and they may still sign in.
+    /// Returns the user if the password has not changed since and the user is enabled.
     ///
     /// # Errors
     /// `invalid_credentials`.
@@ -179,24 +178,24 @@ impl Proven {
     }
 }
 
-/// What somebody gave to show who they are: the password, which was right, perhaps a code, and when, by real time.
+/// Credentials of a request: the verified password, an optional code, the client and the time.
 pub struct Given {
-    /// Whose password it was.
+    /// User with the verified password.
     pub proven: Proven,
-    /// The code of the second factor; not looked at where it is off.
+    /// Code of the second factor. Ignored if the factor is off.
     pub code: Option<second_factor::EnteredCode>,
-    /// The client that gave it: an address, or the site of one.
+    /// Client of the request: an address or a network of addresses.
     pub client: String,
-    /// When, by the wall clock: authenticator apps go by it, and no sandbox's clock moves it.
+    /// Wall-clock time, which authenticator apps use. The clock of a sandbox does not change it.
     pub real_now: Time,
 }
 
 impl Given {
-    /// The user, if the password is still that one and the code is right where one is needed; it is used up. The client is
-    /// known from then on.
+    /// Returns the user if the password is still current and the code, if needed, is right. Uses up the code and
+    /// stores the client as known.
     ///
     /// # Errors
-    /// `invalid_credentials`; `second_factor_required` where a code is needed and not given.
+    /// `invalid_credentials`. `second_factor_required` if a code is needed and missing.
     pub(super) fn still(self, tx: &Tx<'_>, now: Time) -> Result<User, Error> {
         let password_hash = self.proven.password_hash.clone();
         let user = self.proven.still(tx)?;
@@ -206,40 +205,39 @@ impl Given {
     }
 }
 
-/// May they sign in?
 fn is_enabled(user: &User) -> bool {
     user.disabled_at.is_none()
 }
 
-/// What is answered to whoever is not let in.
+/// Returns the refusal of wrong credentials.
 fn wrong() -> Refusal {
     let message = "the email or the password is wrong";
     Refusal::new(Code::InvalidCredentials, message)
 }
 
-/// What is answered to whoever is not signed in any more.
+/// Returns the refusal of an ended session.
 fn ended() -> Refusal {
     Refusal::new(Code::Unauthorized, "the session has ended; sign in again")
 }
 
-/// A session that was just begun.
+/// A new session.
 pub struct Begun {
-    /// What the cookie holds; not kept.
+    /// Value of the session cookie, which is not stored.
     pub cookie: String,
-    /// Who signed in.
+    /// Signed-in user.
     pub member: Member,
-    /// When it ends.
+    /// End of the session.
     pub expires_at: Time,
 }
 
 impl Service {
-    /// Who says to have this email.
+    /// Returns the credentials stored for an email.
     pub fn credentials(&self, email: &str) -> Result<Credentials, Error> {
         let found = self.read(|db| Ok(users::by_email(db, email)?))?;
         Ok(Credentials { found })
     }
 
-    /// Returns `true` if a user has signed in by this client, with the password and the second factor of the mark.
+    /// Returns `true` if the user has signed in from this client with the current password and second factor.
     pub fn is_known_client(&self, mark: &Mark, client: &str) -> Result<bool, Error> {
         let hash = mark.client_hash(client);
         self.read(|db| Ok(known_clients::has(db, &hash)?))
@@ -266,10 +264,10 @@ impl Service {
         })
     }
 
-    /// Notes that a member has given the password again.
+    /// Records that a member has given the password again.
     ///
     /// # Errors
-    /// As `Given::still`; `unauthorized` where the session has ended.
+    /// As `Given::still`; `unauthorized` if the session has ended.
     pub async fn confirm_password(
         self: &Arc<Self>,
         now: Time,
@@ -286,10 +284,10 @@ impl Service {
         .await
     }
 
-    /// Who is signed in by this cookie.
+    /// Returns the member with this session cookie.
     ///
     /// # Errors
-    /// `unauthorized` where nobody is.
+    /// `unauthorized` if there is no such session.
     pub fn member(&self, now: Time, cookie: &str) -> Result<Member, Error> {
         let session = apikey::hash(cookie);
         let found = self.read(|db| match sessions::user(db, &session, now)? {
@@ -306,10 +304,10 @@ impl Service {
             .await
     }
 
-    /// The data of an account, for a member: the operator's is every account, others' is their own.
+    /// Returns the scope of an account. An operator may use every account, other users only their own.
     ///
     /// # Errors
-    /// `not_found` for an account that is not there or not the member's.
+    /// `not_found` if the account does not exist or is not allowed.
     pub fn scope(&self, member: &Member, account_id: &str, mode: Mode) -> Result<Scope, Error> {
         let own = member.user.account;
         let account = match id::parse(account_id) {
@@ -322,7 +320,7 @@ impl Service {
     }
 }
 
-/// A user with what is known of the account.
+/// Returns a member with the ID of the account.
 fn member(
     db: &Reader<'_>,
     user: User,
@@ -341,10 +339,10 @@ fn member(
     })
 }
 
-/// Makes a user; `password_hash` is of [`Hasher::hash`].
+/// Creates a user. `password_hash` comes from [`Hasher::hash`].
 ///
 /// # Errors
-/// `invalid_request` where somebody has this email already.
+/// `invalid_request` if the email is taken.
 pub fn create(
     tx: &Tx<'_>,
     email: &str,

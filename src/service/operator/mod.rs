@@ -1,7 +1,6 @@
-//! What the operator interface asks for: accounts and their settings, people, keys, endpoints, lists, exports, numbers.
+//! Use cases of the operator interface: accounts, users, keys, endpoints, lists, exports and summaries.
 //!
-//! What does not live here: what money does, which the rest of `service` is about. What always holds: who changed
-//! something is in the audit log, in the transaction of the change.
+//! Invariant: a change and its entry in the audit log are written in one transaction.
 
 mod adjustments;
 pub mod deliveries;

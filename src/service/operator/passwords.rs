@@ -1,31 +1,32 @@
-//! Passwords: hashed with argon2id, and checked in a time that does not reveal whether there is such a user.
+//! Hashes passwords with argon2id, and verifies them in a time that does not reveal if the user exists.
 
 use crate::service::{Error, random};
 use argon2::password_hash::{self, Output, PasswordHash, Salt, SaltString};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
-/// What a password is checked against where there is no such user: a hash of nobody's password, as costly as any.
+/// Hash for the verification of an unknown user. No password has it, and it costs as much as any other.
 const NOBODYS: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdA$fR8Or2zthJ+vwFoO5wh5JNgQGe7PQEmcU4f5gGPPONg";
 
-/// The most memory that a stored hash may ask for, in KiB: a crafted one would otherwise take all there is.
+/// Largest memory that a stored hash may require, in KiB. Otherwise a crafted hash could use up all memory.
 const MEMORY_KIB_MAX: u32 = 64 * 1024;
-/// The most passes and lanes that a stored hash may ask for.
+/// Largest number of passes, and of lanes, that a stored hash may require.
 const PASSES_MAX: u32 = 16;
 
-/// Hashes passwords, one after the other, in memory that it keeps: some 19 MB from its first hash on.
+/// Hashes one password at a time in memory that it keeps, some 19 MB after the first hash.
 #[derive(Default)]
 pub struct Hasher {
     memory: Vec<Block>,
 }
 
 impl Hasher {
-    /// The hash of a password, as a PHC string: argon2id with the parameters that OWASP asks for at least.
+    /// Returns the hash of a password as a PHC string, made by argon2id with the minimum parameters that OWASP
+    /// recommends.
     ///
     /// Takes some 20 ms.
     ///
     /// # Errors
-    /// [`Error::Failed`] where there is no randomness.
+    /// [`Error::Failed`] if there is no randomness.
     pub fn hash(&mut self, password: &str) -> Result<String, Error> {
         let failed = |error| Error::Failed(format!("the password was not hashed: {error}"));
         let salt = SaltString::encode_b64(&random::<16>()?).map_err(failed)?;
@@ -43,7 +44,7 @@ impl Hasher {
         Ok(hash.to_string())
     }
 
-    /// Is this the password behind the hash? Without a hash it never is, after the same time.
+    /// Returns `true` if the password has this hash. Without a hash it returns `false` after the same time.
     pub fn is_right(&mut self, password: &str, hash: Option<&str>) -> bool {
         let computed = PasswordHash::new(hash.unwrap_or(NOBODYS))
             .ok()
@@ -57,13 +58,13 @@ impl Hasher {
                         && params.p_cost() <= PASSES_MAX
                 });
                 let computed = self.compute(password, stored.salt?, params?).ok()?;
-                // Compared in a time that does not tell where they differ.
+                // `Output` compares in constant time.
                 Some(computed == stored.hash?)
             });
         computed == Some(true) && hash.is_some()
     }
 
-    /// What a password comes to with this salt.
+    /// Computes the argon2 output of a password with a salt.
     fn compute(
         &mut self,
         password: &str,

@@ -1,8 +1,7 @@
-//! The second factor of a user: turning it on and off, and asking for it.
+//! Second factor of a user: turns it on and off, and verifies codes.
 //!
-//! What lives here: what a code changes in the file. What does not: what a code is (`domain`), and slowing down who
-//! guesses (`http`). What always holds: a code is used up in the transaction that it permits, so none is taken twice, by
-//! whichever process or connection, and whatever the clock shows; a secret is answered once, by [`Service::begin_second_factor`].
+//! Invariant: a code is used up in the transaction that it permits, so no code works twice.
+//! [`Service::begin_second_factor`] returns a secret once.
 
 use super::members::{Member, remember_client};
 use super::users::{Known, known, named, told};
@@ -14,19 +13,19 @@ use crate::service::{Error, Service, random};
 use crate::store::{Reader, Tx, recovery_codes, sessions, used_steps, users};
 use std::sync::Arc;
 
-/// A second factor that was begun: what an app is to be given, once.
+/// A new secret for an authenticator app, shown once.
 pub struct NewSecret {
-    /// In base32.
+    /// Secret in base32.
     pub secret: String,
-    /// The same as a link, `otpauth://…`.
+    /// Secret as an `otpauth://` link.
     pub uri: String,
 }
 
 impl Service {
-    /// Begins a second factor, in place of one that was only begun. It is not asked for until it is confirmed.
+    /// Creates a secret, which replaces an unconfirmed one. Codes are not required until the secret is confirmed.
     ///
     /// # Errors
-    /// `invalid_transition` where it is on.
+    /// `invalid_transition` if the second factor is on.
     pub async fn begin_second_factor(
         self: &Arc<Self>,
         member: &Member,
@@ -44,11 +43,13 @@ impl Service {
         .await
     }
 
-    /// Turns on what was begun, by a first code of the app: the recovery codes, which are not kept. All other sessions of
-    /// the user end. The client is known from then on.
+    /// Turns the second factor on with a first code of the app. Returns the recovery codes, which are not stored.
+    ///
+    /// Ends all other sessions of the user and stores the client as known.
     ///
     /// # Errors
-    /// `invalid_credentials` where the code is wrong, `invalid_transition` where nothing was begun or it is on.
+    /// `invalid_credentials` if the code is wrong. `invalid_transition` if there is no secret or the second factor is
+    /// on.
     pub async fn confirm_second_factor(
         self: &Arc<Self>,
         now: Time,
@@ -96,10 +97,10 @@ impl Service {
         .await
     }
 
-    /// Turns off one's own second factor, by a code.
+    /// Turns off the member's own second factor with a code.
     ///
     /// # Errors
-    /// `invalid_credentials` where the code is wrong, `invalid_transition` where it is not on.
+    /// `invalid_credentials` if the code is wrong. `invalid_transition` if it is not on.
     pub async fn end_own_second_factor(
         self: &Arc<Self>,
         now: Time,
@@ -120,10 +121,10 @@ impl Service {
         .await
     }
 
-    /// Turns off another user's second factor, and ends their sessions.
+    /// Turns off the second factor of another user and ends their sessions.
     ///
     /// # Errors
-    /// As [`turn_off`]; `not_found`; `forbidden` for one's own, which takes a code.
+    /// As [`turn_off`]; `not_found`; `forbidden` for the member's own, which needs a code.
     pub async fn turn_second_factor_off(
         self: &Arc<Self>,
         now: Time,
@@ -143,17 +144,16 @@ impl Service {
         .await
     }
 
-    /// How many recovery codes of a member are left.
+    /// Returns the number of unused recovery codes of a member.
     pub fn recovery_codes_left(&self, member: &Member) -> Result<i64, Error> {
         self.read(|db| Ok(recovery_codes::count_left(db, member.user().seq)?))
     }
 }
 
-/// Turns off a user's second factor, also one that was only begun, and ends their sessions; does nothing where there is
-/// none.
+/// Turns off a user's second factor, confirmed or not, and ends their sessions. Does nothing if there is none.
 ///
 /// # Errors
-/// [`Error::Failed`] where the file fails.
+/// [`Error::Failed`] if the file fails.
 pub fn turn_off(tx: &Tx<'_>, actor: &str, mut user: User, now: Time) -> Result<Known, Error> {
     if users::second_factor(tx, user.seq)?.is_some() {
         end(tx, actor, &user, now)?;
@@ -163,10 +163,10 @@ pub fn turn_off(tx: &Tx<'_>, actor: &str, mut user: User, now: Time) -> Result<K
     known(tx, user)
 }
 
-/// Whoever has given the password of this user now proves the second factor, where it is on; uses up the code.
+/// Verifies and uses up a code of a user whose password was right, if the second factor is on.
 ///
 /// # Errors
-/// `second_factor_required` where a code is needed and not given, `invalid_credentials` where it is wrong or used.
+/// `second_factor_required` if a code is needed and missing. `invalid_credentials` if it is wrong or used.
 pub(super) fn prove(
     tx: &Tx<'_>,
     user: &User,
@@ -205,7 +205,7 @@ pub(super) fn prove(
     is_right.then_some(()).ok_or_else(wrong)
 }
 
-/// Forgets the secret and the recovery codes.
+/// Deletes the secret and the recovery codes.
 fn end(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Result<(), Error> {
     users::end_second_factor(tx, user.seq)?;
     used_steps::delete_of_user(tx, user.seq)?;
@@ -213,7 +213,7 @@ fn end(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Result<(), Error> {
     told(tx, actor, "user.second_factor_off", user, now)
 }
 
-/// Who is signed in, as they stand in the file now.
+/// Returns the current state of a signed-in user.
 fn of_id(db: &Reader<'_>, id: &str) -> Result<User, Error> {
     let found = users::by_id(db, id)?;
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?)

@@ -1,6 +1,6 @@
-//! The overview: an account in numbers, and work that waits for an operator.
+//! Overview of an account in numbers, and of work that waits for an operator.
 //!
-//! Invariant: each answer shows one moment.
+//! Invariant: each response shows one moment.
 
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
@@ -18,13 +18,13 @@ use crate::store::summary;
 use crate::store::{Reader, accounts, file, keys, transfers};
 use serde_json::value::to_raw_value;
 
-/// How far back invoices count as recent: 30 days.
+/// Age up to which invoices count as recent, in milliseconds: 30 days.
 const RECENT_MS: i64 = 30 * DAY_MS;
 
-/// How many days sales are told of, today among them.
+/// Number of days with sales, including today.
 const SALES_DAYS: i64 = 30;
 
-/// The statuses of an invoice that is neither paid nor given up.
+/// Statuses of an open invoice.
 const OPEN: [InvoiceStatus; 3] = [
     InvoiceStatus::Created,
     InvoiceStatus::AwaitingPayment,
@@ -32,7 +32,7 @@ const OPEN: [InvoiceStatus; 3] = [
 ];
 
 impl Service {
-    /// An account in numbers, in the mode of the caller.
+    /// Returns the numbers of an account, in the caller's mode.
     pub fn account_summary(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
         let (seq, mode) = (scope.account(), scope.mode());
         self.read_at_one_moment(|db| {
@@ -53,7 +53,8 @@ impl Service {
         })
     }
 
-    /// What waits for an operator, over all accounts; what has a mode in this one.
+    /// Returns the work that waits for an operator, over all accounts. Counts that depend on the mode are of this
+    /// mode.
     pub fn summary(&self, now: Time, mode: Mode) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
             let to_review = self.transfers_to_review(db, now, mode)?;
@@ -80,7 +81,7 @@ impl Service {
 }
 
 impl Service {
-    /// Reason why no coin is on offer although a live key is there.
+    /// Returns the reason why no coin is on offer although a live key exists.
     fn unsellable(&self, db: &Reader<'_>, now: Time, mode: Mode) -> Result<Option<String>, Error> {
         if self.is_simulated(mode) || !keys::any_live(db, now)? {
             return Ok(None);
@@ -88,7 +89,7 @@ impl Service {
         self.nothing_on_offer(db, mode, now, Currency::ALL)
     }
 
-    /// Count of the approved transfers that a signer is to send while none is set.
+    /// Returns the number of approved transfers for a signer, if no signer is set.
     fn without_signer(&self, db: &Reader<'_>, mode: Mode) -> Result<i64, Error> {
         if self.is_simulated(mode) || self.live.has_signer() {
             return Ok(0);
@@ -97,7 +98,7 @@ impl Service {
     }
 }
 
-/// A count for each of these statuses, also where there is none.
+/// Returns a count for each of these statuses, 0 if there is none.
 fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<InvoiceCountView> {
     let statuses = statuses.iter().copied();
     statuses
@@ -108,7 +109,7 @@ fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<In
         .collect()
 }
 
-/// What was sold in each currency on each of the last days.
+/// Returns the sales in each currency on each of the last days.
 fn sales(
     db: &Reader<'_>,
     account: i64,
@@ -128,7 +129,7 @@ fn sales(
     Ok(Currency::ALL.iter().copied().map(of).collect())
 }
 
-/// The open payouts or refunds of this account, or of all.
+/// Returns the open payouts or refunds of this account, or of all.
 fn open_transfers(
     db: &Reader<'_>,
     account: Option<i64>,
@@ -143,7 +144,7 @@ fn open_transfers(
     })
 }
 
-/// What was counted of this status.
+/// Returns the count of a status, or 0.
 fn number<T: PartialEq>(found: &[(T, i64)], status: T) -> i64 {
     let mut of_status = found.iter().filter(|(other, _)| *other == status);
     of_status.next().map_or(0, |(_, count)| *count)

@@ -1,8 +1,8 @@
-//! Payouts and refunds in the operator interface: listing them, sending them from a wallet, and moving them by hand.
+//! Payouts and refunds in the operator interface: lists them, shows how to send them from a wallet, and changes them
+//! by hand.
 //!
-//! What does not live here: what a step does (`service::transfers`). What always holds: a step by hand goes through
-//! the same code as every other, and the audit log has the person who asked for it; what a wallet is given to send
-//! stands only where nobody else can be sending it.
+//! Invariant: a change by hand uses the same code as all others, with its author in the audit log. Data for a wallet
+//! is shown only if nobody else can be sending the transfer.
 
 use crate::domain::asset::Mode;
 use crate::domain::payment_uri::payment_uri;
@@ -19,19 +19,19 @@ use crate::service::{Error, Json, Member, Scope, Service};
 use crate::store::{PageBounds, Reader, audit_log, transfers};
 use std::sync::Arc;
 
-/// Which page of payouts or refunds is asked for.
+/// Query for a page of payouts or refunds.
 pub struct TransfersWanted {
-    /// Payouts or refunds.
+    /// Kind of the transfers.
     pub kind: TransferKind,
-    /// Only refunds of the invoice with this id; an account's only.
+    /// Only refunds of the invoice with this ID. Needs an account.
     pub invoice: Option<String>,
-    /// Only those of this status.
+    /// Only transfers with this status.
     pub status: Option<TransferStatus>,
-    /// `true`: only those that a person has to look at.
+    /// `true`: only transfers that need a review.
     pub needs_review: bool,
-    /// Only those older than the one with this id.
+    /// Only transfers older than the one with this ID.
     pub before: Option<String>,
-    /// How many at most.
+    /// Largest number of transfers.
     pub limit: u32,
 }
 
@@ -46,7 +46,7 @@ impl TransfersWanted {
         }
     }
 
-    /// Returns `true` if a transfer has the kind, the invoice and the status that are asked for.
+    /// Returns `true` if a transfer matches the kind, the invoice and the status.
     fn fits(&self, transfer: &Transfer) -> bool {
         let invoice = transfer.invoice.as_ref().map(|(_, id)| id);
         transfer.kind == self.kind
@@ -55,29 +55,29 @@ impl TransfersWanted {
     }
 }
 
-/// What a wallet is given to send a transfer.
+/// Data for a wallet that sends a transfer.
 pub struct ToSend {
-    /// The payment as wallets read it; nothing where no standard says it.
+    /// Payment URI for wallets, or `None` if no standard covers it.
     pub uri: Option<String>,
-    /// What its QR code holds: that, else the address.
+    /// Content of the QR code: the URI, or the address if there is none.
     pub code: String,
 }
 
-/// A transfer as its page reads it.
+/// A transfer with the data of its page.
 pub struct Opened {
     /// The transfer.
     pub transfer: Transfer,
-    /// What its chain tells.
+    /// State on its chain.
     pub(crate) chain_told: TransferOnChain,
-    /// How it is sent by hand, where it is to be sent now.
+    /// Data for a wallet, if it is to be sent by hand now.
     pub to_send: Option<ToSend>,
-    /// Who began to send it and when, while it is being sent.
+    /// User who started to send it and the time, if its status is `processing`.
     pub begun: Option<(String, Time)>,
-    /// What an approval would fix, while it is requested and an operator reads it.
+    /// Terms that an approval would fix, if its status is `requested` and the member is an operator.
     pub approval: Option<(Proposal, SenderConditions)>,
 }
 
-/// Who began to send it and when; nothing where it is not being sent.
+/// Returns who started to send the transfer and when, or `None` if its status is not `processing`.
 fn begun(db: &Reader<'_>, transfer: &Transfer) -> Result<Option<(String, Time)>, Error> {
     if transfer.status != TransferStatus::Processing {
         return Ok(None);
@@ -88,10 +88,10 @@ fn begun(db: &Reader<'_>, transfer: &Transfer) -> Result<Option<(String, Time)>,
 }
 
 impl Service {
-    /// A page of an account's payouts or refunds, with what only the operator interface shows.
+    /// Returns a page of an account's payouts or refunds, with the fields for the operator.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none of the caller's.
+    /// `invalid_request` if `before` is not a transfer of the caller.
     pub fn transfers_for_operator(
         &self,
         now: Time,
@@ -114,10 +114,10 @@ impl Service {
         })
     }
 
-    /// The same of all accounts: what waits for the operator.
+    /// Returns a page of payouts or refunds of all accounts, with the fields for the operator.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none of the mode.
+    /// `invalid_request` if `before` is not a transfer of the mode.
     pub fn transfers_of_all(
         &self,
         now: Time,
@@ -143,7 +143,7 @@ impl Service {
         })
     }
 
-    /// Transfers of an account, or of all, that a person has to look at, as far as they are asked for, from a place on.
+    /// Returns matching transfers of an account, or of all, that need a review.
     fn page_to_review(
         &self,
         db: &Reader<'_>,
@@ -161,7 +161,7 @@ impl Service {
         Ok(found)
     }
 
-    /// Transfers as a page; one more than was asked for says that there are more.
+    /// Returns transfers as a page. One more than the limit means that there are more.
     fn transfer_page(
         &self,
         db: &Reader<'_>,
@@ -175,7 +175,7 @@ impl Service {
         Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
     }
 
-    /// A payout or refund as the operator sees it, by its id alone.
+    /// Returns a payout or refund by its ID, with the fields for the operator.
     #[cfg(test)]
     pub(crate) fn transfer_of_operator(
         &self,
@@ -186,10 +186,10 @@ impl Service {
         self.read(|db| self.for_operator(db, now, &find(db, kind, id)?))
     }
 
-    /// A payout or a refund, how it is sent by hand where it is to be sent now, and who has begun to.
+    /// Returns a payout or refund with the data for sending it by hand.
     ///
     /// # Errors
-    /// `not_found` where it is not the caller's.
+    /// `not_found` if the transfer does not belong to the caller.
     pub fn transfer_to_send(
         &self,
         now: Time,
@@ -218,7 +218,7 @@ impl Service {
         })
     }
 
-    /// What a wallet is given to send it: nothing where it is not being sent by hand, and where nothing real is sent.
+    /// Returns the data for a wallet, or `None` if the transfer is not to be sent by hand or is simulated.
     fn by_hand(&self, db: &Reader<'_>, transfer: &Transfer) -> Result<Option<ToSend>, Error> {
         let is_by_hand = transfer.status == TransferStatus::Processing
             && transfer.sending.is_none()
@@ -240,7 +240,7 @@ impl Service {
         }))
     }
 
-    /// Does a step that the operator asks for. What it lacks is made up where chains are simulated.
+    /// Changes a transfer for an operator. Missing values are generated in simulated mode.
     ///
     /// # Errors
     /// `not_found`, `invalid_request`, `invalid_transition`.

@@ -1,7 +1,7 @@
-//! Payments that matched nothing: listing them with what they are worth and whom they may be for, and noting what came of
-//! one.
+//! Unmatched payments in the operator interface: lists them with their value and a likely recipient, and records
+//! their outcome.
 //!
-//! What does not live here: recording them, giving them to somebody and undoing that (`intake`).
+//! `intake` stores, assigns and reopens them.
 
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::PaymentState;
@@ -20,31 +20,31 @@ use crate::store::{
 use serde_json::json;
 
 text_enum! {
-    /// Which of them are asked for.
+    /// Filter of unmatched payments.
     pub enum Looked {
-        /// Those nobody has looked at.
+        /// Only payments without an outcome.
         Open = "open",
-        /// All.
+        /// All payments.
         All = "all",
     }
 }
 
-/// A query for a page of them.
+/// Query for a page of unmatched payments.
 #[derive(Clone, Debug)]
 pub struct UnmatchedQuery {
-    /// Only open ones, or all.
+    /// Filter by outcome.
     pub looked: Looked,
-    /// Only older than the one with this id.
+    /// Only payments older than the one with this ID.
     pub before: Option<String>,
-    /// How many at most.
+    /// Largest number of payments.
     pub limit: u32,
 }
 
 impl Service {
-    /// A page of payments that matched nothing, newest first; of every account, and of none.
+    /// Returns a page of unmatched payments, newest first, with or without an account.
     ///
     /// # Errors
-    /// `invalid_request` where `before` names none of them.
+    /// `invalid_request` if `before` is unknown.
     pub fn unmatched_payments(&self, now: Time, wanted: &UnmatchedQuery) -> Result<Page, Error> {
         self.read_at_one_moment(|db| {
             let before = match &wanted.before {
@@ -67,10 +67,10 @@ impl Service {
         })
     }
 
-    /// Notes what came of a payment. A second note takes the place of the first.
+    /// Records the outcome of a payment. The same outcome can be recorded again with another note.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` where something else has come of it already.
+    /// `not_found`. `invalid_transition` if it has another outcome.
     pub fn resolve_unmatched(
         &self,
         tx: &Tx<'_>,
@@ -101,7 +101,7 @@ impl Service {
         self.unmatched_shown(tx, now, &payment)
     }
 
-    /// A payment that matched nothing, with all that follows from it just now.
+    /// Returns an unmatched payment with its current value, likely recipient and possible actions.
     pub(in crate::service) fn unmatched_shown(
         &self,
         db: &Reader<'_>,
@@ -134,7 +134,7 @@ impl Service {
         Ok(rendered(payment, &around)?)
     }
 
-    /// What it is worth at the rate of now; nothing where there is no fresh one, or it is worth more than can be counted.
+    /// Returns the value at the current rate, or `None` if there is no fresh rate or the value is too large.
     fn worth_now(
         &self,
         db: &Reader<'_>,
@@ -153,8 +153,9 @@ impl Service {
     }
 }
 
-/// Whom it can be given to at one press: whose address it came to, where that can be booked. On another chain than the one
-/// that was asked for, the same key has the same address.
+/// Returns the owner of the address as a likely recipient, if the payment can be booked.
+///
+/// The payment may be on another chain than the quoted one: the same key has the same address there.
 fn candidate(db: &Reader<'_>, payment: &Unmatched) -> Result<Option<Candidate>, Error> {
     let is_open = payment.outcome.is_none() && payment.state != PaymentState::Dropped;
     let can_be_booked = match payment.reason {

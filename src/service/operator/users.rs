@@ -1,7 +1,7 @@
-//! The users who may sign in: the first operator's link, making users, changing them.
+//! Users: creates and changes them, and creates the first operator by a set-up link.
 //!
-//! What does not live here: signing in (`members`). What always holds: once there was an operator who can sign in,
-//! there is always one; and a changed password ends the sessions that began with the old one.
+//! Invariant: once an operator can sign in, at least one always can. A changed password ends the sessions of the
+//! user.
 
 use super::members::{Given, create, remember_client};
 use crate::domain::apikey;
@@ -16,29 +16,29 @@ use crate::store::{Reader, Tx, accounts, file, sessions, users};
 use serde_json::json;
 use std::sync::Arc;
 
-/// How long the first operator's link can be used.
+/// Time for which the set-up link is valid, in milliseconds.
 const SETUP_MS: i64 = HOUR_MS;
-/// What the audit log calls whoever uses it.
+/// Actor in the audit log for changes by the set-up link.
 const BY_SETUP: &str = "set-up link";
 
-/// A user to be made.
+/// A user to create.
 pub struct NewUser {
-    /// What they sign in with.
+    /// Email to sign in with.
     pub email: String,
-    /// What they may do.
+    /// Role of the user.
     pub role: Role,
-    /// The id of the account of a merchant's user.
+    /// ID of the account, for a merchant's user.
     pub account: Option<String>,
 }
 
-/// A user, and the id of the account of a merchant's user.
+/// A user and the ID of the account, for a merchant's user.
 pub type Known = (User, Option<String>);
 
 impl Service {
-    /// The token of a new link by which the first operator is made, while there is none; it replaces the one before.
+    /// Returns the token of a new set-up link, which replaces the previous one. Returns `None` if an operator exists.
     ///
     /// # Errors
-    /// [`Error::Failed`] where the file or the system's randomness fails.
+    /// [`Error::Failed`] if the file or the system's randomness fails.
     pub fn begin_setup(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
         let token = hex(&random::<32>()?);
         let hash = apikey::hash(&token);
@@ -51,18 +51,18 @@ impl Service {
         })
     }
 
-    /// Can this token still be used?
+    /// Refuses a token that cannot be used.
     ///
     /// # Errors
-    /// `forbidden` where it is wrong, used, or too old.
+    /// `forbidden` if it is wrong, used, or too old.
     pub fn check_setup(&self, now: Time, token: &str) -> Result<(), Error> {
         self.read(|db| check_setup(db, now, token))
     }
 
-    /// Makes the first operator; the link is used up.
+    /// Creates the first operator and uses up the link.
     ///
     /// # Errors
-    /// `forbidden` where the token is wrong, used, or too old; `invalid_request` where the email is taken.
+    /// `forbidden` if the token is wrong, used, or too old. `invalid_request` if the email is taken.
     pub async fn finish_setup(
         self: &Arc<Self>,
         now: Time,
@@ -80,12 +80,12 @@ impl Service {
         .await
     }
 
-    /// Every user, oldest first.
+    /// Returns all users, oldest first.
     pub fn users(&self) -> Result<Vec<Known>, Error> {
         self.read(list)
     }
 
-    /// Makes a user whose password has this hash.
+    /// Creates a user with this password hash.
     ///
     /// # Errors
     /// As [`make`].
@@ -100,7 +100,7 @@ impl Service {
             .await
     }
 
-    /// Changes a user: whether they may sign in, or the password, by its hash.
+    /// Enables or disables a user, or changes the password by its hash.
     ///
     /// # Errors
     /// As [`change`]; `not_found`.
@@ -119,7 +119,7 @@ impl Service {
         .await
     }
 
-    /// Changes one's own password to one with this hash, which ends all of one's sessions.
+    /// Changes the user's own password to the one with this hash. Ends all sessions of the user.
     ///
     /// # Errors
     /// As `Given::still`.
@@ -133,7 +133,7 @@ impl Service {
             let client = given.client.clone();
             let user = given.still(tx, now)?;
             let email = user.email.clone();
-            // The session ends with the old password, and the client has to be known under the new one to sign in.
+            // The old password's known clients do not count for the new one, so this client is stored again.
             remember_client(tx, &user, &password_hash, &client)?;
             change(tx, &email, user, None, Some(&password_hash), now).map(drop)
         })
@@ -141,9 +141,10 @@ impl Service {
     }
 }
 
-/// Is this the token of a link that can still be used? Hashes are compared, so the time tells nothing of the token.
+/// Refuses a token of a set-up link that cannot be used. Compares hashes, so the time reveals nothing about the
+/// token.
 fn check_setup(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
-    // An operator made on the command line meanwhile ends it too.
+    // The link also ends when an operator is created on the command line.
     let found = file::setup(db)?.filter(|_| !matches!(users::has_operator(db), Ok(true)));
     let is_right = found.is_some_and(|(hash, end)| hash == apikey::hash(token) && now < end);
     if is_right {
@@ -153,10 +154,10 @@ fn check_setup(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
     Err(Refusal::new(Code::Forbidden, message).into())
 }
 
-/// Makes a user whose password has this hash.
+/// Creates a user with this password hash.
 ///
 /// # Errors
-/// `invalid_request` where the email is taken, the account is not there, or an account does not go with the role.
+/// `invalid_request` if the email is taken, the account does not exist, or an account does not fit the role.
 pub fn make(
     tx: &Tx<'_>,
     actor: &str,
@@ -186,10 +187,10 @@ pub fn make(
     Ok((user, account.map(|account| account.id)))
 }
 
-/// Lets a user sign in again or no longer, or gives them another password; both end their sessions.
+/// Enables or disables a user, or changes the password. Both end the user's sessions.
 ///
 /// # Errors
-/// `invalid_transition` where nobody could operate the service any more.
+/// `invalid_transition` if no operator could sign in any more.
 pub fn change(
     tx: &Tx<'_>,
     actor: &str,
@@ -220,7 +221,7 @@ pub fn change(
     known(tx, user)
 }
 
-/// Every user, oldest first.
+/// Returns all users, oldest first.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Known>, Error> {
     users::all(db)?
         .into_iter()
@@ -228,7 +229,7 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<Known>, Error> {
         .collect()
 }
 
-/// The user with this email.
+/// Returns the user with this email.
 ///
 /// # Errors
 /// `not_found`.
@@ -237,7 +238,7 @@ pub fn find(db: &Reader<'_>, email: &str) -> Result<User, Error> {
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?.0)
 }
 
-/// The user with this id.
+/// Returns the user with this ID.
 ///
 /// # Errors
 /// `not_found`.
@@ -257,7 +258,7 @@ pub(super) fn known(db: &Reader<'_>, user: User) -> Result<Known, Error> {
     Ok((user, account.map(|account| account.id)))
 }
 
-/// Into the audit log.
+/// Writes a change of a user to the audit log.
 pub(super) fn told(
     tx: &Tx<'_>,
     actor: &str,

@@ -1,6 +1,6 @@
-//! The addresses that a wallet has handed out, and what came to each, as CSV for the owner who sweeps them.
+//! Lists the addresses that a wallet has handed out with the received amounts, as CSV for sweeping.
 //!
-//! What always holds: it is read a page at a time, so that a list without end stops nobody.
+//! Invariant: the list is read in pages, so a long list does not delay other requests.
 
 use super::wallets::find;
 use crate::domain::asset::Asset;
@@ -10,15 +10,15 @@ use crate::service::{Error, Service};
 use crate::store::Reader;
 use crate::store::wallets::{self, FundedAddress, WalletRow};
 
-/// Addresses of an export that are read at once.
+/// Number of addresses in one read.
 const PAGE_ADDRESSES: u32 = 500;
 
-/// The first line of the list of addresses.
+/// Header line of the list.
 pub const ADDRESSES_HEADER: &str = "path,address,coin,amount,wallet\r\n";
 
 impl Service {
-    /// The next lines of a wallet's addresses from an index on, and the index behind them; nothing where none follow. For
-    /// a thread that may wait.
+    /// Returns the next lines of a wallet's list from an index on, and the next index. Returns `None` at the end.
+    /// Needs a thread that can block.
     ///
     /// # Errors
     /// `not_found`.
@@ -32,17 +32,17 @@ impl Service {
     }
 }
 
-/// An address that was handed out, and what came to it in one coin.
+/// An address that was handed out, and the amount that it received in one coin.
 pub struct Came {
-    /// Its index in the wallet; its path is m/0/index.
+    /// Index in the wallet. The path is m/0/index.
     pub index: u32,
     /// The address.
     pub address: String,
-    /// The coin's id and all that came and was not taken back, as a plain decimal; nothing where nothing came.
+    /// ID of the coin and the amount received and not taken back, as a plain decimal. `None` if nothing was received.
     pub came: Option<(&'static str, String)>,
 }
 
-/// [`addresses`] as lines of CSV.
+/// Returns [`addresses`] as lines of CSV.
 fn address_lines(
     db: &Reader<'_>,
     row: &WalletRow,
@@ -53,7 +53,7 @@ fn address_lines(
     Ok(next.map(|(all, behind)| (csv(row, &all), behind)))
 }
 
-/// Addresses of a wallet as lines of CSV.
+/// Returns addresses of a wallet as lines of CSV.
 pub fn csv(row: &WalletRow, all: &[Came]) -> String {
     let lines = all.iter().map(|one| {
         let Came { index, address, .. } = one;
@@ -64,11 +64,12 @@ pub fn csv(row: &WalletRow, all: &[Came]) -> String {
     lines.collect()
 }
 
-/// The next of a wallet's addresses from an index on, and the index behind them; nothing where none follow. Addresses to
-/// which several coins came are there for each; with `funded` those to which nothing came are left out.
+/// Returns the next addresses of a wallet from an index on, and the next index. Returns `None` at the end.
+///
+/// An address with several coins has one entry for each. `funded` omits addresses that received nothing.
 ///
 /// # Errors
-/// None that a caller causes.
+/// [`Error`] if the file cannot be read.
 pub fn addresses(
     db: &Reader<'_>,
     row: &WalletRow,
@@ -109,7 +110,7 @@ pub fn addresses(
     Ok(Some((all, behind)))
 }
 
-/// Did this come to the same address in the same coin?
+/// Returns `true` if the row is of this address and this coin.
 fn is_of(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
     next.index == index && next.came.is_some_and(|(other, _)| other == asset)
 }

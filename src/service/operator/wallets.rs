@@ -1,8 +1,6 @@
-//! Wallets in the operator interface and on the command line: adding, listing, retiring them.
+//! Wallets in the operator interface and on the command line: adds, lists and retires them.
 //!
-//! What does not live here: taking the next address (`pools`), listing what was taken (`wallet_addresses`), reading a key
-//! (`domain::wallet`), our own addresses (`own_addresses`). What always holds: what is private is refused before anything
-//! else is looked at, and is neither stored, logged nor repeated.
+//! Invariant: a private key is refused before any other check, and is neither stored, logged nor repeated.
 
 use crate::domain::asset::Chain;
 use crate::domain::id;
@@ -19,9 +17,9 @@ use crate::store::{Reader, Tx};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-/// How many addresses are shown, for comparing them with those of the owner's wallet.
+/// Number of addresses that are shown for comparison with the owner's wallet.
 const SHOWN: u32 = 3;
-/// A wallet that is wanted, read and found right.
+/// A wallet to add, read from a valid body.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     wallet: Wallet,
@@ -34,7 +32,7 @@ impl Wanted {
     /// Reads a body.
     ///
     /// # Errors
-    /// `invalid_request` that names the field; what is private is refused first, wherever it is.
+    /// `invalid_request` that names the field. A private key in any field is refused first.
     pub fn of(body: &Map<String, Value>) -> Result<Wanted, Refusal> {
         wallet::refuse_secrets_in(body)?;
         let body = AddWallet::read(body)?;
@@ -46,18 +44,18 @@ impl Wanted {
         })
     }
 
-    /// Chain of the wallet.
+    /// Returns the chain of the wallet.
     pub const fn chain(&self) -> Chain {
         self.wallet.chain
     }
 
-    /// The same, where `next` may be any distance above what is known, if `is_sure`.
+    /// Allows `next` to be any distance above the known indexes, if `is_sure`.
     #[must_use]
     pub fn sure(self, is_sure: bool) -> Wanted {
         Wanted { is_sure, ..self }
     }
 
-    /// What the file knows of the wanted wallet's indexes, and the one that it goes on from.
+    /// Returns the indexes of the wallet that the file knows, and the index at which it continues.
     ///
     /// # Errors
     /// `invalid_request` for `next`, as [`WalletIndexes::next_index`].
@@ -92,7 +90,7 @@ impl Wanted {
     }
 }
 
-/// The wallet with this id.
+/// Returns the wallet with this ID.
 ///
 /// # Errors
 /// `not_found`.
@@ -105,41 +103,41 @@ pub fn find(db: &Reader<'_>, id: &str) -> Result<WalletRow, Error> {
         .ok_or_else(|| Refusal::not_found("wallet").into())
 }
 
-/// Every wallet, as it is stored.
+/// Returns all wallets, as they are stored.
 ///
 /// # Errors
-/// None that a caller causes.
+/// [`Error`] if the file cannot be read.
 pub fn all(db: &Reader<'_>) -> Result<Vec<WalletRow>, Error> {
     Ok(wallets::all(db)?)
 }
 
-/// Every wallet, with its gap limit.
+/// Returns all wallets, with their gap limits.
 ///
 /// # Errors
-/// None that a caller causes.
+/// [`Error`] if the file cannot be read.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
     let all = wallets::all(db)?;
     all.iter().map(|row| view(db, row)).collect()
 }
 
-/// The id of every wallet, with its gap limit.
+/// Returns the ID of every wallet, with its gap limit.
 ///
 /// # Errors
-/// None that a caller causes.
+/// [`Error`] if the file cannot be read.
 pub fn gap_limits(db: &Reader<'_>) -> Result<Vec<(String, u32)>, Error> {
     let all = wallets::all(db)?.into_iter();
     all.map(|row| Ok((row.id.clone(), gap_limit(db, &row)?)))
         .collect()
 }
 
-/// How many unused addresses in a row the program of a wallet's owner has to look past.
+/// Returns the number of consecutive unused addresses that the owner's wallet software must scan past.
 fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
     let mut gaps = IndexGaps::from(row.first_index);
     wallets::each_used(db, row, |index| gaps.record_used(index))?;
     Ok(gaps.limit(row.next_index))
 }
 
-/// What a wallet would be, its first addresses, and whether it is known.
+/// Returns the properties of a wallet, its first addresses, and its ID if it is known.
 ///
 /// # Errors
 /// As [`add`].
@@ -157,23 +155,27 @@ pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
     })?)
 }
 
-/// The index that a wallet begins with that the file does not know. Behind 0 where the file is an older copy that was
-/// restored: the wallet may have been added after the copy, and what it handed out is not known.
+/// Returns the first index for a wallet that is new to the file.
+///
+/// It is above 0 after a restore of an older copy: the wallet may have been added after the copy and handed out
+/// addresses.
 ///
 /// # Errors
-/// None that a caller causes.
+/// [`Error`] if the file cannot be read.
 pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
     let gaps = u64::try_from(restored(db)?).unwrap_or_default();
     let from = u32::try_from(gaps.saturating_mul(GAP)).unwrap_or(INDEX_END);
     Ok(from.min(INDEX_END))
 }
 
-/// Adds a wallet. One whose key and chain code are known, whatever its key is spelt like, goes on from where it was or from
-/// the index that is wanted; with another script, too, as long as it has handed out nothing.
+/// Adds a wallet, or resumes one whose key and chain code are known in any spelling.
+///
+/// A resumed wallet continues at its next index or at the given one. Its script may change if it has handed out
+/// nothing.
 ///
 /// # Errors
-/// `invalid_request` where it has handed out addresses with another script, where they are known as those of another
-/// network, and for `next` as [`WalletIndexes::next_index`].
+/// `invalid_request` if it has handed out addresses with another script, if its addresses are of another network, and
+/// for `next` as [`WalletIndexes::next_index`].
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(tx, wallet)?;
@@ -208,11 +210,11 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
     view(tx, &row)
 }
 
-/// The wallet that has this key and chain code already.
+/// Returns the wallet with this key and chain code, if it is known.
 ///
 /// # Errors
-/// `invalid_request` where it has handed out addresses that hold another script, or where its coins are worth something
-/// and those of the wanted one are not, or the other way round, or where its chain is followed on another network.
+/// `invalid_request` if it has handed out addresses with another script, if only one of both is of a main network, or
+/// if its chain is followed on another network.
 fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     let known = wallets::by_key(db, wallet)?;
     match &known {
@@ -236,7 +238,7 @@ fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     }
 }
 
-/// Lets a wallet hand out nothing more.
+/// Retires a wallet, which hands out no more addresses.
 ///
 /// # Errors
 /// `not_found`.
@@ -250,7 +252,7 @@ pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Err
     view(tx, &find(tx, id)?)
 }
 
-/// The first addresses of a wallet.
+/// Returns the first addresses of a wallet.
 fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
     let branch = wallet.receiving();
     let derive = |index| {
@@ -263,7 +265,7 @@ fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
     addresses.ok_or_else(|| Error::Failed("a wallet has no addresses".to_owned()))
 }
 
-/// A wallet as it is answered.
+/// Returns a wallet for the response.
 fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
     let hands_out = wallets::handing_out(db, row.wallet.chain)?;
     Ok(to_raw_value(&WalletView {
@@ -288,7 +290,7 @@ fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
     })?)
 }
 
-/// Notes in the audit log what concerns no account.
+/// Writes a change that belongs to no account to the audit log.
 pub(super) fn record(
     tx: &Tx<'_>,
     now: Time,

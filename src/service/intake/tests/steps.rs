@@ -1,5 +1,5 @@
-//! What becomes of money on its chain, case by case: what cannot be booked, what is not the same in another block, and what
-//! was made before it was seen.
+//! Tests of observations whose state changes: without room in the balance, with another amount in another block, and
+//! replaced by an earlier one.
 
 use super::{address_of_customer, observe, seen};
 use crate::domain::asset::Mode;
@@ -19,7 +19,7 @@ use crate::service::tests::{NOW, bitcoin, done, fixed, live, live_invoice, seede
 use crate::store::{invoices, ledger, observations, quotes};
 use std::sync::Arc;
 
-/// A live invoice with bitcoin picked: the address that it is paid at.
+/// Returns the address of a live invoice with bitcoin selected.
 #[track_caller]
 fn address_of_invoice(service: &Arc<Service>) -> String {
     let id = live_invoice(service);
@@ -44,7 +44,7 @@ fn payment(owned: ObservationOwner) -> Payment {
     }
 }
 
-/// What the audit finds.
+/// Returns the findings of an audit.
 fn found(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
     let audited = service.read(|db| {
@@ -59,7 +59,7 @@ fn found(service: &Arc<Service>) -> Vec<String> {
     found
 }
 
-/// Moves what is at a place; whether it could be booked.
+/// Changes the state of an observation. Returns its owner, and `true` if it could be booked.
 #[track_caller]
 fn advance(
     service: &Arc<Service>,
@@ -117,7 +117,7 @@ fn what_cannot_be_booked_stops_nothing_else_and_is_booked_when_there_is_room() {
     adjust(-1_000_000);
     let (owned, is_booked) = advance(&service, paid.clone(), PaymentState::Confirmed);
     assert_eq!((owned.state(), is_booked), (PaymentState::Confirmed, true));
-    // What goes is not refused either where there was no room for what came.
+    // A drop is not refused either, although the deposit could not be booked.
     let (owned, is_booked) = advance(&service, deposited, PaymentState::Dropped);
     assert_eq!((owned.state(), is_booked), (PaymentState::Dropped, true));
     assert_eq!(found(&service), Vec::<String>::new());
@@ -135,7 +135,7 @@ fn what_comes_to_something_else_in_another_block_is_what_it_is_there() {
     let much = payment(observe(&service, NOW, of(10_000_000, 7)));
     advance(&service, place.clone(), PaymentState::Confirmed);
     advance(&service, place.clone(), PaymentState::Seen);
-    // Carried out again, it pays less, then dust, then nothing, then what it paid first.
+    // After the reorg the transaction pays less, then dust, then nothing, then the first amount.
     let less = payment(observe(&service, NOW, of(100_000, 8)));
     assert_ne!(less.seq, much.seq);
     assert_eq!(found(&service), Vec::<String>::new());
@@ -169,11 +169,11 @@ fn what_was_made_first_counts_and_nothing_is_seen_in_the_future() {
     let (service, _file) = seeded();
     let address = address_of_invoice(&service);
     let late = NOW.plus_ms(HOUR_MS);
-    // A block says a time that has not come yet.
+    // The time of the block is in the future.
     let ahead = late.plus_ms(HOUR_MS);
     let first = payment(observe(&service, late, seen(&address, "a", ahead, Some(7))));
     assert_eq!((first.seen_at, first.on_time), (late, false));
-    // Its replacement was made before it: it counts from then.
+    // The replacement was made earlier, so its time counts.
     let replace = |by: Observation| {
         let place = seen(&address, "a", NOW, None).key();
         write(&service, move |service, tx| {
