@@ -8,8 +8,8 @@ use serde_json::Value;
 /// Action of the row that `restore` writes.
 pub(in crate::service) const RESTORE: &str = "file.restore";
 
-/// Rule 9: each row of the ledger and the audit log links to the row before it, and each noted head is part of its
-/// log. Returns the head of each log.
+/// Rule 9: each row of the ledger and the audit log links to the row before it. Each noted head is part of its log.
+/// Returns the head of each log.
 ///
 /// # Errors
 /// [`Error`] if the file cannot be read.

@@ -91,8 +91,8 @@ impl Service {
 
     /// Sets the current rate and value of a deposit, unless they are fixed.
     ///
-    /// Keeps the earlier value if no rate is known any more, or if the new value is more than can be booked: received
-    /// money is not refused.
+    /// Keeps the earlier value if no rate is known any more, or if the new value cannot be booked. Received money is
+    /// not refused.
     fn fix_price(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
         if deposit.fixed_at.is_some() {
             return Ok(());
@@ -174,7 +174,7 @@ impl Service {
     }
 }
 
-/// Returns the fee on a deposit at the current rate of its account.
+/// Returns the fee on a deposit at the current fee rate of its account.
 fn fee_on(tx: &Tx<'_>, deposit: &Deposit) -> Result<Cents, Error> {
     Ok(deposit
         .gross

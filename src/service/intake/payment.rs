@@ -25,9 +25,9 @@ impl Service {
     /// Stores a payment as seen, and decides once whether it is on time and its value. Returns the reason if it is no
     /// payment.
     ///
-    /// A payment that replaces another of the same quote and is not worth more keeps the earlier time: a higher network
-    /// fee must not make a payment late. A late payment is valued at the newest rate, or at the rate of its quote if
-    /// none was ever known.
+    /// A payment that replaces another of the same quote, and is not worth more, keeps the earlier time. A higher
+    /// network fee must not make a payment late. A late payment is valued at the newest rate, or at the rate of its
+    /// quote if none was ever known.
     pub(super) fn record_payment(
         &self,
         tx: &Tx<'_>,

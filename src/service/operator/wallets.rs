@@ -157,8 +157,8 @@ pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
 
 /// Returns the first index for a wallet that is new to the file.
 ///
-/// It is above 0 after a restore of an older copy: the wallet may have been added after the copy and handed out
-/// addresses.
+/// The index is above 0 after a restore of an older copy: the wallet may have been added after the copy and handed
+/// out addresses.
 ///
 /// # Errors
 /// [`Error`] if the file cannot be read.
@@ -213,8 +213,8 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
 /// Returns the wallet with this key and chain code, if it is known.
 ///
 /// # Errors
-/// `invalid_request` if it has handed out addresses with another script, if only one of both is of a main network, or
-/// if its chain is followed on another network.
+/// `invalid_request` if it has handed out addresses with another script, or if its chain is followed on another
+/// network. The same applies if only one of the two wallets is of a main network.
 fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     let known = wallets::by_key(db, wallet)?;
     match &known {

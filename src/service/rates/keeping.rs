@@ -1,7 +1,7 @@
-//! Keeping what sources tell, for the worker that asks them.
+//! Stores the figures of rate sources for the worker that asks them.
 //!
-//! What always holds: what a source tells takes the place of all that it told before, in the transaction in which the
-//! newest rate known of each of its coins follows; and the operator's file leaves nothing behind.
+//! Invariant: a source's figures replace its earlier ones. The newest known rate of each coin is updated in the same
+//! transaction. Rates from the operator's file are deleted with the file.
 
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, RateSource, agreed_rate};
@@ -11,12 +11,12 @@ use crate::store::{Tx, keys, rate_figures, rate_sources, rates_known};
 use std::sync::Arc;
 
 impl Service {
-    /// Does anybody need rates of live mode? While an active account has a live key.
+    /// Returns `true` if rates of live mode are needed: an active account has a live key.
     pub fn needs_rates(&self, now: Time) -> Result<bool, Error> {
         self.read(|db| Ok(keys::any_live(db, now)?))
     }
 
-    /// Forgets the sources that are not asked any more, and what they told. What public sources agreed on stays known.
+    /// Deletes sources that are no longer asked, with their figures. Rates that public sources agreed on stay known.
     pub async fn ask_only(self: &Arc<Self>, sources: Vec<FigureSource>) -> Result<(), Error> {
         self.write(move |_, tx| {
             for state in rate_sources::all(tx)? {
@@ -29,7 +29,7 @@ impl Service {
         .await
     }
 
-    /// Keeps what a source has told when it was asked at this moment.
+    /// Stores the figures of a source that was asked at `asked_at`.
     pub async fn keep_told(
         self: &Arc<Self>,
         now: Time,
@@ -48,7 +48,7 @@ impl Service {
         .await
     }
 
-    /// Notes that a source has told nothing when it was asked at this moment. What it told before ages.
+    /// Stores a failure of a source that was asked at `asked_at`. Its earlier figures keep aging.
     pub async fn keep_failure(
         self: &Arc<Self>,
         source: FigureSource,
@@ -60,8 +60,9 @@ impl Service {
     }
 }
 
-/// The rate that public sources agree on now, if they do, is the newest that is known. What the operator's file says is not
-/// kept here: it is forgotten with the file.
+/// Stores the current rate as the newest known one, if public sources agree on it.
+///
+/// A rate from the operator's file is not stored here, as it must end with the file.
 fn keep_known(tx: &Tx<'_>, now: Time, coin: &str, currency: Currency) -> Result<(), Error> {
     let figures = rate_figures::of_coin(tx, coin, currency)?;
     if let Ok(quoted) = agreed_rate(&figures, now)

@@ -1,6 +1,6 @@
-//! What the operator is shown of rates: each coin's, with its age and its sources, and why it has none.
+//! Rates for the operator: each coin's rate with its age and sources, or the reason why there is none.
 //!
-//! What always holds: it is what live mode goes by, worked out in the same way.
+//! Invariant: rates are computed the same way as in live mode.
 
 use super::market;
 use crate::domain::asset::symbols;
@@ -11,24 +11,24 @@ use crate::domain::time::Time;
 use crate::service::{Error, Json, Service};
 use crate::store::{Kind, Reader, coins_off, keys, rate_sources};
 
-/// What live mode has of one coin in one currency.
+/// Rates of one coin in one currency in live mode.
 struct CoinState {
-    /// The coin's symbol.
+    /// Symbol of the coin.
     coin: &'static str,
-    /// What it costs is in this.
+    /// Currency of the rate.
     currency: Currency,
-    /// Its market.
+    /// Figures of the sources, with the rates that follow.
     market: Market,
 }
 
 impl CoinState {
-    /// Does the operator's file name it?
+    /// Returns `true` if the operator's file has a rate of the coin.
     fn is_in_file(&self) -> bool {
         file_rate(&self.market.figures).is_some()
     }
 }
 
-/// Every coin in every currency.
+/// Returns the rates of every coin in every currency.
 fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
     let each =
         symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
@@ -44,7 +44,7 @@ fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
 }
 
 impl Service {
-    /// Every coin in every currency, and every source, as the operator interface shows them.
+    /// Returns the rates of every coin in every currency, and all sources.
     pub fn rates(&self, now: Time) -> Result<Json, Error> {
         let (needed, coins, sources) = self.read_at_one_moment(|db| {
             let needed = keys::any_live(db, now)?;
@@ -61,8 +61,8 @@ impl Service {
         Ok(render::rates::rates(now, needed, &coins, &sources)?)
     }
 
-    /// Why each coin that has no rate of now has none, with the coin and the currency. A coin that is switched off needs none,
-    /// nor does one that the operator's file leaves out.
+    /// Returns each coin and currency without a current rate, with the reason. Omits coins that are switched off, and
+    /// coins that the operator's file leaves out.
     pub fn coins_without_rate(
         &self,
         now: Time,
@@ -81,7 +81,7 @@ impl Service {
         Ok(without.collect())
     }
 
-    /// How many rates live mode lacks that it needs.
+    /// Returns the number of rates that live mode needs and lacks.
     pub fn rates_missing(&self, now: Time) -> Result<usize, Error> {
         if self.kind == Kind::Sandbox || !self.needs_rates(now)? {
             return Ok(0);
@@ -89,7 +89,7 @@ impl Service {
         Ok(self.coins_without_rate(now)?.len())
     }
 
-    /// The rates of live mode in a line.
+    /// Returns the state of live mode's rates in one line.
     pub fn rates_in_short(&self, now: Time) -> Result<String, Error> {
         if self.kind == Kind::Sandbox {
             return Ok("fixed".to_owned());

@@ -1,4 +1,4 @@
-//! Rates, case by case, and which coins can be picked where a rate is old or missing.
+//! Tests of rates, and of the coins that can be selected with a stale or missing rate.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ fn the_door_answers_case_by_case() {
     let (simulated, file) = seeded();
     let real = real(&file);
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
-    // Is live mode simulated, are rates stale, which mode: what is fresh, what is newest.
+    // Columns: service, faults, mode, time of the fresh rate, time of the newest rate.
     for (service, faults, mode, fresh, newest) in [
         (
             &simulated,
@@ -96,7 +96,7 @@ fn no_coin_is_picked_without_a_fresh_rate() {
         )
     );
     assert_eq!(pick(&real).code, Code::CoinUnavailable);
-    // Money that has come is priced at what is known.
+    // Money that was received is priced at the newest known rate.
     let quote = {
         let id = id.clone();
         move |service: &Service, tx: &Tx<'_>| {

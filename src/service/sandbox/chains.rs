@@ -6,7 +6,7 @@ use crate::service::{Error, Service};
 use crate::store::{Tx, chains};
 
 impl Service {
-    /// Holds a live chain back at this moment, or releases it and judges the invoices that waited for it.
+    /// Makes a live chain lag from this time on, or releases it and judges the invoices that waited for it.
     pub fn let_lag(
         &self,
         tx: &Tx<'_>,

@@ -1,8 +1,6 @@
-//! The sandbox's simulated chains: putting transactions on them, confirming, dropping, reorganising and replacing
-//! them.
+//! Simulated chains of the sandbox: adds transactions, confirms, drops, reorganises and replaces them.
 //!
-//! What does not live here: whom a payment belongs to and its steps (`intake`). What always holds: a simulated
-//! transaction goes through the same code as one on a real chain.
+//! Invariant: a simulated transaction goes through the same code as one on a real chain.
 
 mod fields;
 
@@ -34,8 +32,8 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 impl Service {
-    /// Puts a transaction on a simulated chain: one payment, or several `outputs`. True with them where one is new, false
-    /// where all were there.
+    /// Adds a transaction to a simulated chain: one payment, or several `outputs`. Returns `true` if any of them is
+    /// new.
     ///
     /// # Errors
     /// `invalid_request`, `coin_unavailable`.
@@ -55,7 +53,8 @@ impl Service {
         .await
     }
 
-    /// Puts one payment on a chain: the output of its transaction that pays this, or one behind those that are known.
+    /// Adds one payment to a chain. It is a known output of the transaction with the same address and coin, or a new
+    /// output after the others.
     fn put_one(&self, tx: &Tx<'_>, now: Time, fields: Fields<'_>) -> Result<(bool, Json), Error> {
         fields.only(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
         let target = self.target(tx, now, fields)?;
@@ -78,8 +77,8 @@ impl Service {
         Ok((is_new, view(&outcome.booked()?)?))
     }
 
-    /// Puts several outputs of one transaction on a chain, in their order. What a chain can do is taken as it comes: an
-    /// output of nothing is not recorded, one that cannot be booked is kept as a payment that matched nothing.
+    /// Adds several outputs of one transaction to a chain, in their order. As on a real chain, an output of zero is
+    /// not stored, and one that cannot be booked is stored as unmatched.
     fn put_transaction(
         &self,
         tx: &Tx<'_>,
@@ -150,7 +149,7 @@ impl Service {
         Ok((any_new, to_raw_value(&TransactionSeen { data: shown })?))
     }
 
-    /// Puts an output at its place; nothing comes of it where nothing is sent.
+    /// Adds an output at its position. Returns `None` if its amount is zero.
     fn put(
         &self,
         tx: &Tx<'_>,
@@ -171,7 +170,7 @@ impl Service {
                 let problem = "is the position of another output of this transaction";
                 return Err(Refusal::field("position", problem).into());
             }
-            // What is there already is sent once.
+            // An output that exists keeps its amount.
             Some(known) => known.seen.amount,
             None => amount,
         };
@@ -189,7 +188,7 @@ impl Service {
         self.observe(tx, now, &seen, target.picked)
     }
 
-    /// Moves a payment on its simulated chain.
+    /// Changes the state of a payment on its simulated chain.
     ///
     /// # Errors
     /// `not_found`, `invalid_request`, `invalid_transition`.
@@ -232,7 +231,7 @@ impl Service {
             if outcome.is_new {
                 return view(&outcome.booked()?).map(Ok);
             }
-            // What cannot be booked is noted, and then refused.
+            // A payment that cannot be booked is stored, and then refused.
             match outcome.refusal {
                 Some(refusal) => Ok(Err(refusal)),
                 None => view(&outcome.owned).map(Ok),
@@ -242,7 +241,7 @@ impl Service {
     }
 }
 
-/// What takes the place of something: at the same position of another transaction that spends the same.
+/// Returns the replacement of an observation: the same position in another transaction with the same inputs.
 fn replacing_of(
     db: &Reader<'_>,
     now: Time,
@@ -273,7 +272,7 @@ fn replacing_of(
     Ok(seen)
 }
 
-/// What was seen of a payment, a deposit, or a payment that matched nothing.
+/// Returns the observation of a payment, a deposit, an unmatched payment or an own transfer.
 fn observed(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservation>, Error> {
     let seq = if let Some(payment) = payments::by_id(db, id)? {
         payment.observation
@@ -291,7 +290,7 @@ fn observed(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservation>, Erro
     Ok(Some(observations::by_seq(db, seq)?))
 }
 
-/// The invoice with this id, of either mode.
+/// Returns the invoice with this ID, in either mode.
 pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Error> {
     let invoice = id::parse(id)
         .map(|id| invoices::by_id(db, &id))
@@ -300,12 +299,12 @@ pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Er
     invoice.ok_or_else(|| Refusal::not_found("invoice").into())
 }
 
-/// Is this what was sent there?
+/// Returns `true` if the output has the target's address and coin.
 fn is_same(known: &StoredObservation, target: &Target) -> bool {
     known.seen.address == target.address && known.seen.asset == target.asset
 }
 
-/// A payment as the sandbox answers it.
+/// Returns a payment for the response.
 fn view(owned: &ObservationOwner) -> Result<Json, Error> {
     let (id, txid, state) = match owned {
         ObservationOwner::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),

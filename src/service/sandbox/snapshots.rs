@@ -1,7 +1,7 @@
-//! Snapshots of the sandbox: the whole file under a name, and going back to it.
+//! Snapshots of the sandbox: saves the whole file under a name, and restores it.
 //!
-//! What always holds: a snapshot is a file of its own beside the sandbox's, and whoever asks during a restore sees the
-//! state before it or after it.
+//! Invariant: a snapshot is a file next to the sandbox's file. A request during a restore sees the state before or
+//! after it.
 
 use crate::domain::progress::ignore_progress;
 use crate::domain::refusal::Refusal;
@@ -13,18 +13,19 @@ use crate::store::{file, read_only};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What stands between the file's name and the snapshot's.
+/// Text between the sandbox's file name and the snapshot's name.
 const SUFFIX: &str = "-snapshot-";
 
-/// Where the snapshot of this name is.
+/// Returns the path of the snapshot with this name.
 fn path_of(of: &Path, name: &str) -> PathBuf {
     with_suffix(of, &format!("{SUFFIX}{name}"))
 }
 
-/// Keeps the whole file under a name; one of that name is replaced. For a thread that may wait.
+/// Saves the whole file under a name, and replaces a snapshot with the same name. Needs a thread that can block.
 ///
 /// # Errors
-/// `invalid_request` for a name that would be another snapshot's log; [`Error::Failed`] where it cannot be written.
+/// `invalid_request` for a name with which the file would look like a log or lock of another one. [`Error::Failed`]
+/// if the file cannot be written.
 pub fn keep(of: &Path, name: &str, now: Time) -> Result<(), Error> {
     if is_beside(&path_of(of, name)) {
         let problem = "must not end in -wal, -shm, -journal, -lock or -copying";
@@ -33,15 +34,15 @@ pub fn keep(of: &Path, name: &str, now: Time) -> Result<(), Error> {
     let snapshot = copy(of, &path_of(of, name), &mut ignore_progress)?;
     snapshot.stamp(now)?;
     snapshot.put_in_place(true)?;
-    // Nobody else opens it, so what would keep others off is not needed.
+    // No process opens the snapshot as a database, so it needs no lock file.
     let _ = std::fs::remove_file(with_suffix(&path_of(of, name), "-lock"));
     Ok(())
 }
 
-/// What a snapshot's clock showed, and whether it stood still. For a thread that may wait.
+/// Returns the time of a snapshot's clock, and `true` if the clock was frozen. Needs a thread that can block.
 ///
 /// # Errors
-/// `not_found` where there is none of this name.
+/// `not_found` if there is no snapshot with this name.
 pub fn clock_of(of: &Path, name: &str) -> Result<(Time, bool), Error> {
     let snapshot = path_of(of, name);
     if !snapshot.exists() {
@@ -56,14 +57,17 @@ pub fn clock_of(of: &Path, name: &str) -> Result<(Time, bool), Error> {
 }
 
 impl Service {
-    /// Back to a snapshot. For a thread that may wait; the clock shows the snapshot's time already, else what is there
-    /// again would be judged by another.
+    /// Restores a snapshot. Needs a thread that can block.
+    ///
+    /// The clock must show the snapshot's time before the call. Otherwise the restored data would be judged at
+    /// another time.
     ///
     /// # Errors
-    /// [`Error::Failed`] where it cannot be read.
+    /// [`Error::Failed`] if the snapshot cannot be read.
     pub fn restore_snapshot(self: &Arc<Self>, of: &Path, name: &str) -> Result<(), Error> {
         overwrite(&path_of(of, name), of)?;
-        // The writer looks whether others wrote before each batch: this one makes it look, and drops every copy.
+        // Before each batch the writer checks for writes by others, and then drops its caches. This empty write
+        // triggers the check.
         self.write_and_wait(|_, _| Ok(()))
     }
 }

@@ -1,7 +1,7 @@
-//! Whom a payment on a simulated chain is meant for: its coin, address and amount.
+//! Finds the target of a payment on a simulated chain: coin, address and amount.
 //!
-//! What does not live here: whom it belongs to, which `intake` decides by the address. What always holds: where
-//! nothing is due at an address, the coin and the amount have to be given.
+//! `intake` finds the owner of the address later. Invariant: if nothing is due at an address, coin and amount must be
+//! given.
 
 use super::payments::by_id;
 use crate::domain::address::{Network, parse_on};
@@ -19,19 +19,19 @@ use crate::service::{Error, Service};
 use crate::store::addresses::{Owner, owner};
 use crate::store::{Reader, Tx, customers, invoices, payments, quotes};
 
-/// Where something is sent, and what.
+/// Coin, address and default amount of a simulated payment.
 pub(super) struct Target {
     pub(super) mode: Mode,
     pub(super) asset: &'static Asset,
     pub(super) address: String,
-    /// How much is asked for; none where it has to be told.
+    /// Amount due, or `None` if the amount must be given.
     due: Option<Units>,
-    /// The invoice, where its coin was picked just now and is not saved yet.
+    /// Invoice whose coin was selected just now and that is not stored yet.
     pub(super) picked: Option<Invoice>,
 }
 
 impl Target {
-    /// At a quote of an invoice.
+    /// Returns the target at a quote of an invoice.
     fn of_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<Target, Error> {
         let due = still_due(invoice, payments::counting(db, invoice.seq)?)?;
         Ok(Target {
@@ -43,10 +43,10 @@ impl Target {
         })
     }
 
-    /// Returns the amount that a body gives, else what is due.
+    /// Returns the given amount, or the amount due.
     ///
     /// # Errors
-    /// `invalid_request` where there is none.
+    /// `invalid_request` if there is neither.
     pub(super) fn amount(&self, told: Option<String>) -> Result<Units, Refusal> {
         let told = amount(told, self.asset)?;
         told.or(self.due).ok_or_else(|| {
@@ -55,7 +55,7 @@ impl Target {
     }
 }
 
-/// Reads an amount of a coin.
+/// Parses an amount of a coin.
 pub(super) fn amount(text: Option<String>, asset: &Asset) -> Result<Option<Units>, Refusal> {
     let amount = text.map(|text| Units::parse(&text, asset.decimals));
     amount
@@ -64,7 +64,7 @@ pub(super) fn amount(text: Option<String>, asset: &Asset) -> Result<Option<Units
 }
 
 impl Service {
-    /// Where the payment of a body goes.
+    /// Returns the target of the payment that a body describes.
     pub(super) fn target(
         &self,
         tx: &Tx<'_>,
@@ -86,7 +86,7 @@ impl Service {
         }
     }
 
-    /// At an invoice's quote, which is made where there is none.
+    /// Returns the target at an invoice's quote. Creates the quote if there is none.
     fn at_invoice(
         &self,
         tx: &Tx<'_>,
@@ -112,7 +112,7 @@ impl Service {
     }
 }
 
-/// At an address, whoever's it is; nobody's, where it is told what was sent.
+/// Returns the target at an address. An address without an owner needs a coin and an amount.
 fn at_address(
     db: &Reader<'_>,
     address: &str,
@@ -122,7 +122,7 @@ fn at_address(
     let asset = asset
         .map(|id| Asset::find(id).ok_or_else(|| unavailable(format!("{id:?} is not an asset id"))));
     let asset = asset.transpose()?;
-    // The same destination may be written in several ways.
+    // One address can have several spellings.
     let parsed = asset.map(|asset| {
         parse_on(asset.chain, &Network::BOTH, address)
             .map_err(|problem| Refusal::field("address", format!("is {problem}")))
@@ -163,7 +163,7 @@ fn at_address(
     })
 }
 
-/// Whose address it is and in which mode: on the coin's chain, or on any where no coin says which.
+/// Returns the owner and the mode of an address, on the coin's chain, or on any chain without a coin.
 fn owner_of(
     db: &Reader<'_>,
     asset: Option<&Asset>,
@@ -183,8 +183,10 @@ fn owner_of(
     Ok(None)
 }
 
-/// At an invoice's address: in the coin told, else in its own, else in the first that was quoted there. In another coin
-/// only if it `is_told` how much.
+/// Returns the target at an invoice's address.
+///
+/// The coin is the given one, else the invoice's coin, else the first one quoted at this address. A coin that was
+/// never quoted there needs an amount (`is_told`).
 fn of_invoice(
     db: &Reader<'_>,
     invoice: i64,
@@ -211,7 +213,7 @@ fn of_invoice(
     }
 }
 
-/// At a customer's address; the coin need not be said where the address takes only one.
+/// Returns the target at a customer's address. The coin may be omitted if the address accepts only one.
 fn of_customer(
     db: &Reader<'_>,
     customer: i64,

@@ -1,7 +1,7 @@
 //! Arrivals at the destinations of payouts and refunds.
 //!
-//! Invariant: an arrival is stored as an observation only if it belongs to an attached transaction or is taken as exactly the
-//! amount of one transfer; others are proposals.
+//! Invariant: an arrival is stored as an observation only if it belongs to an attached transaction, or has exactly the
+//! amount of one transfer. All others are proposals.
 
 use super::By;
 use crate::domain::id;
@@ -18,20 +18,20 @@ use crate::store::{
 };
 use serde_json::json;
 
-/// How long a destination is watched after the end of its transfer.
+/// Time for which a destination is watched after the end of its transfer, in milliseconds.
 pub(in crate::service) const WATCHED_MS: i64 = 30 * DAY_MS;
 
-/// Where an arrival at a destination belongs.
+/// Classification of an arrival at a destination.
 pub(in crate::service) enum Arrival {
-    /// To a transaction that is attached.
+    /// The arrival belongs to an attached transaction.
     Attached,
-    /// To this transfer, whose amount it is exactly.
+    /// The arrival has exactly the amount of this transfer.
     Exact(Box<Transfer>),
-    /// To no transfer, until a person decides; it is proposed for these.
+    /// The arrival is proposed for these transfers until a person decides.
     Proposed(Vec<Transfer>),
 }
 
-/// Where something belongs that was seen at an address that is none of ours.
+/// Classifies an observation at an address of others.
 pub(in crate::service) fn classify(
     db: &Reader<'_>,
     now: Time,
@@ -67,7 +67,7 @@ pub(in crate::service) fn classify(
     Ok(Arrival::Proposed(proposed))
 }
 
-/// Returns `true` if an arrival spends what the transaction of a transfer spends.
+/// Returns `true` if an arrival spends an input that the transaction of a transfer spends.
 fn is_replacement(db: &Reader<'_>, of: &Transfer, seen: &Observation) -> Result<bool, Error> {
     let (Some(txid), TransferStatus::Processing) = (&of.txid, of.status) else {
         return Ok(false);
@@ -107,13 +107,13 @@ fn is_amount_of(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
         && of.terms.is_some_and(|terms| terms.amount_crypto == amount)
 }
 
-/// Begin of the second of a time: nodes tell the times of transactions in seconds.
+/// Returns the start of a time's second, as nodes report times of transactions in seconds.
 fn begin_of_second(at: Time) -> Time {
     at.plus_ms(at.0.rem_euclid(SECOND_MS).saturating_neg())
 }
 
-/// Returns `true` if an arrival is between half and twice the amount. For a transfer that is held before its approval, any
-/// amount is.
+/// Returns `true` if an arrival is between half and twice the amount. Any amount fits a held transfer, which has no
+/// terms yet.
 fn is_proposed(of: &Transfer, seen: &Observation) -> bool {
     let Some(terms) = &of.terms else {
         return true;
@@ -123,7 +123,7 @@ fn is_proposed(of: &Transfer, seen: &Observation) -> bool {
 }
 
 impl Service {
-    /// Keeps an arrival as a proposal for each of these transfers.
+    /// Stores an arrival as a proposal for each of these transfers.
     pub(super) fn propose(
         &self,
         tx: &Tx<'_>,
@@ -161,8 +161,10 @@ impl Service {
         Ok(())
     }
 
-    /// Takes in an arrival at an address that is none of ours; `false` where no transfer leads there. What belongs to a
-    /// transfer is left to the caller: `None`.
+    /// Stores an arrival at an address of others as a proposal. Returns `false` if no transfer has the address as its
+    /// destination.
+    ///
+    /// Returns `None` if the arrival belongs to a transfer: the caller stores it.
     pub(in crate::service) fn arrived(
         &self,
         tx: &Tx<'_>,
@@ -202,7 +204,8 @@ impl Service {
     }
 }
 
-/// Opens a review of what arrived after the end, unless a person has decided on it: its transaction may be seen again.
+/// Opens a review of an arrival after the end of a transfer, unless one with this problem exists. The same
+/// transaction can be seen again after a person has decided.
 pub(super) fn open_arrived(
     tx: &Tx<'_>,
     now: Time,

@@ -1,4 +1,4 @@
-//! Attaching transactions to transfers, and sharing their outputs out.
+//! Attaches transactions to transfers, and assigns their outputs to the transfers.
 
 use super::{By, note};
 use crate::domain::asset::{Chain, Mode};
@@ -18,10 +18,11 @@ use crate::store::{
 use serde_json::json;
 
 impl Service {
-    /// Attaches a transaction to a transfer, in place of the one that it had.
+    /// Attaches a transaction to a transfer, instead of its previous one.
     ///
     /// # Errors
-    /// `invalid_transition` for a person's where every output of it to this destination counts for another transfer.
+    /// `invalid_transition` if a person attaches it and each known output to the destination counts for another
+    /// transfer.
     pub(in crate::service) fn attach(
         &self,
         tx: &Tx<'_>,
@@ -52,7 +53,7 @@ impl Service {
         Ok(transfers::by_seq(tx, of.seq)?)
     }
 
-    /// Removes the transaction of a transfer that is not settled.
+    /// Detaches the transaction of a transfer in status `processing`.
     pub(super) fn detach(
         &self,
         tx: &Tx<'_>,
@@ -76,7 +77,7 @@ impl Service {
         Ok(after)
     }
 
-    /// Makes observations of what was proposed of a transaction that is now attached.
+    /// Stores the proposed outputs of a transaction that is now attached as observations.
     fn take_proposals(
         &self,
         tx: &Tx<'_>,
@@ -110,7 +111,7 @@ impl Service {
         Ok(transfer_proposals::remove(tx, mode, chain, txid)?)
     }
 
-    /// Notes that a transaction was seen, as one of its outputs was.
+    /// Records that a transaction was seen with one of its outputs.
     pub(in crate::service) fn saw_transaction(
         &self,
         tx: &Tx<'_>,
@@ -136,7 +137,8 @@ impl Service {
         Ok(sent_transactions::update(tx, &known)?)
     }
 
-    /// Makes a new observation an output of its transaction: attached already, or of exactly one transfer's amount.
+    /// Stores a new observation as a sent output. Its transaction is attached already, or is attached now to the
+    /// transfer of exactly this amount.
     pub(in crate::service) fn take_output(
         &self,
         tx: &Tx<'_>,
@@ -159,8 +161,9 @@ impl Service {
         self.share(tx, now, (mode, chain, txid))
     }
 
-    /// Shares the outputs of a transaction out among its transfers, and judges each of them. A transfer that the chain attached
-    /// and that gets none waits for another transaction.
+    /// Assigns the outputs of a transaction to its transfers, and judges each transfer.
+    ///
+    /// If the chain attached the transaction to a transfer that gets no output, the transaction is detached.
     pub(super) fn share(
         &self,
         tx: &Tx<'_>,
@@ -191,7 +194,8 @@ impl Service {
         Ok(())
     }
 
-    /// Follows a replacement: each transfer that waits for `txid` waits for `by` where that was seen to pay it enough.
+    /// Follows a replacement of `txid` by `by`: attaches `by` to each transfer that waits for `txid`, if `by` was
+    /// seen to pay enough.
     pub(super) fn follow(
         &self,
         tx: &Tx<'_>,
@@ -221,7 +225,7 @@ impl Service {
         Ok(())
     }
 
-    /// Returns `true` if an observation at a place is an output that was sent.
+    /// Returns `true` if the observation with this key is a sent output.
     pub(in crate::service) fn is_sent_output(
         &self,
         tx: &Tx<'_>,
@@ -241,8 +245,10 @@ fn is_to(output: &SentOutput, of: &Transfer) -> bool {
         && output.state != PaymentState::Dropped
 }
 
-/// Returns `true` if an output may count for a transfer: it counts for none other, or the chain took it for another one that is
-/// not settled. That gives way to what a person or the signer says.
+/// Returns `true` if an output may count for a transfer: it counts for no other, or only for one in `processing` that
+/// the chain attached.
+///
+/// An attachment by a person or the signer takes precedence over one by the chain.
 fn is_free(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Error> {
     let Some(counted) = output.transfer.filter(|seq| *seq != of.seq) else {
         return Ok(true);
@@ -252,13 +258,13 @@ fn is_free(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Erro
     Ok(is_found && other.status == TransferStatus::Processing)
 }
 
-/// Returns `true` if an output of a transaction to the destination of a transfer is known.
+/// Returns `true` if a known output of a transaction goes to the destination of a transfer.
 fn has_output_to(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<bool, Error> {
     let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
     Ok(outputs.iter().any(|output| is_to(output, of)))
 }
 
-/// Refuses a transaction whose outputs to the destination of a transfer are known, and all count for others.
+/// Refuses a transaction whose known outputs to the destination all count for other transfers.
 fn refuse_taken(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
     let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
     let mut is_known = false;

@@ -1,4 +1,4 @@
-//! Steps by hand: what an operator, or the sandbox's controls, asks for.
+//! Steps of transfers that an operator or the sandbox's API requests.
 
 use super::By;
 use crate::domain::id;
@@ -14,8 +14,10 @@ use crate::service::{Error, Service};
 use crate::store::Tx;
 
 impl Service {
-    /// Does what somebody asks for. While the signer is running for a transfer, only its own outcome moves it: whoever called
-    /// it failed in between would put back an amount that is being sent.
+    /// Makes the requested step.
+    ///
+    /// While the signer sends a transfer, only the result of the signer may change it. Otherwise a person could fail
+    /// a transfer whose amount is being sent.
     ///
     /// # Errors
     /// `invalid_request`, `invalid_transition`.
@@ -43,7 +45,7 @@ impl Service {
                 return self.end_review(tx, now, by, of, &request);
             }
             TransferAction::Chain => return self.simulate_chain(tx, now, by, of, &request),
-            // Before what it needs: who asks for a step that there is not need not be told what it lacks.
+            // Checked before the inputs of the step, so that an impossible step does not ask for missing inputs.
             _ if of.status.after(action).is_none() => {
                 return Err(invalid_step(of.kind, of.status, action).into());
             }
@@ -64,8 +66,10 @@ impl Service {
         self.step(tx, now, by, of, step)
     }
 
-    /// Attaches the transaction that a person enters; or counts the transfer as paid, where its chain is simulated, where no
-    /// node can be asked and the person says so, or where the person gives a reason.
+    /// Attaches the transaction that a person enters.
+    ///
+    /// Settles the transfer at once if its chain is simulated or the person gives a reason. The same applies if there
+    /// is no node and the person confirms that.
     fn pay(
         &self,
         tx: &Tx<'_>,
@@ -123,8 +127,8 @@ impl Service {
         self.settle_by_hand(tx, now, by, of, settlement)
     }
 
-    /// Counts a transfer as paid by somebody's word. Outputs of the transaction that it had count for others from now on, and a
-    /// free one of the transaction that it has now for none.
+    /// Settles a transfer without its chain. Outputs of its previous transaction may then count for other transfers.
+    /// A free output of its new transaction counts for none.
     fn settle_by_hand(
         &self,
         tx: &Tx<'_>,

@@ -1,4 +1,4 @@
-//! Settling transfers by what their chains tell, and reviews by a person.
+//! Settles transfers by the state of their transactions, and ends reviews.
 
 use super::arrivals::{open_arrived, open_review};
 use super::watch::final_height;
@@ -22,7 +22,7 @@ use crate::store::{
 };
 use serde_json::json;
 
-/// What the file knows of a transfer.
+/// Stored facts about a transfer.
 pub(in crate::service) struct KnownFacts {
     is_watched: bool,
     transaction: Option<AttachedTransaction>,
@@ -33,7 +33,7 @@ pub(in crate::service) struct KnownFacts {
 }
 
 impl KnownFacts {
-    /// Judges the transfer.
+    /// Judges the transfer by these facts.
     pub(in crate::service) fn verdict(&self, of: &Transfer) -> TransferVerdict {
         let open: Vec<Review> = self.reviews.iter().filter(is_open).cloned().collect();
         let facts = TransferFacts {
@@ -52,8 +52,8 @@ impl KnownFacts {
         open.find(|review| review.kind == kind)
     }
 
-    /// Returns `true` if a person booked the amount of a paid transfer back, as its transaction was gone, and has decided on
-    /// nothing that arrived since.
+    /// Returns `true` if a person booked the amount back after the transaction was gone, and decided on no later
+    /// arrival.
     fn is_booked_back(&self) -> bool {
         let decided = |review: &&Review| match review.kind {
             ReviewKind::Gone => true,
@@ -69,14 +69,14 @@ impl KnownFacts {
     }
 }
 
-/// Reason of a review that ends as its transaction is confirmed again.
+/// Reason for the end of a review whose transaction is confirmed again.
 const CONFIRMED_AGAIN: &str = "the transaction is confirmed again";
 
 fn is_open(review: &&Review) -> bool {
     review.ended_at.is_none()
 }
 
-/// Reads what the file knows of a transfer; `is_real` of a transfer whose chain is not simulated, and `has_node` of that chain.
+/// Reads the stored facts about a transfer. `is_real`: its chain is not simulated. `has_node`: its chain has a node.
 pub(in crate::service) fn known_facts(
     db: &Reader<'_>,
     now: Time,
@@ -92,7 +92,7 @@ pub(in crate::service) fn known_facts(
         ),
     };
     let scanned_to = if is_real {
-        // A chain that was never read starts no deadline.
+        // If the chain was never read, no deadline starts.
         chains::scanned(db)?
             .scanned_to(chain)
             .unwrap_or(Time(0))
@@ -115,7 +115,7 @@ pub(in crate::service) fn known_facts(
 }
 
 impl Service {
-    /// What the file knows of a transfer.
+    /// Reads the stored facts about a transfer.
     pub(super) fn facts(
         &self,
         db: &Reader<'_>,
@@ -126,7 +126,7 @@ impl Service {
         known_facts(db, now, of, (is_real, self.live.has_node(of.asset.chain)))
     }
 
-    /// Transfers of a mode that a person has to look at, the newest first.
+    /// Returns the transfers of a mode that need a review, newest first.
     pub(in crate::service) fn transfers_to_review(
         &self,
         db: &Reader<'_>,
@@ -140,7 +140,7 @@ impl Service {
         Ok(found)
     }
 
-    /// Writes what follows for a transfer from what its chain tells: it is paid, or a person has to look.
+    /// Settles a transfer or opens a review, as its facts require.
     pub(in crate::service) fn judge_transfer(
         &self,
         tx: &Tx<'_>,
@@ -208,15 +208,17 @@ impl Service {
         }
     }
 
-    /// Returns `true` if the transaction of a paid transfer is gone, and nobody has decided on it.
+    /// Returns `true` if the transaction of a paid transfer is gone, and a person has not decided on it yet.
     pub(super) fn is_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
         let reviews = transfer_reviews::of_transfer(db, of.seq)?;
         let mut open = reviews.iter().filter(is_open);
         Ok(open.any(|review| review.kind == ReviewKind::Gone))
     }
 
-    /// Refuses to put back what may have been sent: a transfer fails before it was handed over, where the signer signed nothing,
-    /// where its transaction is proved gone, or where the person insists.
+    /// Refuses to fail a transfer that may have been sent.
+    ///
+    /// A transfer may fail before it was handed over, or if the signer signed nothing. It may also fail if its
+    /// transaction is proved gone, or if the person insists.
     ///
     /// # Errors
     /// `invalid_transition` that names `force`.
@@ -244,8 +246,8 @@ impl Service {
         Err(Refusal::about(Code::InvalidTransition, "force", message).into())
     }
 
-    /// Returns `true` if the attached transaction can never be confirmed: it reverted, or another one took its inputs or its
-    /// nonce, in a block that is final or beyond the horizon.
+    /// Returns `true` if the attached transaction can never be confirmed. It reverted, or another transaction used
+    /// its inputs or its nonce, in a block that is final or beyond the horizon.
     fn is_proved_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
         let chain = of.asset.chain;
         let Some(txid) = &of.txid else {
@@ -263,7 +265,7 @@ impl Service {
         Ok(height.is_some_and(|height| height <= last))
     }
 
-    /// Ends a review by a person: with a reason, or with an adjustment of the balance.
+    /// Ends a review for a person, with a reason or with an adjustment of the balance.
     pub(super) fn end_review(
         &self,
         tx: &Tx<'_>,
@@ -308,7 +310,7 @@ impl Service {
     }
 }
 
-/// Ends a review without a person.
+/// Ends a review without a person, and writes it to the audit log.
 fn end_by_itself(
     tx: &Tx<'_>,
     now: Time,
@@ -321,7 +323,7 @@ fn end_by_itself(
     note(tx, now, By::Chain.name(), "resolve", of, &detail)
 }
 
-/// Books the amount of a transfer back, where its transaction is gone, or out, where it arrived after the end.
+/// Books the amount of a transfer back if its transaction is gone, or out if the transaction arrived after the end.
 fn adjust(
     tx: &Tx<'_>,
     now: Time,
@@ -351,8 +353,8 @@ fn adjust(
     Ok(ledger::adjust(tx, of.account, of.mode, &entry, now)?)
 }
 
-/// Transfers of a mode that a person has to look at, each with what is wrong. `of_chain` says of a chain whether it is real, and
-/// whether it has a node.
+/// Returns the transfers of a mode that need a review, each with its problem. `of_chain` returns whether a chain is
+/// real, and whether it has a node.
 pub fn to_review(
     db: &Reader<'_>,
     now: Time,

@@ -1,4 +1,4 @@
-//! Simulated chains of transfers: in the sandbox a transfer can go by its chain as a real one does.
+//! Simulates the chains of transfers in the sandbox, so that a transfer can be settled by its chain.
 
 use super::By;
 use crate::domain::id;
@@ -16,10 +16,10 @@ use crate::service::{Error, Service};
 use crate::store::{Tx, observations, sent_transactions, transfers};
 
 impl Service {
-    /// Simulates what the chain of a transfer tells. An approved transfer is put into `processing` first.
+    /// Simulates a state of a transfer's transaction. An approved transfer changes to `processing` first.
     ///
     /// # Errors
-    /// `invalid_transition` where the transfer is not being sent, or was not sent by its simulated chain.
+    /// `invalid_transition` if the transfer is not in `processing` and has no simulated transaction.
     pub(super) fn simulate_chain(
         &self,
         tx: &Tx<'_>,
@@ -61,7 +61,7 @@ impl Service {
         Ok(transfers::by_seq(tx, of.seq)?)
     }
 
-    /// The transaction pays the destination: the amount, or half of it.
+    /// Simulates a transaction that pays the destination the amount, or half of it.
     fn pay_simulated(
         &self,
         tx: &Tx<'_>,
@@ -102,7 +102,8 @@ impl Service {
         Ok(())
     }
 
-    /// The transaction pays nothing to the destination: it is in the mempool and pays elsewhere, or is gone.
+    /// Simulates a transaction that pays the destination nothing: it is in the mempool and pays elsewhere, or is
+    /// gone.
     fn pay_nothing(
         &self,
         tx: &Tx<'_>,
@@ -139,7 +140,7 @@ impl Service {
     }
 }
 
-/// The only output of a simulated transaction.
+/// Returns the only output of a simulated transaction.
 fn arrival(of: &Transfer, txid: &str, (amount, seen_at): (Units, Time)) -> Observation {
     Observation {
         mode: of.mode,
@@ -154,7 +155,7 @@ fn arrival(of: &Transfer, txid: &str, (amount, seen_at): (Units, Time)) -> Obser
     }
 }
 
-/// Returns `true` if the transfer goes by its simulated chain.
+/// Returns `true` if the transfer has a simulated transaction.
 fn sent_transaction(tx: &Tx<'_>, of: &Transfer) -> Result<bool, Error> {
     let Some(txid) = &of.txid else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! What the operator is shown of a transfer on its chain.
+//! Renders transfers for the operator, with their state on the chain.
 
 use crate::domain::confirmations::block_confirmations;
 use crate::domain::payment::PaymentState;
@@ -10,7 +10,7 @@ use crate::service::{Error, Json, Service};
 use crate::store::{Reader, chain_cursors, confirmation_tiers, transfer_proposals};
 
 impl Service {
-    /// A payout or refund as the operator interface shows it.
+    /// Returns a payout or refund with the fields for the operator.
     pub(in crate::service) fn for_operator(
         &self,
         db: &Reader<'_>,
@@ -21,7 +21,7 @@ impl Service {
         Ok(render::transfer_for_operator(of, &chain_told)?)
     }
 
-    /// What the chain of a transfer tells, for the operator.
+    /// Returns the state of a transfer on its chain.
     pub(in crate::service) fn on_chain(
         &self,
         db: &Reader<'_>,

@@ -1,4 +1,4 @@
-//! What is watched of payouts and refunds on their chains, and what nodes tell of their transactions.
+//! Watches the destinations of payouts and refunds, and records what nodes report about their transactions.
 
 use super::arrivals::{WATCHED_MS, open_review};
 use crate::domain::asset::{AssetKind, Chain, Mode};
@@ -16,11 +16,11 @@ use crate::store::{
     transfers,
 };
 
-/// Most transactions that a step is given to ask for.
+/// Largest number of transactions about which one step asks.
 const ASKED_MAX: u32 = 100;
 
 impl Service {
-    /// Watches the destination of a transfer from now on.
+    /// Watches the destination of a transfer from the current height on.
     pub(super) fn watch_destination(&self, tx: &Tx<'_>, of: &mut Transfer) -> Result<(), Error> {
         if !of.mode.is_live() {
             return Ok(());
@@ -32,7 +32,7 @@ impl Service {
         Ok(())
     }
 
-    /// Takes what a node told of an attached transaction.
+    /// Records a node's report about an attached transaction.
     pub(in crate::service) fn hear_of_sent(
         &self,
         tx: &Tx<'_>,
@@ -111,7 +111,7 @@ impl Service {
         self.share(tx, now, (Mode::Live, chain, &known.txid))
     }
 
-    /// Takes that other transactions spend what an attached one spends.
+    /// Records that another transaction spends an input of an attached one.
     pub(in crate::service) fn hear_of_conflict(
         &self,
         tx: &Tx<'_>,
@@ -133,8 +133,10 @@ impl Service {
         Ok(sent_transactions::update(tx, &known)?)
     }
 
-    /// Takes the height of a chain from which on it is read for the transfers of which that was unknown; `false` where there are
-    /// none. A person is told of those that were approved before `unread`, as blocks of that time are not read.
+    /// Records the height from which a chain is read for transfers whose height was unknown. Returns `false` if there
+    /// are none.
+    ///
+    /// Opens a review of each transfer that was approved before `unread`, as blocks of that time are not read.
     pub(in crate::service) fn transfers_dated(
         &self,
         tx: &Tx<'_>,
@@ -161,7 +163,7 @@ impl Service {
         Ok(!undated.is_empty())
     }
 
-    /// Takes everything sent out of the blocks above this height.
+    /// Takes all sent transactions and proposals out of the blocks above this height.
     pub(in crate::service) fn give_up_sent(
         &self,
         tx: &Tx<'_>,
@@ -173,14 +175,14 @@ impl Service {
     }
 }
 
-/// A transaction is in no block and not in the mempool.
+/// Marks a transaction that was seen as absent: it is in no block and not in the mempool.
 fn lose(known: &mut AttachedTransaction) {
     if known.state != SentState::Unseen {
         (known.state, known.block_height) = (SentState::Absent, None);
     }
 }
 
-/// What a node without traces cannot tell of a transaction.
+/// Returns the problem of a node without traces, which cannot tell whether a contract paid the destination.
 fn cannot_tell(txid: &str, balances: &[BalanceChange]) -> Option<String> {
     let change = balances.first()?;
     let BalanceChange {
@@ -195,7 +197,7 @@ fn cannot_tell(txid: &str, balances: &[BalanceChange]) -> Option<String> {
     ))
 }
 
-/// Has the blocks since approval read for a transaction, where a node cannot be asked for it by id.
+/// Orders a rescan since the approval, for a transaction about which a node cannot be asked by ID.
 fn read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
     let attached = transfers::attached(tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();
@@ -204,7 +206,7 @@ fn read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Err
     from.map_or(Ok(()), |from| rescan_from(tx, now, chain, from))
 }
 
-/// Transactions that a node is asked for by id with the next step.
+/// Returns the transactions about which the next step asks a node by ID.
 pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<SentOpen>, Error> {
     let mut open = Vec::new();
     for known in sent_transactions::to_ask(db, chain, ASKED_MAX)? {
@@ -232,14 +234,14 @@ pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<Se
     Ok(open)
 }
 
-/// The oldest approval of a live transfer of which it is unknown from which block on its destination is watched.
+/// Returns the oldest approval of a live transfer whose watched height is unknown.
 pub(in crate::service) fn undated(db: &Reader<'_>, chain: Chain) -> Result<Option<Time>, Error> {
     let undated = transfers::undated(db, chain)?;
     let approved = undated.iter().filter_map(|transfer| transfer.approved_at);
     Ok(approved.min())
 }
 
-/// The newest block of a chain that is final or beyond the horizon; 0 where the chain was never read.
+/// Returns the newest block height of a chain that is final or beyond the horizon, or 0 if the chain was never read.
 pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreError> {
     let cursor = chain_cursors::of_chain(db, chain)?;
     Ok(cursor.map_or(0, |cursor| match chain.row().horizon {
@@ -248,7 +250,7 @@ pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreEr
     }))
 }
 
-/// Every destination that is watched on the chains that share a pool.
+/// Calls `each` with every watched destination on the chains that share a pool.
 pub(in crate::service) fn each_destination(
     db: &Reader<'_>,
     chain: Chain,
@@ -261,7 +263,7 @@ pub(in crate::service) fn each_destination(
     Ok(())
 }
 
-/// Takes an output that was sent out of its block, as it is not there.
+/// Takes a sent transaction out of its block, which no longer contains it.
 pub(in crate::service) fn take_out(tx: &Tx<'_>, chain: Chain, txid: &str) -> Result<(), Error> {
     if !sent_outputs::of_transaction(tx, Mode::Live, chain, txid)?.is_empty() {
         sent_transactions::take_out(tx, chain, txid)?;

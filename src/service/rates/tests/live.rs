@@ -1,5 +1,5 @@
-//! Live mode is priced by what sources tell: deposits and late payments at the rate of their moment, with its evidence
-//! and less the account's spread, and never by the fixed table.
+//! Tests of rates in live mode. Deposits and late payments have the rate of their time, with its evidence and less
+//! the account's spread. The fixed table is never used.
 
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
@@ -16,7 +16,7 @@ use crate::store::{accounts, customers, invoices, payments, quotes};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Two sources tell this of a bitcoin in EUR.
+/// Stores rates of bitcoin in EUR from two public sources.
 fn tell(service: &Arc<Service>, at: Time, rates: [&str; 2]) {
     for (source, rate) in PUBLIC.into_iter().zip(rates) {
         tell_one(service, at, source, rate);
@@ -25,7 +25,7 @@ fn tell(service: &Arc<Service>, at: Time, rates: [&str; 2]) {
 
 const PUBLIC: [FigureSource; 2] = [FigureSource::Kraken, FigureSource::Coinbase];
 
-/// One source tells this of a bitcoin in EUR.
+/// Stores a rate of bitcoin in EUR from one source.
 fn tell_one(service: &Arc<Service>, at: Time, source: FigureSource, rate: &str) {
     let figure = Figure {
         source,
@@ -69,7 +69,7 @@ fn observe(
     outcome.unwrap().owned
 }
 
-/// Its rate, source, age in minutes, spread, and how many figures it follows from.
+/// Returns the rate, source, age in minutes, spread and number of figures.
 fn shown(quoted: &RateQuote, now: Time) -> String {
     let figures: Value = serde_json::from_str(quoted.evidence.as_str()).unwrap();
     let age = now.since_ms(quoted.at) / MINUTE_MS;
@@ -99,7 +99,7 @@ fn live_mode_has_what_two_sources_agree_on_and_never_the_fixed_table() {
     let (rate, newest) = ask(NOW, bitcoin());
     assert_eq!(shown(&rate.clone().unwrap(), NOW), "50050 median 0 0 2");
     assert_eq!(rate, newest);
-    // The newest known is what they agreed on last.
+    // The newest known rate is the last one on which sources agreed.
     let later = NOW.plus_ms(MINUTE_MS);
     tell(&real, later, ["50000", "60000"]);
     let (rate, newest) = ask(later, bitcoin());
@@ -110,7 +110,7 @@ fn live_mode_has_what_two_sources_agree_on_and_never_the_fixed_table() {
         shown(&ask(much_later, bitcoin()).1.unwrap(), much_later),
         "50050 median 60 0 2"
     );
-    // What is simulated goes on by the fixed table.
+    // Simulated modes still use the fixed table.
     let test = real.read(|db| real.rate(db, Mode::Test, bitcoin(), Currency::Eur, NOW));
     assert_eq!(test.unwrap().unwrap().source, RateSource::Fixed);
     let sandbox =
@@ -130,14 +130,14 @@ fn what_the_operators_file_said_is_known_only_while_it_is_configured() {
     };
     let known = |rate: &str| Ok(rate.to_owned());
     let later = NOW.plus_ms(HOUR_MS);
-    // Where nothing else was ever known, nothing is once it is gone.
+    // Without any other known rate, there is none after the file is gone.
     only(&[FigureSource::File]);
     tell_one(&real, NOW, FigureSource::File, "1");
     assert_eq!(newest(NOW), known("1 file 0 0 1"));
     assert_eq!(newest(later), known("1 file 60 0 1"));
     only(&PUBLIC);
     assert_eq!(newest(NOW), Err(NoRate));
-    // What public sources agreed on before outlives it.
+    // An earlier rate from public sources remains known.
     tell(&real, NOW, ["50000", "50100"]);
     only(&[FigureSource::File]);
     assert_eq!(newest(later), known("50050 median 60 0 2"));
@@ -175,7 +175,7 @@ fn a_deposit_is_booked_at_the_rate_of_its_block_less_the_spread() {
     };
     assert_eq!(shown(&fixed.quoted, in_block), "59499 median 0 100 2");
     assert_eq!(fixed.gross.to_string(), "59.50");
-    // Where no rate is fresh, it is priced at the newest known.
+    // Without a fresh rate, the deposit is priced at the newest known one.
     let later = NOW.plus_ms(HOUR_MS);
     let ObservationOwner::Deposit(late) = observe(&real, later, &address, "b", Some(8)) else {
         unreachable!("it is no deposit");
@@ -209,7 +209,7 @@ fn a_late_payment_is_worth_the_newest_rate_less_the_spread() {
     assert!(!late.1.on_time);
     assert_eq!(shown(&late.1.quoted, late_at), "39800 median 20 50 2");
     assert_eq!(late.1.value.to_string(), "39.80");
-    // And so it is kept.
+    // The stored payments have the same rates.
     let kept = real.read(|db| {
         let invoice = invoices::by_id(db, &id)?.unwrap();
         Ok(payments::of_invoice(db, invoice.seq)?)

@@ -1,7 +1,6 @@
-//! The fields of a transaction on a simulated chain: its id, its time, where its money comes from, and the position
-//! of each output.
+//! Reads the fields of a transaction on a simulated chain: ID, time, inputs, and the position of each output.
 //!
-//! What does not live here: whom an output is meant for (`target`). What always holds: reading changes nothing.
+//! Invariant: reading changes nothing.
 
 use super::observed;
 use crate::domain::asset::{Asset, Mode};
@@ -17,7 +16,7 @@ use crate::service::sandbox::target::Target;
 use crate::store::{Reader, chains};
 use serde_json::Value;
 
-/// The transaction id that is asked for, or a new one.
+/// Returns the given transaction ID, or a new one.
 pub(super) fn txid(txid: Option<String>, asset: &Asset, now: Time) -> Result<String, Refusal> {
     match txid {
         Some(txid) if txid.bytes().all(|byte| byte.is_ascii_graphic()) => {
@@ -31,7 +30,7 @@ pub(super) fn txid(txid: Option<String>, asset: &Asset, now: Time) -> Result<Str
     }
 }
 
-/// Where the money of a transaction comes from: the payments that it spends, by their ids; or nowhere.
+/// Returns the inputs of a transaction: the outputs or addresses of the given payments, or the coinbase.
 pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSource>, Error> {
     let ids = SandboxPayment::spends(fields)?.unwrap_or_default();
     if SandboxPayment::coinbase(fields)? == Some(true) {
@@ -58,7 +57,7 @@ pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSou
     ids.iter().map(spent).collect()
 }
 
-/// When it was made: now, or in the time that its chain has not been looked at yet.
+/// Returns the time of the transaction: now, or a given time since the latest scan of its chain.
 pub(super) fn seen_at(
     db: &Reader<'_>,
     now: Time,
@@ -83,7 +82,7 @@ pub(super) fn seen_at(
     }
 }
 
-/// The position of an output: the one it names, else its place in the list.
+/// Returns the position of an output: the given one, or its index in the list.
 pub(super) fn position(position: Option<i64>, at: usize) -> Result<u32, Refusal> {
     let position = match position {
         Some(position) => u32::try_from(position).ok(),
