@@ -10,7 +10,6 @@ use crate::domain::following::OpenObservation;
 use crate::domain::money::Cents;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, ObservationKey};
-use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 
 /// Maximum number of vanished observations that are looked for, in case they come back.
@@ -77,15 +76,15 @@ rows! {
 }
 
 values! {
-    /// Returns the places and states of observations that are confirmed in a block above this height.
-    pub fn confirmed_above(db, chain: Chain, height: u32) -> Vec<(txid: String, position: u32, state: PaymentState)> =
-        "select txid, position, state from observations \
+    /// Returns the places of observations that are confirmed in a block above this height.
+    pub fn confirmed_above(db, chain: Chain, height: u32) -> Vec<(txid: String, position: u32)> =
+        "select txid, position from observations \
             where mode = 'live' and chain = :chain and block_height > :height and state = 'confirmed'";
 
-    /// Returns the places and states of observations that vanished before this time and are not dropped.
+    /// Returns the places of observations that vanished before this time and are not dropped.
     pub fn given_up(db, chain: Chain, before: Time, limit: usize)
-        -> Vec<(txid: String, position: u32, state: PaymentState)> =
-        "select txid, position, state from observations \
+        -> Vec<(txid: String, position: u32)> =
+        "select txid, position from observations \
             where mode = 'live' and chain = :chain and vanished_at < :before and state = 'seen' \
             and block_height is null limit :limit"
         with { chain, before, limit: sql_limit(limit) };
@@ -97,10 +96,10 @@ values! {
             and position < 2147483648 order by position limit 1"
         with { chain: asset.chain, txid, asset: asset.id, address };
 
-    /// Returns the places and states of observations that are in no block any more, but are confirmed, as their
+    /// Returns the places of observations that are in no block any more, but are confirmed, as their
     /// confirmation could not be reversed.
-    pub fn unbooked(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32, state: PaymentState)> =
-        "select txid, position, state from observations \
+    pub fn unbooked(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32)> =
+        "select txid, position from observations \
             where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
             and block_height is null limit :limit"
         with { chain, limit: sql_limit(limit) };

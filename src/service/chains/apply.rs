@@ -107,19 +107,27 @@ impl Service {
         chain: Chain,
         height: u32,
     ) -> Result<(), Error> {
-        for (txid, position, _) in observations_on_chain::confirmed_above(tx, chain, height)? {
-            self.change_at(
-                tx,
-                now,
-                &live_key(chain, txid, position),
-                ObservationChange::Seen,
-            )?;
-        }
+        let above = observations_on_chain::confirmed_above(tx, chain, height)?;
+        self.change_each(tx, now, chain, above, ObservationChange::Seen)?;
         self.give_up_sent(tx, chain, height)?;
         // Observations whose confirmation could not be taken back are in no block either. Each step tries again.
         Ok(observations_on_chain::take_out_above(
             tx, chain, height, now,
         )?)
+    }
+
+    /// Applies a change to observations of a chain, each by its transaction and position.
+    fn change_each(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        observations: Vec<(String, u32)>,
+        change: ObservationChange<'_>,
+    ) -> Result<(), Error> {
+        observations.into_iter().try_for_each(|(txid, position)| {
+            self.change_at(tx, now, &live_key(chain, txid, position), change)
+        })
     }
 
     /// Takes back the confirmation of observations that are no longer in their blocks.
@@ -229,24 +237,10 @@ impl Service {
             }
             if let Some(before) = forward.dropped_before {
                 let gone = observations_on_chain::given_up(tx, chain, before, OUTPUTS_MAX)?;
-                for (txid, position, _) in gone {
-                    self.change_at(
-                        tx,
-                        now,
-                        &live_key(chain, txid, position),
-                        ObservationChange::Dropped,
-                    )?;
-                }
+                self.change_each(tx, now, chain, gone, ObservationChange::Dropped)?;
             }
-            for (txid, position, _) in observations_on_chain::unbooked(tx, chain, OUTPUTS_MAX)? {
-                self.change_at(
-                    tx,
-                    now,
-                    &live_key(chain, txid, position),
-                    ObservationChange::Seen,
-                )?;
-            }
-            Ok(())
+            let unbooked = observations_on_chain::unbooked(tx, chain, OUTPUTS_MAX)?;
+            self.change_each(tx, now, chain, unbooked, ObservationChange::Seen)
         })?;
         for read in &forward.sent {
             self.hear_of_sent(tx, now, chain, read)?;
