@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Work that remains when the function of an operation returns.
 pub enum Job {
-    /// None: the outcome is known.
+    /// No work remains: the outcome is known.
     Done(Outcome),
     /// A long read, on a thread of its own and in the caller's turn.
     Read(Read),

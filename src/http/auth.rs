@@ -32,7 +32,7 @@ pub(super) fn cookie_name(public_url: &str) -> &'static str {
 /// Credentials that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auth {
-    /// None.
+    /// No credentials.
     Open,
     /// A secret or legacy key.
     Secret,
@@ -44,7 +44,7 @@ pub enum Auth {
     Reseller,
     /// The token of `--metrics-token`, if one is set.
     Metrics,
-    /// None, but the caller is on this machine and no page of another site. Only under `coffer sandbox`.
+    /// No credentials. The caller is on this machine and is not a page of another site. Only under `coffer sandbox`.
     Sandbox,
 }
 

@@ -218,7 +218,7 @@ impl Front {
     /// Returns the page of the reference, made at the first request.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// As `make`.
     pub(super) fn reference(
         &self,
         make: impl FnOnce(&Front) -> Result<Bytes, Error>,

@@ -46,7 +46,7 @@ impl LongReads {
     /// Runs a read on a thread of its own, in the caller's turn. It is not started if nobody waits for it any more.
     ///
     /// # Errors
-    /// Those of `work`; `overloaded` if the caller has too many.
+    /// As `work`; `overloaded` if the caller has too many.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         asker: Asker,
@@ -74,7 +74,7 @@ impl Export {
     /// Reads one piece on a thread of its own, in the caller's turn.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// As `work`.
     pub(super) async fn piece<T: Send + 'static>(
         self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,

@@ -177,8 +177,8 @@ impl Deliver {
             seen = seen.and(Seen {
                 due_at: next,
                 pause,
-                // What is due in the file is under way or waits for room. A delivery under way that was put back or
-                // given up meanwhile is not awaited.
+                // Deliveries due in the file are under way or wait for room. One that was put back or given up
+                // meanwhile is not awaited.
                 is_awaited: *due_at <= now,
             });
         }

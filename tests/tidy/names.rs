@@ -7,7 +7,7 @@ use crate::tree::File;
 
 pub type Path = Vec<String>;
 
-/// What a file names.
+/// Names that a file uses.
 pub struct Names {
     /// Modules around the code in the file.
     pub home: Path,

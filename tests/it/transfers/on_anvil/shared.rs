@@ -32,7 +32,7 @@ fn each_log_of_a_transaction_pays_one_transfer() {
         [(); 2].map(|()| merchant.processing_to(("refunds", USDC), first.to.clone()));
     merchant.node.hold(true);
     let txid = send_batch(&merchant, &[&payout, &first, &second]);
-    // None of these transactions is seen yet.
+    // The node has not seen these transactions yet.
     for sent in [&payout, &first, &second, &third] {
         merchant.enter(sent, &txid);
     }
