@@ -1,4 +1,4 @@
-//! Commands that answer, and commands that hang, fail, lie, write too much or die.
+//! Commands that answer, hang, fail, lie, write too much or die.
 
 use super::{Answered, Command, Program};
 use crate::domain::time::Time;
@@ -51,7 +51,7 @@ async fn its_environment_is_empty_and_it_stands_in_the_root() {
 #[tokio::test]
 async fn it_has_three_descriptors_also_where_others_are_not_closed_by_themselves() {
     let listed = "for one in /proc/$$/fd/*; do [ -e $one ] && all=\"$all ${one##*/}\"; done; echo \"{\\\"has\\\":\\\"$all\\\"}\"";
-    // As one that this process was started with, or that a library in C has opened.
+    // Like a file descriptor that the process inherited, or that a C library has opened.
     let handed_down = std::fs::File::open("/etc/passwd").unwrap();
     rustix::io::fcntl_setfd(&handed_down, rustix::io::FdFlags::empty()).unwrap();
     let answered = run(listed, 60_000).await;
@@ -81,7 +81,7 @@ async fn what_it_did_is_not_known_unless_it_says_so_and_ends_well() {
     }
 }
 
-/// A pipe with a name: a process that holds it open for writing is alive until whoever reads it sees its end.
+/// A named pipe. A process that holds it open for writing is alive until the reader sees the end of the file.
 struct Fifo {
     path: PathBuf,
     end: Receiver<Vec<u8>>,
@@ -100,7 +100,7 @@ impl Fifo {
         Fifo { path, end }
     }
 
-    /// All who held it are gone, and wrote nothing.
+    /// Asserts that every holder of the pipe has exited without writing.
     #[track_caller]
     fn is_let_go_of(&self, by: &str) {
         let read = self.end.recv_timeout(Duration::from_secs(60));
@@ -116,7 +116,7 @@ impl Drop for Fifo {
 
 #[tokio::test]
 async fn what_it_leaves_behind_ends_with_it() {
-    // The child of a child holds the pipe, however the command itself ends.
+    // A grandchild holds the pipe, however the command itself ends.
     let quiet = "exec 3>FIFO; (sleep 1000 & wait) <&3 >&3 2>&3 & exec 3>&-;";
     for (script, outcome) in [
         ("echo '{}'", Ok(())),
@@ -124,7 +124,7 @@ async fn what_it_leaves_behind_ends_with_it() {
         ("echo '{}'; kill -9 $$", Err("signal: 9")),
         ("yes", Err("over 65536 bytes")),
         ("wait", Err("longer than 500 ms")),
-        // It holds the answer's end back.
+        // The grandchild keeps the output open.
         (
             "echo '{}'; sleep 1000 2>/dev/null &",
             Err("longer than 500 ms"),

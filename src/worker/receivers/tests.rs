@@ -104,11 +104,11 @@ fn account_with_a_thousand_hanging_origins_gets_a_third_of_the_senders() {
             }
         }
         assert_eq!(fill_all(&mut receivers, &hanging), most);
-        // Its endpoints are among its queues.
+        // The account's endpoints are among its queues.
         let room = receivers.room("https://new 1 endpoint");
         assert_eq!(room, usize::from(hung_before));
         assert_eq!(receivers.room("https://quick 1"), SHARE_FIRST);
-        // Its origins of another account, and others.
+        // Queues of its origins from another account, and other queues.
         assert_eq!(receivers.room("https://hanging0 2"), 1);
         assert_eq!(receivers.room("https://new 2"), 1);
     }
@@ -124,7 +124,7 @@ fn any_number_of_hanging_accounts_leaves_room_for_another() {
         assert!(receivers.room("https://new another") > 0, "{begun:?}");
     }
     assert_eq!(begun, [256, 128, 64, 32, 16, 8, 4, 2]);
-    // As attempts end, all accounts come to the same.
+    // While attempts end, all accounts reach the same number.
     for _ in 0..20 {
         for account in 0..8 {
             let hanging = queues("hanging", 1_000, &account.to_string());
@@ -148,7 +148,7 @@ fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
     for name in &quick {
         attempt(&mut receivers, name, true, 1);
     }
-    // It refuses, but it does so quickly.
+    // The receiver refuses, but quickly.
     attempt(&mut receivers, "https://refusing 1", false, 1);
     for account in 0..1_000 {
         fill_all(
@@ -192,12 +192,12 @@ fn new_queue_begins_with_one_attempt_beside_many() {
         .map(|name| fill(&mut receivers, name))
         .collect();
     assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
-    // Of its account.
+    // The limit of its account.
     assert_eq!(fill(&mut receivers, "new 1"), 1);
     end(&mut receivers, "new 1", Speed::Unknown, 1);
     assert_eq!(receivers.room("new 1"), SHARE_FIRST);
     assert_eq!(receivers.room("new 2"), SHARE_FIRST);
-    // Of all accounts.
+    // The limit of all accounts.
     fill_all(&mut receivers, &strangers(CROWD / SHARE_FIRST));
     assert_eq!(receivers.room("new 2"), 1);
 }
@@ -244,7 +244,7 @@ fn failing_origins_of_an_account_share_their_pauses() {
         receivers.ended(&attempt, false, 1, 901);
     }
     assert_eq!(receivers.pause_ms(&failing[0], 910), 40);
-    // The next attempt of any of them begins a pause of all, and an attempt of a new origin does not.
+    // The next attempt of any of these queues pauses all of them. An attempt of a new origin does not.
     let next = receivers.began(&failing[0], 1_000);
     receivers.ended(&next, false, 1, 1_001);
     attempt(&mut receivers, "https://failing 1", false, 1);
@@ -252,7 +252,7 @@ fn failing_origins_of_an_account_share_their_pauses() {
         assert_eq!(receivers.pause_ms(name, 1_010), 40);
         assert_eq!(receivers.pause_ms(name, 1_050), 0);
     }
-    // What has not failed last does not pause.
+    // A queue whose last attempt did not fail has no pause.
     for name in ["https://good 1", "https://new 1", "https://failing0 2"] {
         assert_eq!(receivers.pause_ms(name, 1_010), 0);
     }
@@ -324,7 +324,7 @@ fn eviction_spares_other_accounts_and_quick_queues() {
     receivers.refresh(&[], 0);
     let many = receivers.accounts.get("many").map(|many| many.queues);
     assert_eq!(many, Some(receivers.queues.len() - 2));
-    // An account is forgotten with its last queue.
+    // An account is removed with its last queue.
     for name in strangers(REMEMBERED_MAX * 2) {
         attempt(&mut receivers, &name, true, 1);
         receivers.refresh(&[], 0);

@@ -1,9 +1,9 @@
-//! Random histories of chains: payments, replacements, reorganisations, nodes that lag, and a process that is killed at any
-//! commit. At the end the file knows exactly what is on the chain; a rescan changes nothing; and an older copy of the file
-//! comes to know the same, of which what it never handed out is nobody's.
+//! Random histories of chains: payments, replacements, reorgs, nodes that lag, and a process that is killed at any
+//! commit. At the end the file has exactly the outputs on the chain, and a rescan changes nothing. An older copy of
+//! the file reaches the same state, but for addresses that it never handed out.
 //!
-//! What always holds: a history depends on its seed alone, which a failure prints. The environment may say how many there
-//! are (`COFFER_HISTORIES`: half of them on each of Bitcoin and Ethereum) and which is the first (`COFFER_SEED`).
+//! Invariant: a history depends on its seed alone, which a failure prints. The environment may set the number of
+//! histories and the first seed.
 
 #![expect(
     clippy::unwrap_used,
@@ -35,12 +35,12 @@ const XPUB: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrg
 
 /// Steps of one history.
 const STEPS: usize = 60;
-/// Histories on each of Bitcoin and Ethereum, unless the environment says how many.
+/// Histories on each of Bitcoin and Ethereum, unless the environment sets another number.
 const HISTORIES: u64 = 100;
-/// Of so many histories one goes on from an older copy: that derives thousands of addresses.
+/// One history in this many continues from an older copy, which derives thousands of addresses.
 const RESTORED_ONCE_IN: u64 = 4;
 
-/// How much happened.
+/// Totals of several histories.
 #[derive(Debug, Default)]
 struct Counts {
     transactions: usize,
@@ -49,10 +49,10 @@ struct Counts {
     kills: usize,
     nodes_stuck: usize,
     addresses: usize,
-    /// Of those that are ours, on the chain in the end.
+    /// Our outputs on the chain at the end.
     outputs: usize,
     restored: usize,
-    /// Of the outputs, those of addresses that the copy that was restored does not know.
+    /// Outputs of addresses that the restored copy does not know.
     unknown: usize,
 }
 
@@ -70,7 +70,7 @@ impl Counts {
     }
 }
 
-/// Whoever follows a chain, just started.
+/// Starts a follower of a chain.
 pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Watch {
     let mut addresses = WatchedAddresses::default();
     for address in ours {
@@ -94,7 +94,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
     }
 }
 
-/// Count of the histories of each kind, and the seed of the first, as the environment says.
+/// Returns the number of histories of each kind and the first seed, from the environment.
 #[expect(
     clippy::disallowed_methods,
     reason = "the length of a test is no setting"
@@ -109,7 +109,7 @@ fn asked() -> (u64, u64) {
     (many, number("COFFER_SEED").unwrap_or(1))
 }
 
-/// Count of the histories in this coin: what is different about Tron and Solana shows in fewer.
+/// Returns the number of histories of a coin. Tron and Solana need fewer.
 fn of_kind(asset: &str, many: u64) -> u64 {
     match asset {
         "TRX" | "SOL" => many.div_ceil(4),
@@ -117,7 +117,7 @@ fn of_kind(asset: &str, many: u64) -> u64 {
     }
 }
 
-/// Histories, as many as the environment says.
+/// Runs the histories of a coin.
 fn histories(asset: &str) {
     let (many, first) = asked();
     let many = of_kind(asset, many);
@@ -152,7 +152,7 @@ fn play(asset: &str, seed: u64) -> Counts {
     }
     history.rests();
     let seen = history.compares();
-    // Read again as a whole, killed meanwhile: the same, and the same books.
+    // A complete rescan, with kills, gives the same outputs and the same books.
     let books = history.shop.books();
     history.reads_again();
     assert_eq!(history.compares(), seen, "seed {seed}");
@@ -168,7 +168,7 @@ fn play(asset: &str, seed: u64) -> Counts {
         restored.reads_again();
         restored.rests();
     }
-    // The same, unit by unit, though not all of it is known to be anybody's.
+    // The same outputs, though not all of them belong to known addresses.
     assert_eq!(restored.compares(), seen, "seed {seed}");
     let books = restored.shop.books();
     restored.reads_again();

@@ -16,12 +16,12 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     }
     attempt(&mut receivers, "https://quick 2", true, 1);
     let begun: Vec<usize> = all.iter().map(|name| fill(&mut receivers, name)).collect();
-    // The first get their whole share, then each gets the first, until the account has half of the senders.
+    // The first queues get their whole share, then each gets one, until the account has half of the senders.
     let full = CROWD / SHARE_MAX;
     assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
     assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
     assert_eq!(receivers.room("https://quick 2"), SHARE_FIRST);
-    // After a second they are known to hang. None of them gets more, the others do.
+    // After a second the queues count as hanging. None of them gets more, but the others do.
     receivers.refresh(&[], QUICK_MS_MAX);
     assert_eq!(receivers.under_way.slow, 0);
     receivers.refresh(&[], QUICK_MS_MAX + 1);

@@ -1,6 +1,6 @@
-//! What comes to an index that a wallet has not handed out stops that wallet, on a chain in memory.
+//! Payments to unassigned indexes of a wallet, which stop the wallet, on a chain in memory.
 //!
-//! What always holds: the money is in exactly one observation, whatever becomes of the wallet.
+//! Invariant: each payment is in exactly one observation, whatever happens to the wallet.
 
 use super::{XPUB, ZPUB};
 use crate::chain::follow::WatchedAddresses;
@@ -20,14 +20,14 @@ use crate::worker::watch_chain::Watch;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, RwLock};
 
-/// A chain, and whoever follows it.
+/// A chain and its follower.
 struct Followed {
     memory: Arc<Mutex<Memory>>,
     node: MemoryNode,
     watch: Watch,
 }
 
-/// A file with a wallet, and the chains that pay to it.
+/// A file with a wallet, and the chains of the wallet's coins.
 struct Till {
     file: File,
     service: Arc<Service>,
@@ -40,7 +40,7 @@ struct Till {
 }
 
 impl Till {
-    /// The coins are of one pool; this is said of its wallet.
+    /// Creates a file with a wallet of this pool. `besides` has further fields of the wallet.
     fn new(pool: &'static str, key: &'static str, coins: &[&str], besides: Value) -> Till {
         let coins: Vec<_> = coins.iter().map(|id| Asset::find(id).unwrap()).collect();
         let file = seeded().1;
@@ -72,7 +72,7 @@ impl Till {
         till
     }
 
-    /// Adds the wallet, with what is said besides.
+    /// Adds the wallet, with further fields.
     fn add(&self, besides: &Value) -> Result<Value, String> {
         let mut body = json!({ "chain": self.pool, "key": self.key });
         let more = besides.as_object().unwrap().clone();
@@ -84,7 +84,7 @@ impl Till {
         Ok(serde_json::from_str(added.get()).unwrap())
     }
 
-    /// The process is gone, and is started again.
+    /// Ends the process and starts it again.
     fn restart(&mut self) {
         let chains: Vec<Chain> = self.chains.iter().map(|of| of.watch.chain).collect();
         self.service = with_nodes(&self.file, &chains);
@@ -95,7 +95,7 @@ impl Till {
         }
     }
 
-    /// Steps until there is nothing left to read.
+    /// Steps until everything is read.
     fn follow(&mut self) {
         for of in &mut self.chains {
             of.watch.load().unwrap();
@@ -119,7 +119,7 @@ impl Till {
         branch.derive(index).unwrap().address
     }
 
-    /// Something comes to an index, on the chain at this place; into a block, too, if `mines`.
+    /// Pays to an index on this chain, in a block if `mines`.
     fn pays(&self, at: usize, index: u32, mines: bool) {
         let address = self.address(index);
         let mut memory = self.chains[at].memory.lock().unwrap();
@@ -142,19 +142,19 @@ impl Till {
         }
     }
 
-    /// The wallet, as it is listed.
+    /// Returns the wallet as the list shows it.
     fn listed(&self) -> Value {
         let listed = self.service.read(wallets::list).unwrap();
         serde_json::from_str(listed[0].get()).unwrap()
     }
 
-    /// What is wrong with each chain.
+    /// Returns the problem of each chain.
     fn problems(&self) -> Vec<Option<String>> {
         let chains = self.service.chains(self.now).unwrap();
         chains.into_iter().map(|of| of.problem).collect()
     }
 
-    /// To which addresses what was seen came, on the chain at this place, sorted.
+    /// Returns the addresses of the observed payments on this chain, sorted.
     fn seen(&self, at: usize) -> Vec<String> {
         let observed = on_chain(&self.service, self.chains[at].watch.chain);
         let mut seen: Vec<_> = observed.into_iter().map(|of| of.seen.address).collect();
@@ -162,7 +162,7 @@ impl Till {
         seen
     }
 
-    /// Exactly this is known to have come to these indexes.
+    /// Asserts that exactly these indexes have payments.
     #[track_caller]
     fn has(&self, at: usize, indexes: &[u32]) {
         let mut wanted: Vec<_> = indexes.iter().map(|index| self.address(*index)).collect();
@@ -172,7 +172,7 @@ impl Till {
         assert!(findings.is_empty(), "{findings:#?}");
     }
 
-    /// It hands out nothing, and everybody is told why.
+    /// Asserts that the wallet assigns no addresses, and that every operation says why.
     #[track_caller]
     fn is_stopped(&self, index: u32) {
         let listed = self.listed();
@@ -206,7 +206,7 @@ impl Till {
     }
 }
 
-/// The wallet that is added, where this is said besides.
+/// Returns a wallet with these further fields.
 fn wallet_of(chain: Chain, key: &str, besides: &Value) -> Wallet {
     let script = besides["script"].as_str().map(|script| match script {
         "pkh" => ScriptType::Pkh,
@@ -232,7 +232,7 @@ fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behi
     for mines in [false, true] {
         let mut till = Till::new("bitcoin", ZPUB, &["BTC"], json!({}));
         till.hands_out();
-        // A thousand above are looked for, and no more.
+        // The follower watches a thousand indexes ahead, and no more.
         till.pays(0, 1000, mines);
         till.follow();
         till.hands_out();
@@ -247,7 +247,7 @@ fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behi
         assert_eq!(json!(wallet), till.listed()["id"]);
         assert_eq!([&detail["index"], &detail["nextIndex"]], [7, 0]);
         assert_eq!(detail["address"], till.address(7));
-        // Twice, others, a restart, a rescan: it is the same stop.
+        // Further payments, a restart and a rescan do not change the stop.
         for index in [7, 999, 12] {
             till.pays(0, index, mines);
         }
@@ -263,7 +263,7 @@ fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behi
         assert_eq!(noted(&till.service, "wallet.stop").len(), 1);
         let id = till.listed()["id"].as_str().unwrap().to_owned();
         write(&till.service, move |_, tx| retire(tx, "test", &id, NOW));
-        // It goes on behind what stopped it, and nowhere else.
+        // The wallet continues above the stopping index only.
         for next in [json!({}), json!({ "next": 8 }), json!({ "next": 999 })] {
             let problem = till.add(&next).unwrap_err();
             assert!(problem.contains("must be at least 1000"), "{problem}");
@@ -272,7 +272,8 @@ fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behi
         let added = till.add(&json!({ "next": 1005 })).unwrap();
         assert_eq!(added["nextIndex"], 1005);
         till.hands_out();
-        // What is below is kept, too, and stops nothing; what had come is as it was. What came to index 1000 is seen now.
+        // Payments below the new index are kept and stop nothing. Earlier ones are unchanged. The payment to index
+        // 1000 is seen now.
         till.pays(0, 1003, mines);
         till.pays(0, 500, mines);
         till.follow();
@@ -299,7 +300,7 @@ fn what_was_given_elsewhere_before_a_wallet_began_is_looked_for() {
     till.follow();
     till.hands_out();
     till.has(0, &[0, 1500, 3999]);
-    // It never goes back to an index that somebody has.
+    // The wallet never continues at an assigned index.
     let problem = till.add(&json!({ "next": 3999 })).unwrap_err();
     assert!(problem.contains("must be at least 4000"), "{problem}");
     till.pays(0, 4000, true);
@@ -336,7 +337,7 @@ fn a_wallet_of_several_chains_is_stopped_once() {
     till.follow();
     till.is_stopped(3);
     till.add(&json!({ "next": 4 })).unwrap();
-    // It is final by now, and read for good.
+    // The payment is final, and its block is read completely.
     for of in &till.chains {
         for _ in 0..20 {
             of.memory.lock().unwrap().mine(NOW, |_| true);

@@ -1,7 +1,7 @@
-//! One history of a chain: payments, replacements, reorganisations, nodes that lag, hide and stand still, and a process that
+//! One history of a chain: payments, replacements, reorgs, nodes that lag, hide and stand still, and a process that
 //! is killed at any commit.
 //!
-//! What always holds: it depends on its seed alone.
+//! Invariant: a history depends on its seed alone.
 
 use super::Counts;
 use super::dice::Dice;
@@ -19,10 +19,10 @@ use crate::worker::watch_chain::{FollowOutcome, StepError, Watch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// What has come: by transaction and position, to which address, how much, in which block.
+/// Received outputs by transaction and position: address, amount, block.
 type Outputs = BTreeMap<(String, u32), (String, u128, Block)>;
 
-/// A chain, whoever follows it, and what pays.
+/// A chain, its follower, and its payments.
 pub(super) struct History {
     pub(super) seed: u64,
     pub(super) now: Time,
@@ -32,13 +32,13 @@ pub(super) struct History {
     memory: Arc<Mutex<Memory>>,
     watch: Watch,
     nodes: Vec<MemoryNode>,
-    /// Makes outputs to spend.
+    /// Number of outputs that were created for spending.
     made: u32,
-    /// Transactions that were sent, to be spent and replaced.
+    /// Sent transactions, for spending and replacing.
     sent: Vec<Sent>,
     /// An older copy of the file.
     copy: Option<Copied>,
-    /// Addresses that the file does not know of, as it is such a copy.
+    /// Addresses that the restored copy does not know.
     unknown: Vec<String>,
 }
 
@@ -76,13 +76,13 @@ impl History {
         history
     }
 
-    /// The process is gone, and is started again: of all that it knew, the file is left.
+    /// Ends the process and starts it again. Only the file remains.
     fn restart(&mut self) {
         self.watch = watch(&self.shop);
         self.nodes = self.new_nodes();
     }
 
-    /// Two nodes. In every third history they are asked about addresses by name, as those of Solana always are.
+    /// Returns two nodes. In every third history they are polled by address, as Solana nodes always are.
     fn new_nodes(&self) -> Vec<MemoryNode> {
         let mut nodes = [(); 2].map(|()| MemoryNode::new(&self.memory));
         for node in &mut nodes {
@@ -91,7 +91,7 @@ impl History {
         nodes.into()
     }
 
-    /// Somebody buys something; the address is watched before anybody is told of it.
+    /// Creates an invoice. Its address is watched before the customer knows it.
     fn sells(&mut self) {
         if let Some(address) = self.shop.sell(self.now) {
             let mut watched = self.watch.addresses.write().unwrap();
@@ -104,7 +104,7 @@ impl History {
         self.watch.chain
     }
 
-    /// Something happens on the chain.
+    /// Does a random action on the chain.
     pub(super) fn happens(&mut self) {
         self.now = self.now.plus_ms(MINUTE_MS);
         let now = self.now;
@@ -130,13 +130,13 @@ impl History {
         }
     }
 
-    /// An output that was not spent before.
+    /// Returns an unspent output.
     fn new_output(&mut self) -> InputSource {
         self.made += 1;
         InputSource::Output(format!("{:064x}", u64::from(self.made) << 32), 0)
     }
 
-    /// Somebody pays us, and perhaps others, in one transaction; sometimes with money that came to us.
+    /// Pays our addresses, and perhaps others, in one transaction, sometimes with money that came to us.
     fn pays(&mut self) {
         let mut spends = vec![self.new_output()];
         if self.dice.once_in(8) && !self.sent.is_empty() {
@@ -161,7 +161,7 @@ impl History {
             let to = self.dice.roll(self.shop.ours.len() + 1);
             let stranger = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
             let to = self.shop.ours.get(to).cloned().unwrap_or(stranger);
-            // Nothing, dust, too little, enough, too much, and as much as needs many confirmations.
+            // Nothing, dust, too little, enough, too much, and an amount that needs many confirmations.
             let sixty = self.shop.sixty();
             let units = [0, 1, sixty / 2, sixty, sixty, sixty * 3 / 2, sixty * 30];
             let units = Units(self.dice.pick(&units));
@@ -178,7 +178,7 @@ impl History {
         }
     }
 
-    /// What waits is replaced by something else that spends the same.
+    /// Replaces an unconfirmed transaction by another one that spends the same output.
     fn replaces(&mut self) {
         let waits: Vec<Sent> = self.memory.lock().unwrap().mempool.clone();
         if waits.is_empty() || !self.chain().has_outputs() {
@@ -194,17 +194,17 @@ impl History {
         self.memory.lock().unwrap().send(new);
     }
 
-    /// Blocks are given up for others; what was in them comes again, or never does.
+    /// Replaces blocks in a reorg. Their transactions come again, or never.
     fn forks(&mut self) {
         self.counts.forks += 1;
         let depth = 1 + self.dice.roll(4);
-        // What is final stays.
+        // Final blocks stay.
         let may_be_shorter = self.chain().has_outputs();
         let (now, dice) = (self.now, &mut self.dice);
         let mut memory = self.memory.lock().unwrap();
         memory.give_up(depth, |_| !dice.once_in(5));
         if !may_be_shorter {
-            // What a contract does may come to something else in another block.
+            // A contract may pay other amounts in another block.
             for sent in &mut memory.mempool {
                 if dice.once_in(6) {
                     sent.pays[0].2 = Units(sent.pays[0].2.0 / 2);
@@ -217,7 +217,7 @@ impl History {
         }
     }
 
-    /// One step of whoever follows the chain, by one node or the other; the process is killed at any commit.
+    /// Takes one step of the follower, by either node. `kills` ends the process at any commit.
     pub(super) fn follows(&mut self, kills: bool) {
         let at = self.dice.roll(self.nodes.len());
         let (behind, hides) = (self.dice.roll(6), self.dice.once_in(4));
@@ -248,7 +248,7 @@ impl History {
         self.nodes[at].taken();
     }
 
-    /// Everything comes to rest: what waits is in a block, that is deep, and it has been read.
+    /// Lets everything settle: unconfirmed transactions are mined, become final, and are read.
     pub(super) fn rests(&mut self) {
         for node in &mut self.nodes {
             node.stick(false);
@@ -258,13 +258,13 @@ impl History {
                 self.memory.lock().unwrap().mine(self.now, |_| true);
             }
             self.catches_up();
-            // What is nowhere any more is dropped by then.
+            // Lost transactions are dropped by then.
             self.now = self.now.plus_ms(DAY_MS + MINUTE_MS);
         }
         self.catches_up();
     }
 
-    /// Reads up to the newest block, and whatever is to be read again; and then what is final.
+    /// Reads up to the newest block, then pending rescans, then final blocks.
     #[track_caller]
     pub(super) fn catches_up(&mut self) {
         let service = Arc::clone(&self.shop.service);
@@ -284,12 +284,12 @@ impl History {
         panic!("seed {}: it does not catch up", self.seed);
     }
 
-    /// Invoices whose time is up are closed, as a worker does it.
+    /// Expires invoices, as the worker does.
     fn expires(&self) {
         while done(self.shop.service.expire_invoices(self.now)).unwrap() > 0 {}
     }
 
-    /// The whole chain is read again, while the process is killed.
+    /// Rescans the whole chain while the process is killed.
     pub(super) fn reads_again(&mut self) {
         let (service, chain) = (Arc::clone(&self.shop.service), self.chain());
         service.order_rescan(self.now, chain, 0).unwrap();
@@ -302,12 +302,12 @@ impl History {
         self.catches_up();
     }
 
-    /// Was a copy of the file taken?
+    /// Returns `true` if a copy of the file was taken.
     pub(super) fn has_copy(&self) -> bool {
         self.copy.is_some()
     }
 
-    /// Goes on from the older copy of the file.
+    /// Continues from the older copy of the file.
     pub(super) fn restored(mut self) -> History {
         let copy = self.copy.take().unwrap();
         let (shop, unknown) = self.shop.restored(&copy);
@@ -317,7 +317,7 @@ impl History {
             unknown,
             ..self
         };
-        // The addresses are those that the file and its wallet know of.
+        // The addresses are those of the file and its wallet.
         restored.watch.addresses = Arc::default();
         restored.nodes = restored.new_nodes();
         restored.watch.load().unwrap();
@@ -326,7 +326,7 @@ impl History {
         restored
     }
 
-    /// What is on the chain is in the file, each with its block; what is in the file besides is gone.
+    /// Asserts that the file has every output on the chain with its block, and no other.
     #[track_caller]
     pub(super) fn compares(&mut self) -> Outputs {
         let seed = self.seed;
@@ -384,7 +384,7 @@ impl History {
     }
 }
 
-/// Whoever follows the chain of a shop, just started.
+/// Starts a follower of a shop's chain.
 fn watch(shop: &Shop) -> Watch {
     super::watch(&shop.service, shop.asset.chain, &shop.ours)
 }

@@ -1,6 +1,6 @@
-//! Thousands of outputs to one invoice: whoever sends them holds up nobody else.
+//! Thousands of outputs to one invoice, whose sender blocks nobody else.
 //!
-//! What always holds: work is counted, never timed; and each output is in the file once, whatever the parts were.
+//! Invariant: work is counted, never timed. Each output is in the file once, for any batches.
 
 use super::shop::Shop;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-/// As many as the server takes at most.
+/// Highest number of outputs in a batch.
 const PART: usize = 200;
 
-/// A shop, its chain and whoever follows it.
+/// A shop, its chain and the follower.
 struct Scene {
     now: Time,
     shop: Shop,
@@ -34,7 +34,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A coin of this worth in euros is taken.
+    /// Creates a shop for a coin of this value in euros.
     fn new(asset: &str, rate: &'static str) -> Scene {
         let mut shop = Shop::new(asset);
         shop.rate = rate;
@@ -59,7 +59,7 @@ impl Scene {
         &self.shop.service
     }
 
-    /// An invoice's address.
+    /// Returns the address of a new invoice.
     #[track_caller]
     fn invoice(&mut self) -> String {
         let address = self.shop.sell(self.now).unwrap();
@@ -68,7 +68,7 @@ impl Scene {
         address
     }
 
-    /// A transaction that pays these.
+    /// Returns a transaction with these payments.
     fn transaction(&mut self, pays: &[(&String, u128)]) -> Sent {
         self.made += 1;
         let spent = InputSource::Output(format!("{:064x}", u64::from(self.made) << 32), 0);
@@ -103,7 +103,7 @@ impl Scene {
         }
     }
 
-    /// Reads all that there is, each part bounded by its number; how many parts wrote something of what was seen.
+    /// Reads all that there is in bounded batches. Returns the number of batches with observations.
     fn follows(&mut self, mut bound: impl FnMut(usize) -> BatchLimit) -> usize {
         let (mut parts, mut rest) = (0, 0);
         while rest < 3 {
@@ -147,7 +147,7 @@ impl Scene {
         self.service().recomputed.load(Ordering::Relaxed)
     }
 
-    /// What was told of invoices, oldest first: which, what, and how much of the coin had come.
+    /// Returns the invoice events, oldest first: type and received amount.
     fn told(&self) -> Vec<(String, Value)> {
         let merchant = &self.shop.merchant;
         let wanted = Wanted {
@@ -166,7 +166,7 @@ impl Scene {
         told.filter(|(kind, _)| kind != "invoice.created").collect()
     }
 
-    /// Each of these places is in the file once and confirmed, and the books are right.
+    /// Asserts that each output is in the file once and confirmed, and that the books are right.
     #[track_caller]
     fn has(&self, sent: &[&Sent]) {
         let mut places = HashSet::new();
@@ -188,7 +188,7 @@ impl Scene {
     }
 }
 
-/// As much as a part takes, with all the time there is.
+/// Returns a limit with unlimited time.
 fn whole() -> BatchLimit {
     BatchLimit::new(PART, || true)
 }
@@ -199,14 +199,14 @@ fn an_invoice_is_settled_once_a_part_and_not_once_an_output() {
         let mut scene = Scene::new("BTC", "60000");
         let address = scene.invoice();
         let before = scene.recomputed();
-        // Six cents each: by the last one it is overpaid.
+        // Each pays six cents. The last one makes the invoice overpaid.
         let sent = scene.sends(&vec![(&address, 100); outputs]);
         scene.mines(8);
         scene.follows(|_| whole());
         scene.has(&[&sent]);
         scene.recomputed() - before
     });
-    // Once when they are seen, once when they are confirmed.
+    // Recomputed once when the outputs are seen, once when they are confirmed.
     assert_eq!(recomputed, [2, 20]);
 }
 
@@ -286,14 +286,14 @@ fn whoever_waits_for_the_writer_has_it_between_the_parts() {
     let asked = Arc::new(AtomicUsize::new(0));
     let mut answers = 0;
     scene.follows(|_| {
-        // Whoever waited while the last part ran is answered before the next one is asked for.
+        // A job that waited during a batch is answered before the next batch.
         while answers < asked.load(Ordering::SeqCst) {
             assert!(answered.recv().unwrap());
             answers += 1;
         }
         let (begins, service) = (begins.clone(), Arc::clone(&service));
         let (asked, mut looks) = (Arc::clone(&asked), 0);
-        // Time is over with the fiftieth output, as soon as somebody waits.
+        // The time ends with the fiftieth output, as soon as a job waits.
         BatchLimit::new(PART, move || {
             looks += 1;
             if looks < 51 {
@@ -307,7 +307,7 @@ fn whoever_waits_for_the_writer_has_it_between_the_parts() {
             false
         })
     });
-    // Behind the last fifty there is nobody to wait for.
+    // No job waits behind the last fifty outputs.
     assert_eq!(answers, 2 * (2900 / 50 - 1));
     drop(begins);
     tenant.join().unwrap();
@@ -316,7 +316,7 @@ fn whoever_waits_for_the_writer_has_it_between_the_parts() {
 
 #[test]
 fn one_that_cannot_be_booked_spoils_none_of_its_neighbours() {
-    // So much of a coin that is worth next to nothing that four times as much cannot be counted.
+    // Amount of a nearly worthless coin. Four times as much overflows.
     const MUCH: u128 = 90_000_000_000_000_000_000_000_000_000_000_000_000;
     let mut scene = Scene::new("ETH", "0.0000000001");
     let [much, little] = [scene.invoice(), scene.invoice()];
@@ -356,7 +356,7 @@ fn a_transaction_of_thousands_that_another_replaces_is_taken_in_parts() {
         let before = scene.recomputed();
         let mut most = 0;
         scene.follows(|_| {
-            // No part takes more than twenty.
+            // No batch has more than twenty.
             most += 1;
             BatchLimit::new(20, || true)
         });

@@ -1,6 +1,7 @@
-//! The shop of a history: a file with a wallet of public keys, its invoices and its customer, and older copies of it.
+//! The shop of a history: a file with a wallet of public keys, its invoices and its customer, and older copies of the
+//! file.
 //!
-//! What always holds: what it hands out is in `ours`, also after it went on from a copy that does not know of it.
+//! Invariant: `ours` has every assigned address, also after a restore from a copy that does not know it.
 
 use super::{XPUB, ZPUB};
 use crate::domain::address::{can_sign, simulated};
@@ -19,33 +20,33 @@ use crate::service::{Caller, Service};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Addresses in a pool that is imported.
+/// Addresses in an imported pool.
 const POOL: usize = 100;
 
-/// Where money is expected.
+/// A shop that expects payments.
 pub(in crate::worker::watch_chain) struct Shop {
     pub(in crate::worker::watch_chain) service: Arc<Service>,
     pub(in crate::worker::watch_chain) asset: &'static Asset,
-    /// What was handed out.
+    /// Assigned addresses.
     pub(super) ours: Vec<String>,
     pub(super) merchant: Arc<Caller>,
-    /// What a whole coin is worth in euros.
+    /// Value of a whole coin in euros.
     pub(super) rate: &'static str,
     file: File,
 }
 
-/// A copy of the file, and how much of what was handed out it knows.
+/// A copy of the file, with the number of assigned addresses that it knows.
 pub(super) struct Copied {
     file: File,
     knows: usize,
 }
 
 impl Shop {
-    /// One that takes this coin, and has handed out nothing.
+    /// Creates a shop for this coin without assigned addresses.
     pub(in crate::worker::watch_chain) fn new(asset: &str) -> Shop {
         let asset = Asset::find(asset).unwrap();
         let file = File::new();
-        // Keys like a sandbox's are taken there only.
+        // A live account must not have keys like a sandbox's.
         let merchant = live(&seeded().0);
         let service = in_production(&file, &[asset.chain]);
         if asset.chain.row().imported {
@@ -77,14 +78,14 @@ impl Shop {
         }
     }
 
-    /// Opens: a customer has an address, which is the first one.
+    /// Opens the shop: the first address is a customer's.
     pub(super) fn open(&mut self) {
         self.price(NOW);
         let address = customer_address(&self.service, self.asset.chain);
         self.ours.push(address);
     }
 
-    /// An invoice of sixty euros, where the coin is on offer; its address.
+    /// Creates an invoice of sixty euros. Returns its address, `None` if the coin is not on offer.
     pub(in crate::worker::watch_chain) fn sell(&mut self, now: Time) -> Option<String> {
         self.price(now);
         let address = invoice_address(&self.service, &self.merchant, now, self.asset.id)?;
@@ -92,12 +93,12 @@ impl Shop {
         Some(address)
     }
 
-    /// The merchant's balances.
+    /// Returns the merchant's balances.
     pub(super) fn books(&self) -> Vec<String> {
         real_books(&self.service, &self.merchant)
     }
 
-    /// What is worth sixty euros, in base units.
+    /// Returns the value of sixty euros, in base units.
     pub(super) fn sixty(&self) -> u128 {
         match self.asset.id {
             "BTC" => 100_000,
@@ -107,7 +108,7 @@ impl Shop {
         }
     }
 
-    /// Says what the coin is worth now.
+    /// Sets the rate of the coin.
     fn price(&self, now: Time) {
         let figure = Figure {
             source: FigureSource::File,
@@ -127,7 +128,7 @@ impl Shop {
         .unwrap();
     }
 
-    /// A copy of the file as it is now, as `coffer backup` takes it.
+    /// Copies the file as `coffer backup` does.
     pub(super) fn copied(&self) -> Copied {
         let file = File::new();
         backup(self.file.path(), file.path(), false, &mut |_| {}).unwrap();
@@ -135,7 +136,7 @@ impl Shop {
         Copied { file, knows }
     }
 
-    /// A shop that goes on from a copy, as `coffer restore` makes it, and the addresses that it does not know.
+    /// Returns a shop on a restored copy, as `coffer restore` makes it, and the addresses that it does not know.
     #[track_caller]
     pub(super) fn restored(&self, copy: &Copied) -> (Shop, Vec<String>) {
         let file = File::new();

@@ -96,7 +96,7 @@ impl MoneyOut {
         }
     }
 
-    /// An input that was not spent before.
+    /// Returns an unspent input.
     fn origin(&mut self) -> Vec<InputSource> {
         self.made += 1;
         vec![if self.chain().has_outputs() {
@@ -121,7 +121,7 @@ impl MoneyOut {
         txid
     }
 
-    /// Does a step of the operator; the refund afterwards, where it was taken.
+    /// Does a step of the operator. Returns the refund, `None` if the step was refused.
     fn act(&self, id: &str, body: &Value) -> Option<Value> {
         let body = MoveTransfer::read(body.as_object().unwrap()).ok()?;
         let service = &self.shop.service;
@@ -178,7 +178,7 @@ impl MoneyOut {
         }
     }
 
-    /// Replaces a transaction that waits by one that pays the same, or elsewhere.
+    /// Replaces an unconfirmed transaction by one with the same payments, or with others.
     fn replace(&mut self) {
         let waits = self.memory.lock().unwrap().mempool.clone();
         let may_be = self.chain().has_outputs() || has_nonces(self.chain());
@@ -193,7 +193,7 @@ impl MoneyOut {
         self.send(old.spends, pays);
     }
 
-    /// Does something with a refund that need not be right.
+    /// Does a random step of the operator with a refund, right or wrong.
     fn decide(&mut self) {
         if self.refunds.is_empty() {
             return;
@@ -240,7 +240,7 @@ impl MoneyOut {
         }
     }
 
-    /// One step of the follower, killed at any commit where it may be.
+    /// Takes one step of the follower, killed at any commit if `kills`.
     fn follow(&mut self, kills: bool) {
         let came = match self.watch.next_step(&mut self.node, self.now) {
             Ok(came) => came,
@@ -286,7 +286,7 @@ impl MoneyOut {
         panic!("seed {}: it does not catch up", self.seed);
     }
 
-    /// Lets all that waits be mined, and become final.
+    /// Lets all unconfirmed transactions be mined and become final.
     fn rest(&mut self) {
         for _ in 0..2 {
             self.mine(60, |_| true);
@@ -296,7 +296,7 @@ impl MoneyOut {
         self.catch_up();
     }
 
-    /// Holds every refund against the chain.
+    /// Compares every refund with the chain.
     fn compare(&mut self) {
         let seed = self.seed;
         let mut left: BTreeMap<(String, String), u128> = BTreeMap::new();
@@ -343,7 +343,7 @@ impl MoneyOut {
     }
 }
 
-/// Histories, as many as the environment says.
+/// Runs the histories of a coin.
 fn histories(asset: &str) {
     let (many, first) = asked();
     let many = of_kind(asset, many);

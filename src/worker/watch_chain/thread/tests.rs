@@ -1,4 +1,4 @@
-//! The thread of a chain: who waits for it, and how often it asks.
+//! The thread of a chain: its waiting callers, and its polling.
 
 #![expect(
     clippy::unwrap_used,
@@ -24,13 +24,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// A node that says that it was asked, and answers when it is told to: never.
+/// A node that reports requests and never answers.
 struct Hangs(Sender<()>, Receiver<()>);
 
 impl Node for Hangs {
     fn network(&mut self) -> Result<String, NodeError> {
         self.0.send(()).unwrap();
-        // Nobody answers: the other end is dropped at last.
+        // No answer comes. The other end is dropped at last.
         let _ = self.1.recv();
         Err(NodeError::Behind)
     }
@@ -108,7 +108,7 @@ fn is_not_waited_for(waits_for_rates: bool) {
     follower.ask_to_stop();
     assert!(!follower.has_ended(Duration::ZERO));
     assert_eq!(Arc::strong_count(&service), 1);
-    // Once it is told anything, it ends.
+    // Any message ends the thread.
     drop(answer);
     assert!(follower.has_ended(Duration::MAX));
 }

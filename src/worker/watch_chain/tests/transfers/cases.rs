@@ -1,4 +1,4 @@
-//! Refunds on a chain, case by case: which arrival settles which of them, and what a person is told.
+//! Refunds on a chain, case by case: the arrivals that settle each of them, and the reviews for an operator.
 
 use super::{KIND, MoneyOut, destinations};
 use crate::domain::money::coin::Units;
@@ -44,7 +44,7 @@ impl MoneyOut {
         [&read["status"], &on_chain["state"], &on_chain["txid"]].map(Value::clone)
     }
 
-    /// Changes a refund as only a signer or a restore does.
+    /// Changes a refund like a signer or a restore.
     fn set(&self, id: &str, change: impl FnOnce(&mut Transfer) + Send + 'static) {
         change_transfer(&self.shop.service, id, change);
     }
@@ -156,7 +156,7 @@ fn exact_arrival_settles_what_a_signer_left_but_not_what_a_restore_holds() {
             all.catch_up();
             let [_, on_chain, attached] = all.state(&id);
             assert_eq!([on_chain, attached], ["seen", &txid], "{asset} {sending}");
-            // It was sent, so it is not put back without force, and the signer does not run again.
+            // The refund was sent. So it is not returned without force, and the signer does not run again.
             assert!(all.act(&id, &json!({ "action": "fail" })).is_none());
             let later = all.now.plus_ms(DAY_MS);
             let service = &all.shop.service;
@@ -196,14 +196,14 @@ fn signer_is_not_started_for_what_has_arrived() {
         transfer.signer_at = Some(now);
     });
     assert_eq!(all.shop.service.to_send(all.now, 9).unwrap().len(), 1);
-    // Nodes tell whole seconds.
+    // Nodes report whole seconds.
     all.now = all.now.plus_ms(-900);
     let txid = all.pays(0, 1);
     all.now = all.now.plus_ms(900);
     all.catch_up();
     let service = &all.shop.service;
     assert!(service.to_send(all.now, 9).unwrap().is_empty());
-    // It came between the look and the start.
+    // The arrival came between the check and the start.
     let begun = done(service.begin_sending(all.now, TransferKind::Refund, &id));
     assert_eq!(refused(begun).code.to_string(), "invalid_transition");
     assert_eq!(all.read(&id)["proposals"][0]["txid"], txid);
@@ -244,7 +244,7 @@ fn money_that_was_under_way_when_a_refund_failed_is_reviewed() {
         let review = read["reviews"][0]["id"].clone();
         let resolved = json!({ "action": "resolve", "review": review, "reason": "another's" });
         all.act(&id, &resolved).unwrap();
-        // A review that a person has ended is not opened again by the same transaction.
+        // The same transaction does not reopen a review that an operator has ended.
         let (chain, now) = (all.chain(), all.now);
         all.shop.service.order_rescan(now, chain, 1).unwrap();
         all.settle();
@@ -288,7 +288,7 @@ fn known_transaction_is_asked_for_its_outputs_to_another_destination() {
         all.settle();
         assert_eq!(all.state(&first), [PAID, "settled", &txid], "{asset}");
         assert_eq!(all.state(&second)[1], "waiting", "{asset}");
-        // Three times the amount is no proposal.
+        // Three times the amount is not a proposal.
         assert_eq!(all.read(&second)["proposals"], json!([]));
         all.act(&second, &json!({ "action": "pay", "txid": txid }))
             .unwrap();
@@ -327,8 +327,8 @@ fn log_line_names_what_was_sent() {
     assert_eq!(all.state(&gone)[1], "needs_review");
 }
 
-/// A refund in processing of which it is not known from which block on its destination is watched, half a day later, on a node that
-/// has no blocks but the newest ones, where a number of them is given.
+/// Returns a refund in processing without a known first block of its destination, half a day later. With `blocks`,
+/// the node has only that many newest blocks.
 fn undated(asset: &str, blocks: Option<u32>) -> (MoneyOut, String) {
     let mut all = MoneyOut::new(asset, 1);
     let id = all.processing(0);

@@ -3,12 +3,12 @@
 use crate::domain::address::{Network, parse};
 use crate::domain::chain::Chain;
 
-/// Does a sender have one transaction of each number, so that another one can take its place?
+/// Returns `true` if transactions have nonces, so that another one can replace one.
 pub(super) fn has_nonces(chain: Chain) -> bool {
     chain.address_pool() == Chain::Ethereum.address_pool()
 }
 
-/// Three destinations of others.
+/// Returns three foreign destinations.
 pub(super) fn destinations(chain: Chain) -> [String; 3] {
     let all = if chain.has_outputs() {
         [

@@ -1,4 +1,4 @@
-//! A chain with several urls, of which one stands still: the other ones are looked at, and one that is ahead takes over.
+//! A chain with several URLs, of which one stands still. The others are polled, and one that is ahead takes over.
 
 use super::{ChainWakers, Following, Pace};
 use crate::chain::memory::{Memory, MemoryNode, Sent};
@@ -21,7 +21,7 @@ const CHAIN: Chain = Chain::Bitcoin;
 /// The node at one url.
 struct Url {
     node: MemoryNode,
-    /// Height of a block that it has lost.
+    /// Height of a lost block.
     lost: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ impl Node for Asked {
     }
 }
 
-/// Two urls, or one.
+/// A node with one or two URLs.
 #[derive(Clone)]
 struct Two {
     urls: Vec<Arc<Mutex<Url>>>,
@@ -106,7 +106,7 @@ impl Connector for Two {
     }
 }
 
-/// A shop, a chain, and so many urls of it.
+/// A shop, a chain, and its URLs.
 struct Scene {
     shop: Shop,
     memory: Arc<Mutex<Memory>>,
@@ -152,7 +152,7 @@ impl Scene {
         self.following.clock.now()
     }
 
-    /// So many minutes later there is a block of all that waits, and the poll behind it has been.
+    /// Mines all unconfirmed transactions after this many minutes, and polls.
     fn mines(&mut self, minutes: i64) {
         self.time.pass(minutes * MINUTE_MS);
         self.memory.lock().unwrap().mine(self.now(), |_| true);
@@ -224,7 +224,7 @@ fn another_url_takes_over_where_the_head_has_not_moved_for_three_blocks_and_it_i
     assert_eq!((scene.looks(), scene.asked()), (1, 1));
     assert_eq!(scene.shown().height, Some(2));
     assert_eq!(scene.shop.service.seen_above(CHAIN, 1).unwrap(), 1);
-    // The one that is asked now is at the head, and the other one is not ahead of it.
+    // The active URL is at the head, and the other one is not ahead.
     scene.passes(40);
     assert!(scene.looks() > 0);
     assert_eq!(scene.asked(), 1);
@@ -299,7 +299,7 @@ fn a_node_that_lost_a_block_is_told_with_its_height_and_the_next_url_is_asked() 
         (Some(3), true, None)
     );
     assert!(scene.shop.sell(now).is_some());
-    // One that is to be read next.
+    // A block that is to be read next.
     scene.loses(1, Some(4));
     scene.mines(1);
     scene.mines(1);

@@ -1,4 +1,4 @@
-//! What is kept from turn to turn: failures while addresses are derived, and that a rescan is under way.
+//! State that a thread keeps between turns: failures while addresses are derived, and a running rescan.
 
 use super::{ChainWakers, Following, Pace};
 use crate::chain::Node;
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 
 const CHAIN: Chain = Chain::Bitcoin;
 
-/// A shop with a wallet, a chain of a hundred blocks, and whoever follows it; whoever asks for a node says after how many
-/// failures.
+/// A shop with a wallet, a chain of a hundred blocks, and its follower. Each request for a node reports the number of
+/// failures before it.
 struct Scene {
     shop: Shop,
     memory: Arc<Mutex<Memory>>,
@@ -33,7 +33,7 @@ impl Scene {
         let (asked, failures) = channel();
         let of = Arc::clone(&memory);
         let connect = Box::new(move |after| {
-            // Whoever listens may have heard enough.
+            // The receiver may be gone.
             let _ = asked.send(after);
             Some(Box::new(MemoryNode::new(&of)) as Box<dyn Node>)
         });
@@ -53,7 +53,7 @@ impl Scene {
         scene
     }
 
-    /// Turns until it rests; how many turns there were before that.
+    /// Takes turns until the thread rests. Returns their number.
     fn rests(&mut self) -> usize {
         let mut turns = 0;
         while self.following.turn().unwrap().most.is_zero() {
@@ -70,11 +70,11 @@ fn failures_are_kept_while_addresses_are_derived() {
     assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [0]);
     scene.memory.lock().unwrap().network = "test".to_owned();
     for before in 0..5 {
-        // Somebody is shown where to pay, so further addresses are looked for ahead.
+        // An invoice gets an address, so further addresses are derived ahead.
         scene.shop.sell(NOW).unwrap();
         let derived = scene.rests();
         assert!(derived > 0, "nothing was derived");
-        // The next node is asked for after one failure more.
+        // The next node is requested after one more failure.
         assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [before + 1]);
     }
     scene.memory.lock().unwrap().network = network;
@@ -82,7 +82,7 @@ fn failures_are_kept_while_addresses_are_derived() {
     scene.rests();
     scene.memory.lock().unwrap().network = "test".to_owned();
     scene.rests();
-    // What was read in between begins to count anew.
+    // After a successful read, failures are counted from zero.
     assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [1]);
 }
 
@@ -104,7 +104,7 @@ fn a_rescan_is_read_to_its_end_without_a_rest() {
         );
         parts += 1;
     }
-    // Every other step is of the rescan, which reads seven blocks in each.
+    // Every other step belongs to the rescan, which reads seven blocks in each.
     assert!((2 * 100 / 7..=2 * 100 / 7 + 4).contains(&parts), "{parts}");
     assert!(scene.rests() <= 1);
 }

@@ -1,4 +1,4 @@
-//! How often a node is asked, and how that is counted: under a clock that stands still, and nobody sleeps.
+//! Polling of a node, and its count of requests, under a stopped clock without sleeps.
 
 use super::{ChainWaker, ChainWakers, EXPECTED_MS, Follower, Following, Pace};
 use crate::chain::memory::{Memory, MemoryNode};
@@ -21,12 +21,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A node that counts what it is asked, and says when it is asked for its newest block.
+/// A node that counts its requests, and reports requests for its newest block.
 struct Counted {
     of: MemoryNode,
     asked: u64,
     heads: Sender<()>,
-    /// `true`: it has told of something new.
+    /// Whether the node has reported something new.
     news: Arc<AtomicBool>,
 }
 
@@ -38,7 +38,7 @@ impl Node for Counted {
 
     fn head(&mut self) -> Result<Head, NodeError> {
         self.asked += 1;
-        // Whoever counts may have counted enough.
+        // The receiver may be gone.
         let _ = self.heads.send(());
         self.of.head()
     }
@@ -85,7 +85,7 @@ impl Node for Counted {
     }
 }
 
-/// A shop, a chain, and whoever follows it.
+/// A shop, a chain, and its follower.
 struct Scene {
     service: Arc<Service>,
     memory: Arc<Mutex<Memory>>,
@@ -139,7 +139,7 @@ impl Scene {
         self.following.watch.chain
     }
 
-    /// Steps until there is nothing to do, in seconds: how long then, and how long where money becomes expected.
+    /// Steps until there is nothing to do. Returns the rest in seconds: without and with an expected payment.
     fn rests(&mut self) -> (u64, Option<u64>) {
         loop {
             let pause = self.following.turn().unwrap();
@@ -152,7 +152,7 @@ impl Scene {
         }
     }
 
-    /// Is the rest over at once, although it may be an hour?
+    /// Returns `true` if the rest ends at once, although it may be an hour.
     fn is_woken(&self) -> bool {
         let hour = Pause {
             most: Duration::from_secs(3600),
@@ -181,7 +181,7 @@ fn a_coin_that_is_picked_is_looked_for_at_once_and_often() {
             );
         }
         assert_eq!(scene.rests(), (quick, Some(quick)));
-        // As long as it can be paid, and no longer.
+        // As long as the invoice can be paid, and no longer.
         scene.time.pass(EXPECTED_MS);
         assert_eq!(scene.rests(), (quick, Some(quick)));
         let service = &scene.service;
@@ -265,13 +265,13 @@ fn expected_money_and_news_end_a_rest_but_no_pause_after_a_failure() {
         ..
     } = following;
     let waker = chain_wakers.of(chain);
-    // Whatever is woken, a pause after a failure is as long as it was.
+    // A wake-up does not shorten the pause after a failure.
     waker.wake();
     let short = Pause::of(Duration::from_millis(1));
     assert!(waker.rest(&clock, short, None::<fn() -> bool>));
     assert!(waker.take_money() && !waker.take_money());
     let follower = Follower::start(watch, connect, clock, pace, Arc::clone(&waker)).unwrap();
-    // It begins, reads to the head, and rests for an hour.
+    // The thread starts, reads to the head, and rests for an hour.
     heads.recv().unwrap();
     heads.recv().unwrap();
     chain_wakers.wake(chain);
@@ -298,7 +298,7 @@ fn what_a_node_is_asked_is_counted_also_where_it_fails() {
     assert!(first > 0 && a_day.is_none());
     scene.rests();
     let each = shown(NOW).0 - first;
-    // It is of another network, which is asked each time, by a new connection.
+    // The node is on another network. Each connection checks the network.
     scene.memory.lock().unwrap().network = "test".to_owned();
     scene.rests();
     scene.rests();
@@ -316,11 +316,11 @@ fn the_first_step_waits_for_the_first_rates_but_not_forever_nor_at_the_end() {
         let goes_on = waker.wait_for_rates(&clock, most, || began = true);
         (goes_on, began)
     };
-    // None come.
+    // No messages come.
     let waker = ChainWaker::default();
     assert_eq!(waiting(&waker, Duration::ZERO), (true, true));
     assert_eq!(waiting(&waker, hour), (true, false), "it waits once");
-    // They come, while it waits or before.
+    // Messages come before the wait or during it.
     for asks_to_end in [false, true] {
         let waker = ChainWaker::default();
         let (begun, begins) = channel();
@@ -328,7 +328,7 @@ fn the_first_step_waits_for_the_first_rates_but_not_forever_nor_at_the_end() {
             let waits = || waker.wait_for_rates(&clock, hour, || begun.send(()).unwrap());
             let waits = scope.spawn(waits);
             begins.recv().unwrap();
-            // What else wakes it does not end that.
+            // Other wake-ups do not end the wait.
             waker.wake();
             match asks_to_end {
                 true => waker.ask_to_stop(),
