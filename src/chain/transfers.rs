@@ -6,6 +6,7 @@ use crate::domain::address::account_address;
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::InputSource;
+use std::fmt::Display;
 
 /// An amount that one account sent to another, in the smallest unit of its coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,18 @@ pub(super) struct TransferFilter<'a> {
     pub watched: &'a dyn Watched,
 }
 
+/// Returns `true` if each of these addresses received the native coin.
+pub(super) fn has_native_for_all(
+    native: Option<&'static Asset>,
+    received: &[ReceivedOutput],
+    addresses: &[String],
+) -> bool {
+    addresses.iter().all(|to| {
+        let mut received = received.iter();
+        received.any(|one| Some(one.asset) == native && one.address == *to)
+    })
+}
+
 impl TransferFilter<'_> {
     /// Returns the listed token with this contract.
     pub fn token(&self, contract: Account) -> Option<&'static Asset> {
@@ -39,7 +52,7 @@ impl TransferFilter<'_> {
     pub fn payment(
         &self,
         asset: &'static Asset,
-        (txid, position): (&str, u32),
+        (txid, position): (impl Display, u32),
         transfer: Transfer,
     ) -> Option<ReceivedOutput> {
         let Transfer { from, to, amount } = transfer;
@@ -58,7 +71,7 @@ impl TransferFilter<'_> {
         let from = account_address(self.chain, &from.0);
         Some(ReceivedOutput {
             asset,
-            txid: txid.to_owned(),
+            txid: txid.to_string(),
             position,
             address,
             amount: Units(amount),

@@ -9,7 +9,7 @@ use super::received::TransferHint;
 use super::traces::{InternalTransfer, internal_transfers};
 use super::{Evm, block_of_header, lied};
 use crate::chain::rpc::Failure;
-use crate::chain::transfers::{Transfer, TransferFilter};
+use crate::chain::transfers::{Transfer, TransferFilter, has_native_for_all};
 use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
 use crate::domain::observation::{Block, InputSource};
@@ -114,11 +114,7 @@ impl Evm {
         let place = (height, told.hash);
         let received = filter.receipt_payments(place, &hint, receipt)?;
         let is_done = !receipt.status.is_zero();
-        let is_paid = |to: &String| {
-            let mut received = received.iter();
-            received.any(|one| Some(one.asset) == self.native && one.address == *to)
-        };
-        if !is_done || native_to.iter().all(is_paid) {
+        if !is_done || has_native_for_all(self.native, &received, native_to) {
             return Ok(TransactionEffects {
                 received,
                 is_done,

@@ -240,9 +240,9 @@ impl Evm {
     /// Counts a receipt that does not match, so that the range is read again. After too many the transaction is
     /// skipped: one transaction must not stop the chain.
     fn count_mismatch(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
-        let receipt_mismatches = self.receipt_mismatches.entry(txid).or_default();
-        *receipt_mismatches = receipt_mismatches.saturating_add(1);
-        if *receipt_mismatches < RECEIPT_MISMATCHES_MAX {
+        let mismatches = self.receipt_mismatches.entry(txid).or_default();
+        *mismatches = mismatches.saturating_add(1);
+        if *mismatches < RECEIPT_MISMATCHES_MAX {
             return Err(error);
         }
         let chain = self.chain;

@@ -74,11 +74,10 @@ impl TransferFilter<'_> {
             let position = CONTRACTS_FROM.saturating_add(internal.ordinal);
             Some((self.native?, position, internal.transfer))
         });
-        let txid = txid.to_string();
         let transfers = own.chain(tokens).chain(internal);
         Ok(transfers
             .filter_map(|(asset, position, transfer)| {
-                self.payment(asset, (&txid, position), transfer)
+                self.payment(asset, (txid, position), transfer)
             })
             .collect())
     }

@@ -5,6 +5,7 @@
 
 use super::answers::{CallType, Trace, TraceKind};
 use super::hex::Word;
+use super::lied;
 use crate::chain::NodeError;
 use crate::chain::transfers::Transfer;
 use std::collections::BTreeMap;
@@ -53,8 +54,9 @@ pub fn internal_transfers(
             Some(last) => last < place,
         };
         if !is_next {
-            let text = "the traces of a transaction are not in the order of its steps";
-            return Err(NodeError::Lied(text.to_owned()));
+            return Err(lied(
+                "the traces of a transaction are not in the order of its steps",
+            ));
         }
         walk.last = Some(place);
         if walk.failed.is_some_and(|failed| place.starts_with(failed)) {

@@ -166,8 +166,8 @@ impl Step<'_> {
         Ok(is_same.then_some(Block { height, hash }))
     }
 
-    /// Returns `true` if the node cannot report this position: transfers by contracts if it has no traces, and claims
-    /// of a person.
+    /// Returns `true` if the node never reports this position: a payment that an operator claimed, or a contract's
+    /// transfer on a node without traces.
     fn is_untold(&self, position: u32) -> bool {
         position >= CLAIMS_FROM
             || position >= CONTRACTS_FROM && self.node.has_traces() == Some(false)

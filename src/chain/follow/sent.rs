@@ -100,7 +100,8 @@ impl Step<'_> {
         }
     }
 
-    /// Looks up a transaction. A block that was not read, or that is on another branch, counts as not there yet.
+    /// Looks up a transaction. Fails with [`NodeError::Behind`] if its block has not been read or is on another
+    /// branch.
     fn look_up(
         &mut self,
         txid: &str,

@@ -59,7 +59,7 @@ impl Scene {
         };
         scene.mine(blocks);
         let started = scene.step();
-        scene.took(&started);
+        scene.apply_step(&started);
         scene
     }
 
@@ -117,7 +117,7 @@ impl Scene {
     #[track_caller]
     fn forward(&mut self) -> ForwardStep {
         let step = self.step();
-        self.took(&step);
+        self.apply_step(&step);
         match step.outcome {
             ChainStepOutcome::Forward(forward) => *forward,
             other => panic!("{other:?}"),
@@ -125,7 +125,7 @@ impl Scene {
     }
 
     /// Updates the known state as a file would after this step.
-    fn took(&mut self, step: &ChainStep) {
+    fn apply_step(&mut self, step: &ChainStep) {
         let known = &mut self.known;
         known.network = Some(step.network.clone());
         known.kept.extend(step.keep.clone());
@@ -220,7 +220,7 @@ fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
             scene.give_up(2);
             scene.mine(blocks);
             let step = scene.step();
-            scene.took(&step);
+            scene.apply_step(&step);
             let ChainStepOutcome::RolledBackTo(fork) = step.outcome else {
                 panic!("{step:?}");
             };
@@ -243,7 +243,7 @@ fn a_node_that_stands_still_on_a_branch_that_was_given_up_stops_no_chain() {
     let is_final = |scene: &Scene| scene.known.complete.as_ref().map(|block| block.height);
     while is_final(&scene) != Some(20) {
         let step = scene.step();
-        scene.took(&step);
+        scene.apply_step(&step);
     }
     scene.known.kept.retain(|block| block.height >= 20);
     // The final block differs from the node's block at the same height.

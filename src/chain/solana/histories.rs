@@ -140,7 +140,7 @@ pub(super) struct PollScope<'a> {
 
 /// Outcome of reading a history.
 struct HistoryOutcome {
-    /// `true` if it has a transaction.
+    /// `true` if the history has a transaction.
     has_any: bool,
     /// `true` if a transaction is new.
     has_news: bool,

@@ -36,7 +36,7 @@ use slots::SlotHeader;
 use std::collections::HashMap;
 use step::StepContext;
 
-/// Slots by which the final height advances at once while nothing waits for it: a few minutes.
+/// Smallest advance of the final height while nothing waits for it, in slots: about 4 minutes.
 const FINAL_STEP: u32 = 600;
 /// The same while a transfer waits for it.
 const SENT_STEP: u32 = 20;
@@ -168,7 +168,7 @@ impl Solana {
     }
 
     /// Counts a failure if the answer cannot be believed. Forgets transactions that may be of an abandoned branch.
-    fn settle<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
+    fn distrust<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         if let Err(NodeError::Lied(_) | NodeError::Behind) = &outcome {
             self.carried.clear();
         }
@@ -241,17 +241,17 @@ impl Node for Solana {
 
     fn network(&mut self) -> Result<String, NodeError> {
         let identity = self.verify_identity();
-        Ok(self.settle(identity)?.network.to_owned())
+        Ok(self.distrust(identity)?.network.to_owned())
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
         let head = self.read_head();
-        self.settle(head)
+        self.distrust(head)
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let hash = self.verify_identity().and_then(|_| self.hash_of(height));
-        self.settle(hash)
+        self.distrust(hash)
     }
 
     fn blocks(
@@ -261,12 +261,12 @@ impl Node for Solana {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
-        self.settle(blocks)
+        self.distrust(blocks)
     }
 
     fn late(&mut self, to: &Block, watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
         let late = self.read_late(to, watched);
-        self.settle(late)
+        self.distrust(late)
     }
 
     /// Payments on Solana are watched only once they are in a block.
@@ -275,15 +275,15 @@ impl Node for Solana {
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let locate = self.locate(txid);
-        let locate = self.settle(locate)?;
-        Ok(locate.map(|(_, header)| header.block))
+        let located = self.locate(txid);
+        let located = self.distrust(located)?;
+        Ok(located.map(|(_, header)| header.block))
     }
 
     fn carried_out(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
-        let locate = self.locate(txid);
-        let locate = self.settle(locate)?;
-        Ok(locate.map(|(carried, header)| TransactionOutcome {
+        let located = self.locate(txid);
+        let located = self.distrust(located)?;
+        Ok(located.map(|(carried, header)| TransactionOutcome {
             block: header.block,
             time: header.time,
             is_done: carried.is_done,
@@ -297,12 +297,12 @@ impl Node for Solana {
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         let found = self.look_up(txid, watched);
-        self.settle(found)
+        self.distrust(found)
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let time = self.verify_identity().and_then(|_| self.time_of(height));
-        self.settle(time)
+        self.distrust(time)
     }
 
     fn requests(&self) -> u64 {

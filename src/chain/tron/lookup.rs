@@ -6,7 +6,7 @@ use super::answers::{FullBlockResponse, TransactionInfo, TronTransaction};
 use super::hex::Id;
 use super::range::parse_block;
 use super::{NodeApi, Tron, TronHeader, lied};
-use crate::chain::transfers::TransferFilter;
+use crate::chain::transfers::{TransferFilter, has_native_for_all};
 use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
@@ -100,13 +100,9 @@ impl Tron {
         received: &[ReceivedOutput],
         native_to: &[String],
     ) -> bool {
-        let is_paid = |to: &String| {
-            let mut received = received.iter();
-            received.any(|one| Some(one.asset) == self.native && one.address == *to)
-        };
         !found.transaction.is_contract()
             || !found.is_done
             || self.has_internal == Some(true)
-            || native_to.iter().all(is_paid)
+            || has_native_for_all(self.native, received, native_to)
     }
 }

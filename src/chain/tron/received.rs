@@ -5,6 +5,7 @@
 
 use super::answers::{InternalTransaction, TransactionInfo, TronAction, TronLog, TronTransaction};
 use super::hex::{account_of, number_of};
+use super::lied;
 use crate::chain::evm::TRANSFER;
 use crate::chain::evm::hex::{Number, Word};
 use crate::chain::transfers::{Transfer, TransferFilter};
@@ -46,8 +47,9 @@ impl TransferFilter<'_> {
         if agrees || received.is_empty() {
             return Ok(received);
         }
-        let text = "a block and its receipts disagree on whether a transaction succeeded";
-        Err(NodeError::Lied(text.to_owned()))
+        Err(lied(
+            "a block and its receipts disagree on whether a transaction succeeded",
+        ))
     }
 
     /// Returns the payments of a successful transaction, by position. Without `info`, those by contracts are missing.
@@ -57,9 +59,8 @@ impl TransferFilter<'_> {
         info: Option<&TransactionInfo>,
     ) -> Vec<ReceivedOutput> {
         let mut found = Vec::new();
-        let txid = transaction.id.to_string();
         let mut add = |asset, position, transfer| {
-            found.extend(self.payment(asset, (&txid, position), transfer));
+            found.extend(self.payment(asset, (&transaction.id, position), transfer));
         };
         if let (TronAction::Transfer { to, amount }, Some(from), Some(native)) =
             (&transaction.action, transaction.sender, self.native)

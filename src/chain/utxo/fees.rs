@@ -9,7 +9,7 @@ use crate::domain::network_fee::{NodeFees, VIRTUAL_BYTES, WITHIN_BLOCKS};
 use serde::Deserialize;
 use serde_json::{Number, json};
 
-/// Virtual bytes that a fee rate is for.
+/// Unit of a fee rate, in virtual bytes.
 const RATE_BYTES: u128 = 1000;
 
 #[derive(Deserialize)]

@@ -26,7 +26,7 @@ fn height(scene: &mut Scene, at: Time) -> u32 {
 fn dated(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
     scene.known.undated = Some(at);
     let step = scene.step();
-    scene.took(&step);
+    scene.apply_step(&step);
     match step.outcome {
         ChainStepOutcome::HeightFound {
             at: of,

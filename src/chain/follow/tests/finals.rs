@@ -17,7 +17,7 @@ impl Scene {
         let FollowOutcome::Step(step) = self.came_from(Some(both)).unwrap() else {
             unreachable!("it is another's")
         };
-        self.took(&step);
+        self.apply_step(&step);
         match step.outcome {
             ChainStepOutcome::Forward(forward) => *forward,
             other => unreachable!("{other:?}"),

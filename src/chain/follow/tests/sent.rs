@@ -110,7 +110,7 @@ fn absent_is_told_by_an_index_only() {
     scene.memory.lock().unwrap().give_up(1, |_| false);
     scene.mine(2);
     let step = scene.step();
-    scene.took(&step);
+    scene.apply_step(&step);
     assert_eq!(only(&scene.forward().sent), &SentFound::CannotTell);
     scene.node.has_index = true;
     assert_eq!(only(&scene.forward().sent), &SentFound::Absent);
@@ -206,7 +206,7 @@ fn what_spends_of_a_replaced_transaction_conflicts_with_it() {
     scene.memory.lock().unwrap().give_up(1, |_| true);
     scene.mine(2);
     let step = scene.step();
-    scene.took(&step);
+    scene.apply_step(&step);
     assert_eq!(scene.forward().gone[0].by, other);
 }
 

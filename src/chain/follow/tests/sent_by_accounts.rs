@@ -97,7 +97,7 @@ fn reverted_transaction_moved_nothing() {
     scene.memory.lock().unwrap().mempool[0].reverts = false;
     scene.mine(2);
     let step = scene.step();
-    scene.took(&step);
+    scene.apply_step(&step);
     let forward = scene.forward();
     assert!(present(&forward.sent).is_done);
     assert_eq!(forward.found.len(), 1);
@@ -152,7 +152,7 @@ fn replacement_is_told_among_candidates_by_sender_and_nonce() {
     scene.known.sent[0].txid = again;
     scene.mine(2);
     let step = scene.step();
-    scene.took(&step);
+    scene.apply_step(&step);
     assert!(matches!(scene.found(), SentFound::Present(found) if found.block.is_some()));
     // Candidates count towards the limit of twenty lookups.
     open.candidates = (0..30).map(|number| format!("0x{number:064x}")).collect();
