@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use steady::Steady;
+use steady::SteadyClock;
 
 /// Value of `frozen_at` while time runs.
 const RUNNING: i64 = i64::MIN;
@@ -100,7 +100,7 @@ impl TimeSource {
 pub struct Clock {
     source: TimeSource,
     /// Correction of the wall clock; `None` to trust it fully.
-    steady: Option<Mutex<Steady>>,
+    steady: Option<Mutex<SteadyClock>>,
     offset_ms: AtomicI64,
     frozen_at: AtomicI64,
 }
@@ -142,7 +142,7 @@ impl Clock {
     /// database.
     pub fn steady(source: TimeSource, seen: Time) -> Clock {
         let (boot_us, wall_us) = (source.boot_us(), source.wall_us());
-        let steady = Steady::start(boot_us, wall_us, seen.0.saturating_mul(1000));
+        let steady = SteadyClock::start(boot_us, wall_us, seen.0.saturating_mul(1000));
         Clock {
             source,
             steady: Some(Mutex::new(steady)),
@@ -191,7 +191,7 @@ impl Clock {
     }
 
     /// Runs a function on the steady clock; `None` if the wall clock is always trusted.
-    fn believed<T>(&self, ask: impl FnOnce(&mut Steady, &TimeSource) -> T) -> Option<T> {
+    fn believed<T>(&self, ask: impl FnOnce(&mut SteadyClock, &TimeSource) -> T) -> Option<T> {
         let steady = self.steady.as_ref()?;
         let mut steady = steady.lock().unwrap_or_else(PoisonError::into_inner);
         Some(ask(&mut steady, &self.source))

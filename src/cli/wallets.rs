@@ -86,8 +86,8 @@ pub(super) fn command(command: Command) -> Command {
         )
 }
 
-/// Returns the reason to reject arguments before parsing: they contain something private. A parser error would repeat
-/// it.
+/// Returns a refusal if an argument contains a private key or a seed phrase. Runs before parsing, because an error of
+/// the parser would print the argument.
 pub(super) fn private_argument(args: &[OsString]) -> Option<Refusal> {
     let texts: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
     let is_wallet = texts.iter().skip(1).any(|text| text == "wallet");

@@ -1,4 +1,4 @@
-//! Steady time that ignores jumps of the wall clock.
+//! SteadyClock time that ignores jumps of the wall clock.
 //!
 //! Invariant: time never goes back. It follows small differences slowly. It follows a large one only after an hour, or
 //! after an operator accepts it. A server starts no earlier than the latest time in its database.
@@ -49,7 +49,7 @@ struct Off {
 
 /// Shown time at one boot time, and the state of the wall clock. All in microseconds.
 #[derive(Debug)]
-pub(super) struct Steady {
+pub(super) struct SteadyClock {
     boot_us: i64,
     now_us: i64,
     /// Remaining correction; at most a minute.
@@ -61,10 +61,10 @@ pub(super) struct Steady {
     adopted_us: Option<i64>,
 }
 
-impl Steady {
+impl SteadyClock {
     /// Starts at the wall clock, or at the latest time in the database if that is later.
-    pub(super) fn start(boot_us: i64, wall_us: i64, seen_us: i64) -> Steady {
-        Steady {
+    pub(super) fn start(boot_us: i64, wall_us: i64, seen_us: i64) -> SteadyClock {
+        SteadyClock {
             boot_us,
             now_us: wall_us.max(seen_us),
             drift_us: 0,
@@ -173,13 +173,13 @@ impl Steady {
     reason = "the numbers of a test are its own"
 )]
 mod tests {
-    use super::{HOUR, MINUTE, SECOND, Steady};
+    use super::{HOUR, MINUTE, SECOND, SteadyClock};
 
     const YEAR: i64 = 365 * 24 * HOUR;
 
     /// A steady time that started at zero, with its two clocks.
     struct Clocks {
-        steady: Steady,
+        steady: SteadyClock,
         boot: i64,
         wall: i64,
     }
@@ -187,7 +187,7 @@ mod tests {
     impl Clocks {
         fn start(wall: i64, seen: i64) -> Clocks {
             Clocks {
-                steady: Steady::start(0, wall, seen),
+                steady: SteadyClock::start(0, wall, seen),
                 boot: 0,
                 wall,
             }

@@ -19,7 +19,7 @@ impl Setting {
         Some(self.value?.split_once('=')?.0)
     }
 
-    /// Returns the pattern of environment names, with the name of the key in place of each key.
+    /// Returns the pattern of the environment variables of a `KEY=value` flag, with a placeholder for the key.
     pub(super) fn keyed_env_name(&self) -> Option<String> {
         let key = self.key()?;
         Some(format!("COFFER_{}_{key}", in_environment(self.flag)))

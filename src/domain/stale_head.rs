@@ -63,7 +63,7 @@ mod tests {
     use crate::domain::time::Time;
 
     #[test]
-    fn limits_for_another_url_and_for_a_warning_depend_on_the_chain() {
+    fn stale_head_limits_depend_on_chain() {
         let head = ChainPosition {
             block: Block {
                 height: 7,

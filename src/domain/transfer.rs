@@ -108,7 +108,7 @@ pub struct Dispatch {
     pub txid_from: Option<TxidSource>,
     /// When the transaction id was attached.
     pub attached_at: Option<Time>,
-    /// When the transfer was first in `processing`.
+    /// Time at which the transfer first became `processing`.
     pub handed_over_at: Option<Time>,
     /// Reason that the signer gave, or explanation of an unknown outcome.
     pub sending_reason: Option<String>,

@@ -21,7 +21,7 @@ use super::stream::Outgoing;
 use super::{error, openapi, pages, public};
 use crate::clock::Clock;
 use crate::domain::refusal::{Code, Refusal};
-use crate::service::{Asker, Error, Service};
+use crate::service::{Error, QuotaOwner, Service};
 use admission::admit;
 use call_notice::CallNotice;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -250,15 +250,15 @@ async fn answer_matched(
 /// An answer in progress, and the caller whose quota it uses. `None` for callers without a key or a session.
 struct StartedAnswer {
     answering: ReplyFuture,
-    asker: Option<Asker>,
+    quota_owner: Option<QuotaOwner>,
 }
 
 impl StartedAnswer {
     /// Returns the handler's answer if the caller's quota has room for it.
     async fn answer(self, front: &Front) -> Result<Reply, Error> {
         let reply = self.answering.await?;
-        match self.asker {
-            Some(asker) => front.large_answers.admit(asker, reply).await,
+        match self.quota_owner {
+            Some(quota_owner) => front.large_answers.admit(quota_owner, reply).await,
             None => Ok(reply),
         }
     }
@@ -295,7 +295,7 @@ fn start(
     }
     let bytes: &[u8] = body.as_deref().unwrap_or_default();
     let admitted = admit(front, route, &parts, bytes, limits)?;
-    let asker = admitted.asker();
+    let quota_owner = admitted.quota_owner();
     let query = Query::parse(query_text, route.query)?;
     let answering = admitted.answer(Call {
         front: Arc::clone(front),
@@ -307,7 +307,10 @@ fn start(
         path: path_values(route.path, path),
         policy: route.form.page.unwrap_or(Policy::ALONE),
     });
-    Ok(StartedAnswer { answering, asker })
+    Ok(StartedAnswer {
+        answering,
+        quota_owner,
+    })
 }
 
 /// Returns the size of headers: names, values and four bytes of punctuation each.

@@ -181,7 +181,7 @@ impl Front {
         *self.closed.borrow()
     }
 
-    /// Waits for a future until the server stops, then returns `None`.
+    /// Awaits a future and returns its output, or `None` if the server stops first.
     pub(super) async fn unless_closed<T>(&self, what: impl Future<Output = T>) -> Option<T> {
         let mut closed = self.closed.subscribe();
         tokio::select! {

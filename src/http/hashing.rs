@@ -22,7 +22,7 @@ const BUSY_SECONDS: i64 = 1;
 
 type HashWork = Box<dyn FnOnce(&mut Hasher) + Send>;
 
-/// The queue. Dropping it ends the thread after its present password.
+/// Handle of the queue for password hashing. Dropping it ends the thread after the current password.
 pub(super) struct Hashing {
     shared: Arc<HashingState>,
 }

@@ -6,7 +6,7 @@
 use super::long_reads::{Askers, Permit};
 use super::reply::Reply;
 use super::stream::Outgoing;
-use crate::service::{Asker, Error};
+use crate::service::{Error, QuotaOwner};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes};
 
@@ -41,12 +41,16 @@ impl LargeAnswers {
     ///
     /// # Errors
     /// `overloaded` if the caller has too many.
-    pub(super) async fn admit(&self, asker: Asker, reply: Reply) -> Result<Reply, Error> {
+    pub(super) async fn admit(
+        &self,
+        quota_owner: QuotaOwner,
+        reply: Reply,
+    ) -> Result<Reply, Error> {
         let body = match reply.body {
             Outgoing::Whole(body) if body.size_hint().lower() > LARGE_BYTES => body,
             body => return Ok(Reply { body, ..reply }),
         };
-        let permit = self.0.take(asker)?;
+        let permit = self.0.take(quota_owner)?;
         // The body is in one piece in memory.
         let bytes = body
             .collect()

@@ -75,7 +75,7 @@ impl Limiter {
         }
     }
 
-    /// Counts one creation of a key. Returns `None` without a limit.
+    /// Counts one creation against the limit of this key. Returns `None` without a limit.
     pub(super) fn count(&self, key: &str, now: Time) -> Option<Verdict> {
         self.count_networks(&[key], now)
     }

@@ -3,7 +3,7 @@
 //! Invariant: no runtime thread performs a long read, and the reads of one caller do not block those of others.
 
 use crate::domain::refusal::{Code, Refusal};
-use crate::service::{Asker, Error};
+use crate::service::{Error, QuotaOwner};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, oneshot};
@@ -49,10 +49,10 @@ impl LongReads {
     /// As `work`; `overloaded` if the caller has too many.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        asker: Asker,
+        quota_owner: QuotaOwner,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let permit = self.reads.take(asker)?;
+        let permit = self.reads.take(quota_owner)?;
         in_turn(&self.running, permit, work)
             .await
             .map(|(_, done)| done)
@@ -62,10 +62,10 @@ impl LongReads {
     ///
     /// # Errors
     /// `overloaded` if the caller has too many.
-    pub(super) fn export(&self, asker: Asker) -> Result<Export, Error> {
+    pub(super) fn export(&self, quota_owner: QuotaOwner) -> Result<Export, Error> {
         Ok(Export {
             running: Arc::clone(&self.running),
-            permit: self.exports.take(asker)?,
+            permit: self.exports.take(quota_owner)?,
         })
     }
 }
@@ -128,7 +128,7 @@ async fn on_thread(
 pub(super) struct Askers {
     permits_max: usize,
     turns_max: usize,
-    askers: Arc<Mutex<HashMap<Asker, CallerPermits>>>,
+    askers: Arc<Mutex<HashMap<QuotaOwner, CallerPermits>>>,
 }
 
 /// Permits of one caller that has any.
@@ -140,7 +140,7 @@ struct CallerPermits {
 /// A permit, returned when it is dropped.
 pub(super) struct Permit {
     of: Askers,
-    asker: Asker,
+    quota_owner: QuotaOwner,
     turns: Arc<Semaphore>,
 }
 
@@ -154,9 +154,9 @@ impl Askers {
     }
 
     /// Takes a permit.
-    pub(super) fn take(&self, asker: Asker) -> Result<Permit, Refusal> {
+    pub(super) fn take(&self, quota_owner: QuotaOwner) -> Result<Permit, Refusal> {
         let mut askers = self.lock();
-        let taken = askers.entry(asker).or_insert_with(|| CallerPermits {
+        let taken = askers.entry(quota_owner).or_insert_with(|| CallerPermits {
             permits: 0,
             turns: Arc::new(Semaphore::new(self.turns_max)),
         });
@@ -170,12 +170,12 @@ impl Askers {
         taken.permits = taken.permits.saturating_add(1);
         Ok(Permit {
             of: self.clone(),
-            asker,
+            quota_owner,
             turns: Arc::clone(&taken.turns),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Asker, CallerPermits>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<QuotaOwner, CallerPermits>> {
         // The counts are consistent even after a panic.
         self.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -184,10 +184,10 @@ impl Askers {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut askers = self.of.lock();
-        if let Some(taken) = askers.get_mut(&self.asker) {
+        if let Some(taken) = askers.get_mut(&self.quota_owner) {
             taken.permits = taken.permits.saturating_sub(1);
             if taken.permits == 0 {
-                askers.remove(&self.asker);
+                askers.remove(&self.quota_owner);
             }
         }
     }
@@ -196,7 +196,9 @@ impl Drop for Permit {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Asker, Askers, Code, Error, LongReads, OWN_MAX, OWN_RUNNING_MAX, RUNNING_MAX};
+    use super::{
+        Askers, Code, Error, LongReads, OWN_MAX, OWN_RUNNING_MAX, QuotaOwner, RUNNING_MAX,
+    };
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Condvar, Mutex};
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -238,7 +240,7 @@ mod tests {
                 inside.fetch_sub(1, Ordering::SeqCst);
                 Ok(())
             };
-            tokio::spawn(async move { reads.read(Asker::Keys { account }, work).await })
+            tokio::spawn(async move { reads.read(QuotaOwner::Keys { account }, work).await })
         }
 
         fn open(&self) {
@@ -282,7 +284,7 @@ mod tests {
         let mut scene = Scene::new();
         let all: Vec<_> = [1, 2, 3, 4, 5, 6]
             .into_iter()
-            .flat_map(|asker| [scene.start(asker), scene.start(asker)])
+            .flat_map(|quota_owner| [scene.start(quota_owner), scene.start(quota_owner)])
             .collect();
         for _ in 0..RUNNING_MAX {
             scene.begun.recv().await.unwrap();

@@ -4,7 +4,7 @@ use super::reply::{Reply, status};
 use super::request::{Call, idempotency_key};
 use super::route::{ReplyFuture, Route};
 use crate::api::operation::{Context, Job, Outcome, OutcomeBody};
-use crate::service::{Asker, Error};
+use crate::service::{Error, QuotaOwner};
 use std::future::ready;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) fn perform(
     call: &Call,
     route: &Route,
-    asker: Option<Asker>,
+    quota_owner: Option<QuotaOwner>,
     run: impl FnOnce(&Context<'_>) -> Result<Job, Error>,
 ) -> ReplyFuture {
     let service = &call.front.service;
@@ -37,8 +37,8 @@ pub(super) fn perform(
             let (front, service) = (Arc::clone(&call.front), Arc::clone(service));
             Box::pin(async move {
                 let work = move || work(&service);
-                reply(match asker {
-                    Some(asker) => front.long_reads.read(asker, work).await?,
+                reply(match quota_owner {
+                    Some(quota_owner) => front.long_reads.read(quota_owner, work).await?,
                     None => work()?,
                 })
             })

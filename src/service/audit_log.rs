@@ -79,7 +79,7 @@ impl Service {
             let before = before.transpose().map_err(|_| unknown_before())?;
             let page = PageBounds::with_one_more(before, query.limit);
             let found = audit_log::page(db, account, page)?;
-            let rendered = found.iter().map(shown);
+            let rendered = found.iter().map(rendered_entry);
             Ok(Page::cut(
                 rendered.collect::<Result<_, Error>>()?,
                 query.limit,
@@ -89,7 +89,7 @@ impl Service {
 }
 
 /// Returns the id of an entry, and the entry as JSON.
-fn shown(entry: &audit_log::Entry) -> Result<(String, Json), Error> {
+fn rendered_entry(entry: &audit_log::Entry) -> Result<(String, Json), Error> {
     let id = entry.seq.to_string();
     let detail: Box<RawValue> = RawValue::from_string(entry.detail.clone())?;
     let answer = to_raw_value(&AuditLogEntryView {

@@ -37,7 +37,7 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// Returns the value, or the generation in which to read it.
+    /// Returns the cached value, or the current generation, which [`Cache::put`] takes with the value that was read.
     pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Result<V, Generation>
     where
         K: Borrow<Q>,

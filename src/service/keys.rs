@@ -37,8 +37,8 @@ impl Scope {
     }
 
     /// Returns the owner of limited resources for requests by API key: the account, whose keys share them.
-    pub fn asker(&self) -> Asker {
-        Asker::Keys {
+    pub fn quota_owner(&self) -> QuotaOwner {
+        QuotaOwner::Keys {
             account: self.account,
         }
     }
@@ -46,7 +46,7 @@ impl Scope {
 
 /// Owner of a share of a limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Asker {
+pub enum QuotaOwner {
     /// All API keys of an account.
     Keys {
         /// Account, by its `seq`.

@@ -48,7 +48,7 @@ pub mod webhooks;
 
 pub use error::Error;
 pub use faults::Faults;
-pub use keys::{Asker, Caller, Scope};
+pub use keys::{Caller, QuotaOwner, Scope};
 pub use operator::members::Member;
 
 use crate::domain::account::Account;

@@ -147,7 +147,9 @@ pub fn imported(pool: &str) -> Result<Chain, Refusal> {
 
 /// Returns all imported pools, with the number of addresses in each state.
 pub fn list(db: &Reader<'_>) -> Result<Vec<PoolView>, Error> {
-    Chain::imported().map(|chain| shown(db, chain)).collect()
+    Chain::imported()
+        .map(|chain| pool_view(db, chain))
+        .collect()
 }
 
 /// Adds addresses in canonical form to the pool of a chain: all of them, or none.
@@ -249,7 +251,7 @@ fn checked(
 }
 
 /// Returns a pool for the response.
-fn shown(db: &Reader<'_>, chain: Chain) -> Result<PoolView, Error> {
+fn pool_view(db: &Reader<'_>, chain: Chain) -> Result<PoolView, Error> {
     let counts = pool_addresses::counts(db, chain)?;
     Ok(PoolView {
         pool: chain.address_pool(),

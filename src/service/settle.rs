@@ -1,4 +1,4 @@
-//! Settles an invoice: loads its data, recomputes it, saves the changes, and records the event. Every path ends here.
+//! Settles an invoice: loads its data, recomputes it, saves the changes, and records the event.
 //!
 //! Invariant: no other code changes the status of an invoice.
 

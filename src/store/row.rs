@@ -29,7 +29,7 @@ use crate::domain::wallet::{ScriptType, WalletNetwork};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, Null, ToSql, ToSqlOutput, ValueRef};
 
-/// Reads a row's columns one after the other.
+/// A reader of a row's columns, from first to last.
 pub(super) struct Columns<'r> {
     row: &'r Row<'r>,
     next: usize,

@@ -1,4 +1,4 @@
-//! Counts over several tables: open objects, tasks of a person, failing endpoints.
+//! Counts over several tables: open objects, tasks that wait for a person, failing endpoints.
 //!
 //! Invariant: rows that have a mode are counted in one mode only.
 

@@ -258,7 +258,7 @@ pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
 }
 
 /// Makes a wallet never hand out this index again, which is below its next one.
-pub fn keep_above(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
+pub fn raise_least_index(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":index": index };
     tx.changes_value(ValueKind::Wallet, seq);
     KEEP_ABOVE.run(tx, params)

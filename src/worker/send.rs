@@ -17,7 +17,7 @@ const ANSWER_CHARS_MAX: usize = 1000;
 /// Reason used if a signer gives none.
 const NO_REASON: &str = "the signer gave no reason";
 
-/// The job of the signer, with the transfers that wait for it.
+/// Job that runs the signer for each transfer that waits to be sent.
 pub struct Send {
     /// Service that stores the transfers.
     pub service: Arc<Service>,

@@ -51,7 +51,7 @@ impl Names {
         names
     }
 
-    /// Reads one tree of a `use` and returns the place of the mark that ends it.
+    /// Parses one `use` tree, and returns the index of the token that ends it.
     fn import(&mut self, code: &[&Token], from: usize, start: &[String]) -> usize {
         let (mut path, mut alias) = (start.to_vec(), None);
         let mut at = from;

@@ -1,6 +1,6 @@
-//! Chains that are followed, as they are answered.
+//! JSON of the followed chains.
 //!
-//! Of a node its scheme, host, port and place are shown, and nothing else.
+//! Invariant: only scheme, host and port of a node's URL are shown, and its number among several.
 
 use crate::domain::chain::Chain;
 use crate::domain::fields::{Schema, Shown, view};

@@ -74,7 +74,8 @@ view! {
     }
 }
 
-/// A customer's addresses, one for each family, in the order given, each with the chains that it may be paid on.
+/// Returns the JSON of a customer's addresses in the order given: one for each family, with the chains that accept
+/// it.
 pub fn addresses(reference: &str, addresses: &[(Family, Vec<Chain>, String)]) -> Rendered {
     let asset = |asset: &'static Asset| TakenAssetView {
         id: asset.id,

@@ -1,6 +1,6 @@
 //! Outcomes of an order: the provisioner's result, or the operator's decision.
 //!
-//! Invariant: a result that is not as documented counts as none, so nothing acts on a guess.
+//! Invariant: an undocumented result is treated as no result, so nothing acts on it.
 
 use super::state::{OperatorStep, ProvisionerTask};
 use crate::domain::fields::rule::choice;

@@ -84,7 +84,7 @@ pub(super) fn checksum(body: &str) -> Option<String> {
     for c in body.chars() {
         let place = u64::try_from(INPUT.find(c)?).ok()?;
         sum = step(sum, place & 31);
-        // Characters are in three groups of 32. The group numbers of three characters are added together.
+        // Characters are in three groups of 32. The group numbers of three characters form one number in base 3.
         class = (class << 1_u32)
             .wrapping_add(class)
             .wrapping_add(place >> 5_u32);

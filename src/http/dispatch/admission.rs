@@ -9,7 +9,7 @@ use crate::http::limit;
 use crate::http::operations;
 use crate::http::request::Call;
 use crate::http::route::{Handler, ReplyFuture, Route};
-use crate::service::{Asker, Caller, Error, Member};
+use crate::service::{Caller, Error, Member, QuotaOwner};
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
@@ -22,7 +22,7 @@ pub(super) enum Admitted {
     Operator(fn(Call, Operator) -> ReplyFuture, Operator),
     Metrics(fn(Call, Scraper) -> ReplyFuture, Scraper),
     Sandbox(fn(Call, Arc<Sandbox>) -> ReplyFuture, Arc<Sandbox>),
-    Declared(&'static Route, Option<Asker>, Function),
+    Declared(&'static Route, Option<QuotaOwner>, Function),
 }
 
 /// Function of a declared operation, bound to its caller.
@@ -30,11 +30,11 @@ type Function = Box<dyn FnOnce(&Context<'_>) -> Result<Job, Error> + Send>;
 
 impl Admitted {
     /// Returns the caller whose quota is used, `None` without a key or a session.
-    pub(super) fn asker(&self) -> Option<Asker> {
+    pub(super) fn quota_owner(&self) -> Option<QuotaOwner> {
         match self {
-            Admitted::Declared(_, asker, _) => *asker,
-            Admitted::Session(_, member) => Some(member.asker()),
-            Admitted::Operator(_, operator) => Some(operator.asker()),
+            Admitted::Declared(_, quota_owner, _) => *quota_owner,
+            Admitted::Session(_, member) => Some(member.quota_owner()),
+            Admitted::Operator(_, operator) => Some(operator.quota_owner()),
             Admitted::Open(_) | Admitted::Metrics(..) | Admitted::Sandbox(..) => None,
         }
     }
@@ -47,8 +47,8 @@ impl Admitted {
             Admitted::Operator(handler, operator) => handler(call, operator),
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
             Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
-            Admitted::Declared(route, asker, function) => {
-                operations::perform(&call, route, asker, function)
+            Admitted::Declared(route, quota_owner, function) => {
+                operations::perform(&call, route, quota_owner, function)
             }
         }
     }
@@ -78,8 +78,9 @@ pub(super) fn admit(
         Handler::Metrics(handler) => Admitted::Metrics(handler, auth::scraper(front, headers)?),
         Handler::Sandbox(handler) => Admitted::Sandbox(handler, auth::sandbox(front, headers)?),
         Handler::Declared(operation) => {
-            let (asker, function) = declared(front, route, operation.run, parts, body, limits)?;
-            Admitted::Declared(route, asker, function)
+            let (quota_owner, function) =
+                declared(front, route, operation.run, parts, body, limits)?;
+            Admitted::Declared(route, quota_owner, function)
         }
     })
 }
@@ -92,42 +93,42 @@ fn declared(
     parts: &Parts,
     body: &[u8],
     limits: &mut Vec<(HeaderName, HeaderValue)>,
-) -> Result<(Option<Asker>, Function), Error> {
+) -> Result<(Option<QuotaOwner>, Function), Error> {
     let (method, headers) = (&parts.method, &parts.headers);
     Ok(match run {
         Run::Open(function) => (None, Box::new(function)),
         Run::Secret(function) => {
             let caller = caller(front, route, headers, limits)?;
-            let asker = caller.asker();
+            let quota_owner = caller.quota_owner();
             let work = move |context: &Context<'_>| function(context, &caller);
-            (Some(asker), Box::new(work))
+            (Some(quota_owner), Box::new(work))
         }
         Run::Public(function) => {
             let key = auth::public(front, headers)?;
-            let asker = key.asker();
+            let quota_owner = key.quota_owner();
             let work = move |context: &Context<'_>| function(context, &key);
-            (Some(asker), Box::new(work))
+            (Some(quota_owner), Box::new(work))
         }
         Run::Preflight => (None, Box::new(|_| Ok(Job::Done(Outcome::NOTHING)))),
         Run::Session(function) => {
             let member = auth::member(front, method, headers)?;
             ask_for_password(front, route, &member, body)?;
-            let asker = member.asker();
+            let quota_owner = member.quota_owner();
             let work = move |context: &Context<'_>| function(context, &member);
-            (Some(asker), Box::new(work))
+            (Some(quota_owner), Box::new(work))
         }
         Run::Operator(function) => {
             let operator = auth::operator(front, method, headers)?;
             ask_for_password(front, route, &operator, body)?;
-            let asker = operator.asker();
+            let quota_owner = operator.quota_owner();
             let work = move |context: &Context<'_>| function(context, &operator);
-            (Some(asker), Box::new(work))
+            (Some(quota_owner), Box::new(work))
         }
         Run::Reseller(function) => {
             let reseller = auth::reseller(front, headers)?;
-            let asker = reseller.asker();
+            let quota_owner = reseller.quota_owner();
             let work = move |context: &Context<'_>| function(context, &reseller);
-            (Some(asker), Box::new(work))
+            (Some(quota_owner), Box::new(work))
         }
         Run::Sandbox(function) => {
             auth::sandbox(front, headers)?;

@@ -29,7 +29,7 @@ pub(in crate::http) struct FaultState {
     /// Operations that can have a fault: those outside `/sandbox`.
     operations: Vec<Operation>,
     faults: Mutex<Vec<Fault>>,
-    /// Whether there is a fault. Calls read it without a lock.
+    /// `true` if there is a fault. Requests read it without the lock.
     is_any: AtomicBool,
 }
 

@@ -52,7 +52,7 @@ pub enum ClockStep {
     Advance(i64),
     /// Forward to this time, which must not be in the past.
     Set(Time),
-    /// Stopped, or running.
+    /// Stops the clock if `true`, and lets it run if `false`.
     Freeze(bool),
 }
 

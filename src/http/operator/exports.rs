@@ -47,7 +47,7 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
         scope.mode()
     );
     let service = Arc::clone(&call.front.service);
-    let place = call.front.long_reads.export(member.asker())?;
+    let place = call.front.long_reads.export(member.quota_owner())?;
     let body = Outgoing::stream(move |pieces| send(service, place, scope, wanted, pieces));
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }

@@ -41,7 +41,7 @@ async fn addresses(call: Call, operator: Operator) -> Result<Reply, Error> {
     let id = call.uuid("wallet")?;
     let funded = call.query.text("funded") == Some("true");
     let service = Arc::clone(&call.front.service);
-    let place = call.front.long_reads.export(operator.asker())?;
+    let place = call.front.long_reads.export(operator.quota_owner())?;
     // A missing wallet is reported by a status, so it must be found before the stream starts.
     let (place, first) = {
         let (service, id) = (Arc::clone(&service), id.clone());

@@ -139,7 +139,8 @@ impl Walk {
     }
 }
 
-/// Returns the finding for a noted head that is not in its log, with the restore that may have removed it.
+/// Returns the finding for a recorded head that is missing from its log. The finding names the restore that may have
+/// removed the head.
 fn not_part(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
     let mut restored = None;
     for (at, detail) in audit_log::of_action(db, RESTORE)? {

@@ -29,7 +29,7 @@ impl Service {
         };
         if index < row.next_index {
             // The wallet has passed this index and must not be set back to it: somebody uses the address.
-            wallets::keep_above(tx, row.seq, index)?;
+            wallets::raise_least_index(tx, row.seq, index)?;
             return Ok(true);
         }
         if row.stopped_index >= Some(index) {

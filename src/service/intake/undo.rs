@@ -59,7 +59,7 @@ impl Service {
             ObservationOwner::Payment(both) => {
                 let (invoice, payment) = *both;
                 if payment.was_confirmed {
-                    return Err(booked("the payment"));
+                    return Err(already_booked_error("the payment"));
                 }
                 payments::remove(tx, &payment)?;
                 quotes::remove_unused(tx, payment.quote)?;
@@ -70,7 +70,7 @@ impl Service {
             }
             ObservationOwner::Deposit(deposit) => {
                 if deposit.was_confirmed {
-                    return Err(booked("the deposit"));
+                    return Err(already_booked_error("the deposit"));
                 }
                 deposits::remove(tx, &deposit)?;
                 let detail = json!({ "customer": deposit.customer_ref, "deposit": deposit.id });
@@ -87,7 +87,7 @@ impl Service {
 }
 
 /// Returns the refusal to undo an assignment that was booked.
-fn booked(what: &str) -> Error {
+fn already_booked_error(what: &str) -> Error {
     refused(&format!(
         "{what} that it has become has been confirmed: it is booked, and the merchant has been told; \
          an adjustment of the account's balance corrects what it booked"

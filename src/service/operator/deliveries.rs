@@ -148,7 +148,7 @@ impl Service {
                 }
             });
             Ok(to_raw_value(&DeliveryDetailView {
-                base: shown(&delivery),
+                base: delivery_view(&delivery),
                 attempts: attempts.collect(),
                 body: &body,
             })?)
@@ -320,13 +320,13 @@ fn rendered(delivery: &Delivery, attempts: &[(u32, Attempt)]) -> Result<Json, Er
     let attempts = attempts.iter();
     let attempts = attempts.map(|(number, attempt)| attempt_view(*number, attempt));
     Ok(to_raw_value(&DeliveryView {
-        base: shown(delivery),
+        base: delivery_view(delivery),
         attempts: attempts.collect(),
     })?)
 }
 
 /// Returns the fields of a delivery, without its attempts.
-fn shown(delivery: &Delivery) -> DeliveryFields<'_> {
+fn delivery_view(delivery: &Delivery) -> DeliveryFields<'_> {
     DeliveryFields {
         id: &delivery.id,
         event: &delivery.event,

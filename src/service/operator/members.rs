@@ -13,7 +13,7 @@ use crate::domain::second_factor;
 use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
-use crate::service::{Asker, Error, Scope, Service, random};
+use crate::service::{Error, QuotaOwner, Scope, Service, random};
 use crate::store::{Reader, Tx, accounts, known_clients, sessions, users};
 use std::sync::Arc;
 
@@ -72,10 +72,10 @@ impl Member {
     }
 
     /// Returns the party whose quota is used: the account, shared by its users, or the operator's own.
-    pub fn asker(&self) -> Asker {
+    pub fn quota_owner(&self) -> QuotaOwner {
         match self.user.account {
-            Some(account) => Asker::Users { account },
-            None => Asker::Operator {
+            Some(account) => QuotaOwner::Users { account },
+            None => QuotaOwner::Operator {
                 user: self.user.seq,
             },
         }

@@ -168,7 +168,7 @@ pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
     Ok(from.min(INDEX_END))
 }
 
-/// Adds a wallet, or resumes one whose key and chain code are known in any spelling.
+/// Adds a wallet, or resumes one with the same key and chain code, whatever their encoding.
 ///
 /// A resumed wallet continues at its next index or at the given one. Its script may change if it has handed out
 /// nothing.

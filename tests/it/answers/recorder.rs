@@ -199,7 +199,7 @@ impl Recorder {
     fn add_cases(&self, table: &mut Table, operation: &Operation, situation: Situation) {
         let valid = self.world.valid_body(operation);
         for case in cases(operation, valid.as_ref(), situation != Situation::Plain) {
-            let answer = self.answer(operation, &case, situation);
+            let answer = self.send_case(operation, &case, situation);
             table.add(&case.name, situation, answer.1);
         }
         // Each response names the next invalid field in the order of the checks.
@@ -208,7 +208,7 @@ impl Recorder {
         for turn in 1..=fields.len() + 1 {
             let body = body_with_other_faults(fields, valid.as_ref(), &named);
             let case = with_body(&format!("every field wrong, fault {turn}"), &body);
-            let (answer, observed) = self.answer(operation, &case, situation);
+            let (answer, observed) = self.send_case(operation, &case, situation);
             table.add(&case.name, situation, observed);
             let param = serde_json::from_str(&answer.text).ok();
             let param = param.and_then(|body: Value| Some(body["param"].as_str()?.to_owned()));
@@ -220,7 +220,7 @@ impl Recorder {
     }
 
     /// Sends one request in a situation. Returns the response and its text, and restores the file.
-    fn answer(
+    fn send_case(
         &self,
         operation: &Operation,
         case: &Case,

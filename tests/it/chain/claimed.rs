@@ -116,7 +116,7 @@ fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
 #[track_caller]
 fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let (anvil, blind) = (&shop.anvil, shop.blind.url());
-    let sender = anvil.deploy_sender();
+    let sender = anvil.deploy_forwarder();
     let mut running = shop.start(&blind);
     let invoices = [(); 2].map(|()| shop.invoice(&running));
     let one = invoices[0]["depositAddress"].as_str().unwrap();
@@ -133,7 +133,7 @@ fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let mut running = shop.start(&blind);
     running.process.kill();
     drop(running);
-    // The balances were compared before these blocks were read: forces another comparison.
+    // The balances were compared before these blocks were read. This forces another comparison.
     let looks = "update balance_walks set looked_at = 0";
     assert_eq!(shop.served.open_file().execute(looks, []), Ok(1));
     let running = shop.start(&blind);

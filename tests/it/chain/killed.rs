@@ -1,5 +1,5 @@
-//! Kills within a block that has more payments than one database transaction takes, during reorgs. In the end the
-//! file has each payment exactly once.
+//! The server is killed during reorgs, within a block whose payments need several database transactions. Afterwards
+//! the file has each payment once.
 //!
 //! `COFFER_KILLS` sets the number of kills within a block on each chain.
 

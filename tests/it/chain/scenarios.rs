@@ -43,7 +43,7 @@ trait Payer {
     fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
 }
 
-/// Invoices by name, with deposit address and amount.
+/// A scenario in progress: the shop, the payer, and the invoices by name.
 struct Play<'a, P> {
     till: &'a Till,
     payer: &'a P,

@@ -132,7 +132,7 @@ fn kill_repeatedly(
         if kills < KILLS && acknowledged.len().is_multiple_of(SHARE) {
             process.kill();
             kills = kills.saturating_add(1);
-            check(file, &acknowledged);
+            assert_acknowledged_writes_stored(file, &acknowledged);
             process = restarted(path, generation);
         }
     }
@@ -150,7 +150,7 @@ fn restarted(path: &str, generation: &Generation) -> Process {
 
 /// Checks a closed file: acknowledged invoices are stored, and none is incomplete.
 #[track_caller]
-fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
+fn assert_acknowledged_writes_stored(file: &Path, acknowledged: &BTreeMap<String, String>) {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let verdict: String = db
         .query_row("pragma integrity_check", [], |row| row.get(0))
@@ -227,7 +227,7 @@ fn acknowledged_writes_survive_kill_9() {
         drop(answered);
         kill_repeatedly(&file, &generation, &answers)
     });
-    check(&file, &acknowledged);
+    assert_acknowledged_writes_stored(&file, &acknowledged);
     let db = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     assert_eq!(counts(&db), [INVOICES; 4]);
 }

@@ -51,7 +51,7 @@ fn sandbox_and_production_files(scratch: &Scratch) -> (PathBuf, PathBuf) {
 }
 
 #[test]
-fn copy_does_not_replace_a_file_of_the_other_kind() {
+fn restore_rejects_copy_of_other_server_kind() {
     let scratch = Scratch::new();
     let (ours, theirs) = sandbox_and_production_files(&scratch);
     let (copy, shop_copy) = (scratch.path("copy.db"), scratch.path("shop-copy.db"));

@@ -77,7 +77,7 @@ fn payouts_of_one_account_do_not_limit_another() {
     };
     let paid = ["approve", "process", "pay"];
     let most = ask(&other, "10000.00").expect(201).json();
-    // The other account opens a payout, then uses up its daily limit.
+    // The payout of `other` used up only its own daily limit, so `LIVE` can still open payouts.
     let own = ask(LIVE, "20.00").expect(201).json();
     for payout in [&most, &own] {
         shop.apply("payouts", payout["id"].as_str().unwrap(), &paid);

@@ -67,7 +67,7 @@ fn other_responses_are_not_live() {
 }
 
 #[test]
-fn invalid_address_is_rejected_by_name() {
+fn invalid_address_error_names_the_option() {
     let (code, _, said) = run_live("127.0.0.1:0", &[]);
     assert_eq!(code, 1);
     assert_eq!(

@@ -1,6 +1,6 @@
-//! The sandbox in tests of other projects: in the process of a Rust test, in pytest and in node:test.
+//! The sandbox as a test fixture of other projects: in-process in Rust, in pytest and in node:test.
 //!
-//! The fixtures of `examples` need their tool. See `support::tools` for a machine without it.
+//! The last two need Python and Node.js: see `support::tools`.
 
 use crate::support::scratch::Scratch;
 use crate::support::{agent, send, tools};

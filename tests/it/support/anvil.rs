@@ -188,7 +188,7 @@ impl Node {
 
     /// Deploys a contract that forwards the ether that it receives.
     #[track_caller]
-    pub fn deploy_sender(&self) -> String {
+    pub fn deploy_forwarder(&self) -> String {
         self.deploy(SENDER)
     }
 

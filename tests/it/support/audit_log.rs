@@ -23,7 +23,7 @@ pub fn record_direct_writes(file: &Path) {
                 name.to_owned(),
                 hash.split([';', ',']).next().unwrap().to_owned(),
             ),
-            None => pool(&conn, name.strip_prefix("pool ").unwrap()),
+            None => pool_link(&conn, name.strip_prefix("pool ").unwrap()),
         };
         states.insert(name, Value::from(link));
     }
@@ -33,7 +33,7 @@ pub fn record_direct_writes(file: &Path) {
 }
 
 /// Returns the name and the link of all addresses of a pool, as if imported at once.
-fn pool(conn: &Connection, pool: &str) -> (String, String) {
+fn pool_link(conn: &Connection, pool: &str) -> (String, String) {
     let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
     let mut rows = conn.prepare(sql).unwrap();
     let rows = rows.query_map([pool], |row| Ok((row.get(0)?, row.get(1)?)));

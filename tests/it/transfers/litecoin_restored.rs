@@ -94,7 +94,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
             assert_held_before_sending(&mut merchant, &copied);
             assert_held_while_processing(&mut merchant, &copied);
             merchant.restart_and_read();
-            assert_started_once(&merchant, &copied);
+            assert_signer_starts(&merchant, &copied);
             merchant.audited();
         }
     }
@@ -102,7 +102,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
 
 /// Asserts that the signer was started once for each of its transfers.
 #[track_caller]
-fn assert_started_once(merchant: &LitecoinMerchant<'_>, copied: &LitecoinCopy) {
+fn assert_signer_starts(merchant: &LitecoinMerchant<'_>, copied: &LitecoinCopy) {
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {
         let starts = usize::from(of.by == Sender::Signer);
@@ -142,7 +142,7 @@ fn assert_held_before_sending(merchant: &mut LitecoinMerchant<'_>, copied: &Lite
         // A transaction that arrived since the copy holds the signer until the operator decides.
         merchant.restart_and_read();
         merchant.wait_until(approved, ["approved", "waiting"]);
-        assert_started_once(merchant, copied);
+        assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
         merchant.act(approved, &by_hand).expect(200);
     }

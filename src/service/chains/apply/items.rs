@@ -191,7 +191,7 @@ impl Service {
         (txid, state, step): (&str, PaymentState, ObservationChange<'_>),
         (from, bound): (u32, &mut BatchLimit),
     ) -> Result<Option<u32>, Error> {
-        for place in keys_in_state(tx, chain, txid, state)? {
+        for place in unmined_observation_keys(tx, chain, txid, state)? {
             if place.position < from {
                 continue;
             }
@@ -259,7 +259,7 @@ fn said(outcome: Result<(), Error>) -> Result<(), Error> {
 }
 
 /// Returns the keys of a transaction's observations that have this state and are in no block.
-pub(super) fn keys_in_state(
+fn unmined_observation_keys(
     db: &Reader<'_>,
     chain: Chain,
     txid: &str,
@@ -276,7 +276,7 @@ pub(super) fn keys_in_state(
 
 /// Returns the observation that a new one replaces: same coin and address, in a transaction that the new one made
 /// invalid.
-pub(super) fn replaced_by(
+fn replaced_by(
     db: &Reader<'_>,
     seen: &Observation,
     forward: Option<&ForwardStep>,

@@ -40,7 +40,7 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     let Some(scene) = EvmScene::open(0) else {
         return;
     };
-    let sender = scene.anvil.deploy_sender();
+    let sender = scene.anvil.deploy_forwarder();
     let before = scene.anvil.height();
     let sent = send_in_each_way(&scene, &sender);
     let came = scene.received(before + 1);
@@ -74,7 +74,7 @@ fn node_without_traces_sees_other_payments_and_reports_the_gap() {
     let Some(scene) = EvmScene::open(0) else {
         return;
     };
-    let sender = scene.anvil.deploy_sender();
+    let sender = scene.anvil.deploy_forwarder();
     let before = scene.anvil.height();
     let sent = send_in_each_way(&scene, &sender);
     for (code, message) in [

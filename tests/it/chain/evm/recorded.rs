@@ -101,7 +101,7 @@ pub fn scripted(
 fn record() {
     let anvil = Anvil::start(CHAINS[0].1, "recording of an EVM chain").unwrap();
     assert_eq!(anvil.deploy_token(), TOKEN.to_lowercase());
-    assert_eq!(anvil.deploy_sender(), SENDER.to_lowercase());
+    assert_eq!(anvil.deploy_forwarder(), SENDER.to_lowercase());
     let number = |number: u128| format!("{number:064x}");
     let head = [number(64), number(192), number(3)];
     let to = [OTHER, ONE, TWO].map(address_word);

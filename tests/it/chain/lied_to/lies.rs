@@ -69,7 +69,8 @@ fn flood(one: impl Fn(usize) -> String) -> Arc<str> {
     list.into()
 }
 
-/// Lies of an EVM node. `before` is an earlier response for the newest block, and `ours` an address of the shop.
+/// Returns the false responses of an EVM node, as cases. `before` is an earlier response for the newest block, and
+/// `ours` an address of the shop.
 pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase> {
     let old = before.clone();
     let goes_back = RpcFault::change(move |params, answer| {

@@ -213,7 +213,7 @@ impl Payer for Accounts {
         assert_eq!(self.node.wait_receipt(&failed)["status"], "0x0");
         // A coin that was not requested, or that the shop does not accept.
         if self.names[0] == "ethereum" {
-            let sender = self.node.deploy_sender();
+            let sender = self.node.deploy_forwarder();
             let words = [address_word(to), address_word(FOREIGN)];
             self.node
                 .call(&sender, "split(address,address)", &words, 1 << 60);

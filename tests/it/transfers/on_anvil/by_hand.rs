@@ -150,7 +150,7 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let contract = merchant.node.deploy_sender();
+    let contract = merchant.node.deploy_forwarder();
     let (before, both) = (
         merchant.balance(),
         [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of)),

@@ -28,7 +28,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
             assert_held_before_sending(&mut merchant, &copied);
             assert_held_while_processing(&mut merchant, &copied, payout);
             merchant.restart_and_read();
-            assert_started_once(&merchant, &copied);
+            assert_signer_starts(&merchant, &copied);
             merchant.assert_audit_clean();
         }
     }
@@ -120,7 +120,7 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &EthCopy) {
         // A transaction that arrived since the copy holds the signer until the operator decides.
         merchant.restart_and_read();
         merchant.wait_until(approved, "approved", "waiting", "");
-        assert_started_once(merchant, copied);
+        assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
         merchant.act(approved, &by_hand).expect(200);
     }
@@ -172,7 +172,7 @@ fn fail(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
 
 /// Asserts that the signer was started once for each of its transfers.
 #[track_caller]
-fn assert_started_once(merchant: &EthMerchant, copied: &EthCopy) {
+fn assert_signer_starts(merchant: &EthMerchant, copied: &EthCopy) {
     let starts = usize::from(merchant.sent_by == "signer");
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {

@@ -13,7 +13,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
-    let contract = node.deploy_sender();
+    let contract = node.deploy_forwarder();
     let proxy = RpcProxy::start(&node.url);
     for method in ["trace_block", "trace_transaction"] {
         proxy.inject(method, RpcFault::error(-32601, "Method not found"));
