@@ -41,10 +41,7 @@ pub fn list(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Resul
         kind,
         invoice: context.query.text("invoiceId"),
         status: None,
-        page: store::PageBounds {
-            before: i64::MAX,
-            limit: context.query.limit(LIMIT_DEFAULT),
-        },
+        page: store::PageBounds::newest(context.query.limit(LIMIT_DEFAULT)),
     };
     let (account, mode) = (caller.account(), caller.mode());
     let found = context

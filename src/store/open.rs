@@ -38,6 +38,7 @@ enum_as_text!(Kind);
 
 /// Size of the `-shm` file that SQLite needs to open a file, in bytes.
 const BESIDE_BYTES: u64 = 32 * 1024;
+
 /// Durability of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {

@@ -20,6 +20,14 @@ impl Position for i64 {
 }
 
 impl<P: Position> PageBounds<P> {
+    /// Returns the bounds of a page that begins with the newest row.
+    pub const fn newest(limit: u32) -> PageBounds<P> {
+        PageBounds {
+            before: P::END,
+            limit,
+        }
+    }
+
     /// Returns the bounds of a page of `limit` rows, and of one row more, which tells whether another page follows.
     /// Without `before` the page begins with the newest row.
     pub fn with_one_more(before: Option<P>, limit: u32) -> PageBounds<P> {

@@ -1,6 +1,6 @@
 //! Statements: their types, and the macros that define them.
 //!
-//! A statement of up to three lines is text beside its callers, a longer one is a file in `sql/`.
+//! A short statement is text beside its callers, a long one is a file in `sql/`.
 //! Invariant: each macro makes a test of each statement. SQLite prepares it against the schema of a new file, and its
 //! columns are those of its reader, in order. So a row is read by position, and each value is still the named one.
 

@@ -28,10 +28,7 @@ const ANY: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
     from: None,
     to: None,
     text: None,
-    page: PageBounds {
-        before: i64::MAX,
-        limit: 1,
-    },
+    page: PageBounds::newest(1),
 };
 
 /// Search for invoices.
@@ -153,10 +150,7 @@ impl Service {
                 kind: TransferKind::Refund,
                 invoice: Some(&invoice.id),
                 status: None,
-                page: PageBounds {
-                    before: i64::MAX,
-                    limit: REFUNDS_MAX,
-                },
+                page: PageBounds::newest(REFUNDS_MAX),
             };
             let refunds = transfers::list(db, scope.account(), scope.mode(), &wanted)?;
             let payments = payments::of_invoice(db, invoice.seq)?;

@@ -44,7 +44,7 @@ macro_rules! text {
 macro_rules! insert {
     ($table:ident { $first:ident $(: $first_value:expr)? $(, $column:ident $(: $value:expr)?)* $(,)? }) => {
         concat!(
-            "insert ", "into ", stringify!($table), " (", stringify!($first), $(", ", stringify!($column),)* ") values (:",
+            "insert into ", stringify!($table), " (", stringify!($first), $(", ", stringify!($column),)* ") values (:",
             stringify!($first), $(", :", stringify!($column),)* ")"
         )
     };
