@@ -1,4 +1,5 @@
-//! Answers that several operations share: the document has each once, as a component.
+//! Answers that several operations share: the document has each once, as a component. Answers without a body are
+//! short and stay where they are.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -30,7 +31,7 @@ pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value
     shared
 }
 
-/// Calls a function with every answer of every operation, and with the name of the operation's security scheme.
+/// Calls a function with every answer of every operation that has a body, and with the name of the operation's security scheme.
 fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
     let operations = paths.values_mut().filter_map(Value::as_object_mut);
     for operation in operations.flat_map(Map::values_mut) {
@@ -39,7 +40,8 @@ fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Val
         let responses = operation
             .get_mut("responses")
             .and_then(Value::as_object_mut);
-        for response in responses.into_iter().flat_map(Map::values_mut) {
+        let responses = responses.into_iter().flat_map(Map::values_mut);
+        for response in responses.filter(|response| response.get("content").is_some()) {
             visit(scheme.as_deref().unwrap_or_default(), response);
         }
     }
@@ -56,8 +58,7 @@ fn name(scheme: &str, response: &Value) -> String {
             let schema = schema.and_then(|schema| schema.rsplit('/').next());
             schema.unwrap_or("Json").to_owned()
         }
-        (None, Some(kind)) => pascal_case(kind),
-        (None, None) => "NoContent".to_owned(),
+        (None, kind) => pascal_case(kind.map_or("", String::as_str)),
     };
     let has_header = |header: &str| response.pointer(&format!("/headers/{header}")).is_some();
     if has_header("Access-Control-Allow-Methods") {
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn shared_answer_becomes_a_component() {
         let operation = |message: &str| {
-            let responses = json!({ "200": { "description": message }, "404": refusal("not_found", message), "409": refusal("payout_open", message) });
+            let responses = json!({ "200": { "description": message, "content": { "text/csv": {} } }, "404": refusal("not_found", message), "409": refusal("payout_open", message) });
             json!({ "security": [{ "session": [] }], "responses": responses })
         };
         let paths = json!({
@@ -141,7 +142,7 @@ mod tests {
         let mut paths: Map<String, Value> = paths.as_object().cloned().unwrap_or_default();
         let shared = share_answers(&mut paths);
         let names: Vec<&String> = shared.keys().collect();
-        assert_eq!(names, ["NoContent", "NotFoundPaymentLink", "PayoutOpen"]);
+        assert_eq!(names, ["TextCsv", "NotFoundPaymentLink", "PayoutOpen"]);
         let reference = json!({ "$ref": "#/components/responses/NotFoundPaymentLink" });
         let paths = Value::Object(paths);
         for pointer in ["/~1a/get", "/~1a/post"] {

@@ -22,5 +22,5 @@ mod openapi_merchant;
 mod opener_policy;
 mod probes;
 mod secrets;
-mod shared_refusals;
+mod shared_responses;
 mod urls;

@@ -1,6 +1,6 @@
 //! OpenAPI documents: their contents, realistic examples, and stability for published clients.
 
-use super::shared_refusals::resolve_responses;
+use super::shared_responses::resolve_responses;
 use crate::support::{Shop, TEST};
 use coffer::domain::event::EventType;
 use coffer::http::{Auth, Route, Subject};

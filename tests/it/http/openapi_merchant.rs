@@ -1,7 +1,7 @@
 //! OpenAPI document of the operations that a merchant's server calls.
 
 use super::openapi::under;
-use super::shared_refusals::resolve_responses;
+use super::shared_responses::resolve_responses;
 use coffer::http::{Auth, Subject};
 use serde_json::{Value, json};
 use std::process::Command;
