@@ -1,5 +1,7 @@
 //! The `coffer` binary.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

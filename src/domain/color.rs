@@ -2,7 +2,11 @@
 //!
 //! Invariant: a text in the chosen colour is readable (contrast of 4.5 or more by WCAG 2.2).
 
-#![expect(clippy::disallowed_types, reason = "a contrast is measured, not owed")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::float_arithmetic,
+    reason = "a contrast is measured, not owed"
+)]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

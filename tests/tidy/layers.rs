@@ -2,10 +2,9 @@
 //!
 //! Unit tests are left out: they may use everything.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::names::{Names, Path};
 use crate::tree::{File, Tree};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Types that carry values between rooms.
 const VALUES: &str = "serde serde_json time uuid";

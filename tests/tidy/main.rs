@@ -19,7 +19,6 @@ mod shape;
 mod tree;
 
 use std::sync::LazyLock;
-
 use tree::Tree;
 
 static TREE: LazyLock<Tree> = LazyLock::new(Tree::load);
@@ -39,6 +38,7 @@ rules! {
     uses_go_one_way: layers::circles,
     code_is_in_its_place: places::code,
     texts_are_in_their_place: places::texts,
+    tests_do_not_sleep: places::sleeps,
     statements_are_in_store: places::statements,
     nothing_is_unfinished: places::unfinished,
     files_are_short_and_say_what_they_do: shape::files,

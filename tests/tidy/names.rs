@@ -1,9 +1,8 @@
 //! The paths that the program's code in a file names, from the crate's root or from that of another crate.
 
-use std::collections::BTreeMap;
-
 use crate::scan::Token;
 use crate::tree::File;
+use std::collections::BTreeMap;
 
 pub type Path = Vec<String>;
 
@@ -28,10 +27,13 @@ impl Names {
         };
         let mut at = 0;
         while at < code.len() {
-            let is_colon = |before: usize| at.checked_sub(before).is_some_and(|at| text(at) == ":");
+            let before = |count: usize| at.checked_sub(count).and_then(|at| code.get(at));
+            let is_colon = |count| before(count).is_some_and(|token| token.text == ":");
+            let is_segment = |token: &&Token| token.is_word() || token.text == ">";
+            let goes_on = is_colon(1) && is_colon(2) && before(3).is_some_and(is_segment);
             if text(at) == "use" && text(at + 1) != "<" {
                 at = names.import(&code, at + 1, &[]);
-            } else if code[at].is_word() && !(is_colon(1) && is_colon(2)) {
+            } else if code[at].is_word() && !goes_on {
                 let line = code[at].line;
                 let mut path = vec![text(at).to_owned()];
                 while text(at + 1) == ":"
@@ -134,6 +136,11 @@ mod tests {
     fn paths_are_followed_through_imports() {
         let source = "use std::env as e; fn f() { e::var(1); Vec::<u8>::new(); <T>::b::c() }";
         named("src/a.rs", source, "std::env std::env::var");
+        named(
+            "src/a.rs",
+            "fn f(a: ::rusqlite::Row<'_>) {}",
+            "rusqlite::Row",
+        );
         let source = "use crate::domain; fn f(a: rusqlite::Row<'_>) { domain::money::sum() }";
         named(
             "src/a.rs",

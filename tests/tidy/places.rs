@@ -1,5 +1,6 @@
 //! Code and texts that belong in one place, and marks of unfinished work, which belong nowhere.
 
+use crate::names::Names;
 use crate::scan::{Kind, Token, scan};
 use crate::tree::{File, Tree};
 
@@ -29,7 +30,7 @@ const CODE: &[Rule] = &[
     Rule {
         pieces: "\"object\": Serialize",
         within: "src/service/ src/http/",
-        except: "src/http/openapi src/http/reply.rs src/http/error.rs",
+        except: "src/http/openapi src/http/reply.rs",
         mend: "give the resource a view in src/domain/render, which its GET, its list and its event share",
     },
     Rule {
@@ -37,12 +38,6 @@ const CODE: &[Rule] = &[
         within: "src/store/",
         except: "src/store/statement src/store/exports.rs src/store/file.rs",
         mend: "make the statement with `commands!`, `values!` or `rows!`, which test it and name its columns",
-    },
-    Rule {
-        pieces: "thread::sleep time::sleep time::{self,sleep} park_timeout",
-        within: "tests/it/",
-        except: "tests/it/support/polling.rs",
-        mend: "a test never sleeps: move the clock and settle(), or look until it has happened",
     },
 ];
 
@@ -68,6 +63,7 @@ const STATEMENTS: &str =
 /// Beginnings of statements about a connection, which all of `src/store` may run.
 const CONNECTION: &str = "pragma |savepoint |rollback to |begin immediate";
 
+const SLEEPS: &[&str] = &["thread::sleep", "time::sleep", "park_timeout"];
 const MACROS: &[&str] = &["commands", "values", "rows"];
 const UNFINISHED: &[&str] = &["TODO", "FIXME", "XXX", " for now"];
 
@@ -107,6 +103,23 @@ pub fn texts(tree: &Tree) -> Vec<String> {
             });
             found.extend(broken.map(|rule| file.at(token.line, rule.mend)));
         }
+    }
+    found
+}
+
+pub fn sleeps(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    let tests = tree.rust("tests/it/");
+    for file in tests.filter(|file| file.path != "tests/it/support/polling.rs") {
+        let used = Names::of(file).used.into_iter();
+        let sleeps =
+            used.filter(|(path, _)| SLEEPS.iter().any(|end| path.join("::").ends_with(end)));
+        found.extend(sleeps.map(|(_, line)| {
+            file.at(
+                line,
+                "move the clock and settle(), or look until it has happened",
+            )
+        }));
     }
     found
 }
@@ -165,8 +178,22 @@ fn lines_with(tokens: &[&Token], code: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{code, statements, texts, unfinished};
+    use super::{CODE, TEXTS, code, sleeps, statements, texts, unfinished};
+    use crate::TREE;
     use crate::tree::{Tree, finds};
+
+    #[test]
+    fn rules_name_files_that_exist() {
+        for rule in CODE.iter().chain(TEXTS) {
+            for start in rule
+                .within
+                .split_whitespace()
+                .chain(rule.except.split_whitespace())
+            {
+                assert!(TREE.under(start).next().is_some(), "{start}");
+            }
+        }
+    }
 
     #[track_caller]
     fn refused(rule: fn(&Tree) -> Vec<String>, path: &str, source: &str, lines: &[usize]) {
@@ -210,10 +237,13 @@ mod tests {
 
     #[test]
     fn tests_do_not_sleep() {
-        let source = "use tokio::time::{self, sleep};\nfn f() { std::thread::park_timeout(a) }";
-        refused(code, "tests/it/a.rs", source, &[1, 2]);
-        refused(code, "tests/it/support/polling.rs", source, &[]);
-        refused(code, "examples/shop.rs", source, &[]);
+        let source = "use tokio::time::{sleep, timeout};\nfn f() { std::thread::park_timeout(a) }";
+        refused(sleeps, "tests/it/a.rs", source, &[1, 2]);
+        refused(sleeps, "tests/it/support/polling.rs", source, &[]);
+        refused(sleeps, "examples/shop.rs", source, &[]);
+        let source =
+            "use std::thread as t;\nuse std::{thread::{\nsleep as rest}};\nfn f() { t::sleep(a) }";
+        refused(sleeps, "tests/it/a.rs", source, &[3, 4]);
     }
 
     #[test]

@@ -47,9 +47,7 @@ pub fn top_level(tree: &Tree) -> Vec<String> {
     let missing = TOP.split(' ').filter(is_missing);
     let mut found: Vec<String> = missing.map(|name| format!("{name}: missing")).collect();
     let strange = tree.top.iter().filter(|name| !is_known(name));
-    found.extend(
-        strange.map(|name| format!("{name}: the top level is fixed: move it into a folder")),
-    );
+    found.extend(strange.map(|name| format!("{name}: move it into a folder")));
     found
 }
 
@@ -59,19 +57,14 @@ pub fn map(tree: &Tree) -> Vec<String> {
     let rooms = rows().map(|row| row[0]);
     rooms
         .filter(|room| *room != "lib" && !map.contains(&format!("`{room}`")))
-        .map(|room| {
-            format!("src/lib.rs:1: the map does not name `{room}`: say what that room is for")
-        })
+        .map(|room| format!("src/lib.rs:1: the map does not name `{room}`"))
         .collect()
 }
 
 pub fn dependencies(tree: &Tree) -> Vec<String> {
     let is_named = |name: &str| tree.text(DEPENDENCIES).contains(&format!("`{name}`"));
-    let unnamed = tree
-        .dependencies()
-        .into_iter()
-        .filter(|name| !is_named(name));
-    unnamed
+    let all = tree.dependencies().into_iter();
+    all.filter(|name| !is_named(name))
         .map(|name| format!("Cargo.toml: say in {DEPENDENCIES} why `{name}` is not written here"))
         .collect()
 }

@@ -1,8 +1,7 @@
 //! The project's files as text: from the disk for the rules, made up for their own tests.
 
-use std::path::Path;
-
 use crate::scan::{Kind, Token, scan};
+use std::path::Path;
 
 /// A file. Only Rust and SQL files have tokens. Each line of SQL is one text.
 pub struct File {
