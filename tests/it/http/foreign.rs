@@ -29,7 +29,7 @@ fn create_other_account(shop: &Shop) -> OtherAccount {
             .output();
         serde_json::from_slice(&output.unwrap().stdout).unwrap()
     };
-    let account = run(&["account", "create", "OtherAccount"])["id"]
+    let account = run(&["account", "create", "Other"])["id"]
         .as_str()
         .unwrap()
         .to_owned();

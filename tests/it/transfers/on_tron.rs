@@ -192,7 +192,7 @@ impl TronMerchant {
     }
 }
 
-/// Takes a payout and a refund in the two coins from request to paid, with a kill before each poll.
+/// Moves a payout and a refund from requested to paid. The server is killed before each poll.
 #[track_caller]
 fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str); 2]) {
     let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
