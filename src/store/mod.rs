@@ -89,14 +89,13 @@ pub use open::{Durability, Kind, Opening, read_only};
 pub use page::PageBounds;
 pub use same_file::SameFile;
 pub use source::read_any;
-pub use writer::{Changes, TouchedInvoice, Tx, WriteError};
+pub use writer::{Changes, TouchedInvoice, Tx};
 
 use health::Health;
 use memo::Memo;
 use rusqlite::Connection;
 use std::sync::Arc;
-use tokio::sync::oneshot::error::RecvError;
-use writer::WriteAnswer;
+use tokio::sync::oneshot::{self, error::RecvError};
 
 /// A function that the writer calls after each commit, before it answers the writes.
 pub type OnCommit = Box<dyn Fn(&Changes) + Send + Sync>;
@@ -211,7 +210,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        answer(self.shared.writer.submit(work)?.await)
+        answer(self.submit_once(work)?.await)
     }
 
     /// Writes as [`Store::write`], with `work` that may run twice before it is answered.
@@ -229,7 +228,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        answer(self.shared.writer.submit_repeatable(work)?.await)
+        answer(self.shared.writer.submit(true, work)?.await)
     }
 
     /// Writes as [`Store::write`], and blocks the calling thread.
@@ -244,7 +243,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.begin_write(work)?()
+        answer(self.submit_once(work)?.blocking_recv())
     }
 
     /// Begins a write as [`Store::write`], and returns a function that blocks until its end.
@@ -259,7 +258,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let submitted = self.shared.writer.submit(work)?;
+        let submitted = self.submit_once(work)?;
         Ok(|| answer(submitted.blocking_recv()))
     }
 
@@ -274,12 +273,30 @@ impl Store {
     where
         E: From<StoreError> + Send + 'static,
     {
-        self.shared.writer.submit(work).map(drop).map_err(E::from)
+        drop(self.submit_once(work)?);
+        Ok(())
+    }
+
+    /// Queues work that runs once.
+    fn submit_once<T, E>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<T, E>>, StoreError>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let mut work = Some(work);
+        let once = move |tx: &Tx<'_>| match work.take() {
+            Some(work) => work(tx),
+            None => Err(StoreError::Failed("a write was to run twice".to_owned()).into()),
+        };
+        self.shared.writer.submit(false, once)
     }
 
     /// Returns the reason why writes are refused; `None` if they are accepted.
     pub fn refusing(&self) -> Option<Refusing> {
-        self.shared.writer.health().refusing()
+        self.shared.writer.health.refusing()
     }
 
     /// Returns the size of the write-ahead log's file, in bytes; 0 if there is none.
@@ -294,8 +311,6 @@ impl Store {
 }
 
 /// Returns the answer of the writer to a job. Without one the writer has stopped.
-fn answer<T, E: From<StoreError>>(received: Result<WriteAnswer<T, E>, RecvError>) -> Result<T, E> {
-    received
-        .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
-        .map_err(WriteError::flatten)
+fn answer<T, E: From<StoreError>>(received: Result<Result<T, E>, RecvError>) -> Result<T, E> {
+    received.unwrap_or_else(|_| Err(StoreError::closed().into()))
 }

@@ -5,9 +5,9 @@
 //! ```text
 //!                +-------- reset --------+   another job of its savepoint failed after it had written
 //!                v                       |
-//! submit --> Pending -- run --+----> Done(value) ----- commit --> answer(value)
+//! submit --> pending -- run --+----> Ok(value) ------- commit --> answer(value)
 //!                |            |          +------------ commit fails --> answer(store error)
-//!                |            +----> Failed(error) -- rows are rolled back --> answer(error)
+//!                |            +----> Err(error) ---- rows are rolled back --> answer(error)
 //!                +-- the batch ends before its run --> answer(store error)
 //! ```
 //!
@@ -23,7 +23,6 @@ mod tests;
 
 pub use deferred::TouchedInvoice;
 pub(super) use disk::LOG_BYTES_MAX;
-pub(super) use job::WriteAnswer;
 
 use super::health::{Health, Refusing};
 use super::lock::{FilePlace, Lock};
@@ -31,7 +30,7 @@ use super::memo::Memo;
 use super::states::Pending;
 use super::{OnCommit, Reader, StoreError};
 use crate::domain::asset::Chain;
-use job::{Job, Once, Repeatable, Submitted};
+use job::{Job, Submitted};
 use rusqlite::Connection;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -110,29 +109,11 @@ impl Tx<'_> {
     }
 }
 
-/// The reason why a write failed.
-pub enum WriteError<E> {
-    /// The work returned an error.
-    Refused(E),
-    /// The transaction failed.
-    Store(StoreError),
-}
-
-impl<E: From<StoreError>> WriteError<E> {
-    /// Returns the error as one of the work's type.
-    pub fn flatten(self) -> E {
-        match self {
-            WriteError::Refused(error) => error,
-            WriteError::Store(error) => E::from(error),
-        }
-    }
-}
-
 /// The handle to submit jobs. Dropping it runs the waiting jobs and closes the connection.
 pub(super) struct Writer {
     jobs: Option<Sender<Box<dyn Job>>>,
     waiting: Arc<AtomicUsize>,
-    health: Arc<Health>,
+    pub(super) health: Arc<Health>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -172,34 +153,16 @@ impl Writer {
         })
     }
 
-    /// Queues a job that runs once.
+    /// Queues a job. A repeatable one may share a savepoint.
     pub(super) fn submit<T, E>(
         &self,
-        work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<oneshot::Receiver<WriteAnswer<T, E>>, StoreError>
+        is_repeatable: bool,
+        work: impl FnMut(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<T, E>>, StoreError>
     where
         T: Send + 'static,
-        E: Send + 'static,
+        E: From<StoreError> + Send + 'static,
     {
-        self.enqueue(|answer| Box::new(Submitted::new(Once(Some(work)), answer)))
-    }
-
-    /// Queues a repeatable job, which may share a savepoint.
-    pub(super) fn submit_repeatable<T, E>(
-        &self,
-        work: impl Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<oneshot::Receiver<WriteAnswer<T, E>>, StoreError>
-    where
-        T: Send + 'static,
-        E: Send + 'static,
-    {
-        self.enqueue(|answer| Box::new(Submitted::new(Repeatable(work), answer)))
-    }
-
-    fn enqueue<A>(
-        &self,
-        job: impl FnOnce(oneshot::Sender<A>) -> Box<dyn Job>,
-    ) -> Result<oneshot::Receiver<A>, StoreError> {
         self.health.check()?;
         let (answer, answered) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(StoreError::closed)?;
@@ -208,16 +171,17 @@ impl Writer {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(StoreError::Overloaded);
         }
-        jobs.send(job(answer)).map_err(|_| {
+        let job = Submitted {
+            work,
+            is_repeatable,
+            result: None,
+            answer,
+        };
+        jobs.send(Box::new(job)).map_err(|_| {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             StoreError::closed()
         })?;
         Ok(answered)
-    }
-
-    /// Returns the health of the writer.
-    pub(super) fn health(&self) -> &Health {
-        &self.health
     }
 
     /// Returns the number of jobs in the queue.

@@ -9,7 +9,7 @@ mod copied;
 mod refusals;
 mod repeatable;
 
-use super::{BATCH_MAX, Changes, OpenFile, Tx, WAITING_MAX, WriteError, Writer};
+use super::{BATCH_MAX, Changes, OpenFile, Tx, WAITING_MAX, Writer};
 use crate::domain::account::Account;
 use crate::domain::id;
 use crate::domain::progress::ignore_progress;
@@ -90,14 +90,14 @@ fn names(store: &Store) -> Vec<String> {
     all.into_iter().map(|account| account.name).collect()
 }
 
-type Answered = oneshot::Receiver<super::WriteAnswer<(), StoreError>>;
+type Answered = oneshot::Receiver<Result<(), StoreError>>;
 
 /// Submits a job.
 fn submit(
     store: &Store,
     work: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
 ) -> Answered {
-    store.shared.writer.submit(work).unwrap()
+    store.submit_once(work).unwrap()
 }
 
 /// Waits for the answer. An error is returned as text.
@@ -105,7 +105,7 @@ fn wait_for(answered: Answered) -> Result<(), String> {
     let answer = answered
         .blocking_recv()
         .map_err(|_| "no answer".to_owned())?;
-    answer.map_err(|error| WriteError::flatten(error).to_string())
+    answer.map_err(|error| error.to_string())
 }
 
 /// A job that waits in the writer until it is released.
@@ -237,7 +237,7 @@ fn changes_are_passed_after_the_commit_and_before_the_answer() {
         went.lock().unwrap().recv_timeout(PATIENCE).unwrap();
     };
     let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
-    let mut answered = writer.submit(|tx| put(tx, "a")).unwrap();
+    let mut answered = writer.submit(false, |tx| put(tx, "a")).unwrap();
     assert_eq!(told.recv_timeout(PATIENCE).unwrap(), ["a"]);
     assert!(answered.try_recv().is_err());
     go.send(()).unwrap();
@@ -253,7 +253,7 @@ fn full_queue_refuses_a_job() {
         .map(|_| submit(&store, |_| Ok(())))
         .collect();
     assert_eq!(store.waiting(), WAITING_MAX);
-    let refused = store.shared.writer.submit(|_| Ok::<(), StoreError>(()));
+    let refused = store.submit_once(|_| Ok::<(), StoreError>(()));
     assert!(matches!(refused, Err(StoreError::Overloaded)));
     assert_eq!(store.waiting(), WAITING_MAX);
     assert_eq!(held.release(), Ok(()));

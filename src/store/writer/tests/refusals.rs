@@ -72,17 +72,20 @@ fn locked_database_refuses_a_write() {
     let (tell, told) = channel();
     let on_commit = move |changes: &Changes| tell.send(changes.clone()).unwrap();
     let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
-    let answer = wait_for(writer.submit(|tx| put(tx, "a")).unwrap());
+    let answer = wait_for(writer.submit(false, |tx| put(tx, "a")).unwrap());
     assert!(
         answer.as_ref().is_err_and(|text| text.contains("locked")),
         "{answer:?}"
     );
     assert_eq!(told.try_iter().count(), 0);
     other.execute_batch("rollback").unwrap();
-    while writer.health().refusing().is_some() {
+    while writer.health.refusing().is_some() {
         std::thread::yield_now();
     }
-    assert_eq!(wait_for(writer.submit(|tx| put(tx, "b")).unwrap()), Ok(()));
+    assert_eq!(
+        wait_for(writer.submit(false, |tx| put(tx, "b")).unwrap()),
+        Ok(())
+    );
     drop(writer);
     assert_eq!(names(&folder.open().0), ["b"]);
 }

@@ -18,7 +18,7 @@ fn submit_counted(
         counter.fetch_add(1, Ordering::Relaxed);
         work(tx)
     };
-    let answered = store.shared.writer.submit_repeatable(counted).unwrap();
+    let answered = store.shared.writer.submit(true, counted).unwrap();
     (answered, count)
 }
 
