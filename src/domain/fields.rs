@@ -3,22 +3,19 @@
 //! An error names the field and says what would be valid. Invariant: a field that is null counts as absent.
 
 mod camel_case;
-mod component;
 mod input;
-mod object;
+mod json_schema;
 pub mod rule;
 mod schema;
 pub mod text_rule;
 pub mod view;
 
 pub use camel_case::CamelCase;
-pub use component::Component;
 pub(crate) use input::input;
-pub use object::{Object, Property};
+pub(in crate::domain) use json_schema::keywords;
 pub use rule::{Rule, rule_for};
-pub(in crate::domain) use schema::keywords;
 pub(crate) use schema::schema;
-pub use schema::{Describing, Keywords, Schema};
+pub use schema::{Component, Describing, Keywords, Object, Property, Schema};
 pub use view::Shown;
 pub(crate) use view::view;
 

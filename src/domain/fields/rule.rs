@@ -1,6 +1,7 @@
 //! Rules for the fields of bodies: each reads a field and describes it in the document.
 
-use super::schema::{Describing, Keywords, Schema, keywords};
+use super::json_schema::keywords;
+use super::schema::{Describing, Keywords, Schema};
 use super::{Fields, Object};
 use crate::domain::asset::Asset;
 use crate::domain::refusal::Refusal;

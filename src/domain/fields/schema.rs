@@ -1,9 +1,7 @@
 //! JSON Schemas as data, so that a declared field adds no code to the program.
 
-use super::component::Component;
-use super::object::Object;
 use crate::domain::asset::{Asset, Chain};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// A JSON Schema, or a part of one, by its keywords.
 pub type Keywords = Map<String, Value>;
@@ -73,106 +71,111 @@ impl Schema {
     pub const COINS: Schema = schema!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?$" });
     /// An amount of money that is not negative.
     pub const PRICE: Schema = schema!({ "type": "string", "pattern": "^[0-9]+\\.[0-9]{2}$" });
+}
 
-    /// Returns the JSON Schema.
-    pub fn keywords(&self) -> Keywords {
+/// An object with known fields.
+pub struct Object {
+    /// Description, as the documentation comment has it.
+    pub about: &'static str,
+    /// Whether it may have fields besides these.
+    pub is_open: bool,
+    /// Fields of the object.
+    pub properties: &'static [Property],
+    /// Further keywords of its schema, as JSON text.
+    pub besides: &'static str,
+    /// JSON text of the fields whose values in the example are not those of the properties.
+    pub differs: &'static str,
+}
+
+/// A field of an object, or the fields of another.
+pub struct Property {
+    /// Name in JSON.
+    pub name: &'static str,
+    /// Description, as the documentation comment has it.
+    pub about: &'static str,
+    /// Schema of the value.
+    pub schema: Schema,
+    /// Whether the object has the field always.
+    pub is_required: bool,
+    /// Whether the fields of the value take the place of this one.
+    pub is_flattened: bool,
+    /// JSON text of the field in the object's example, `None` for the example of its own schema.
+    pub example: Option<&'static str>,
+}
+
+/// A schema that operations refer to by its name.
+pub enum Component {
+    /// An object.
+    Object {
+        /// Name in the document.
+        name: &'static str,
+        /// The object.
+        object: &'static Object,
+    },
+    /// An object whose only field `data` has all items of a list.
+    List {
+        /// Name in the document.
+        name: &'static str,
+        /// Schema of an item.
+        item: &'static Component,
+        /// Description of the list, empty for none.
+        about: &'static str,
+        /// Description of `data`, which says the order, or empty.
+        about_data: &'static str,
+    },
+    /// A page of a list: `data`, `hasMore` and `nextBefore`.
+    Page {
+        /// Name in the document.
+        name: &'static str,
+        /// Schema of an item.
+        item: &'static Component,
+        /// Descriptions of the page, and of its fields in their order. An empty one is left out.
+        about: [&'static str; 4],
+        /// Schema of `nextBefore` where it is not null.
+        before: &'static Schema,
+    },
+    /// A component with another example.
+    Exemplified {
+        /// The component.
+        component: &'static Component,
+        /// JSON text of the fields whose values in the example are others.
+        differs: &'static str,
+    },
+    /// An object without a name, described where it stands.
+    Inline(&'static Object),
+    /// One of several components.
+    OneOf {
+        /// Name in the document.
+        name: &'static str,
+        /// Description.
+        about: &'static str,
+        /// Components, of which those without a name are described here. The example is that of the first.
+        choices: &'static [&'static Component],
+    },
+    /// A schema that nothing here describes.
+    Other {
+        /// Name in the document.
+        name: &'static str,
+        /// Schema.
+        schema: Schema,
+        /// JSON text of an example.
+        example: &'static str,
+        /// Components that it refers to.
+        parts: &'static [&'static Component],
+    },
+}
+
+impl Component {
+    /// Returns the name in the document.
+    pub const fn name(&self) -> &'static str {
         match self {
-            Schema::Text(text) => parsed(text),
-            Schema::Choice(texts) => keywords([("type", json!("string")), ("enum", json!(texts))]),
-            Schema::Example(texts) => {
-                keywords([("type", json!("string")), ("examples", json!(texts()))])
-            }
-            Schema::Nullable(schema) => nullable(schema.keywords()),
-            Schema::OrNull(schema) => one_of_null(schema.keywords()),
-            Schema::List(items) => {
-                keywords([("type", json!("array")), ("items", json!(items.keywords()))])
-            }
-            Schema::ListUpTo(max, items) => keywords([
-                ("type", json!("array")),
-                ("maxItems", json!(max)),
-                ("items", json!(items.keywords())),
-            ]),
-            Schema::Map(values) => keywords([
-                ("type", json!("object")),
-                ("additionalProperties", json!(values.keywords())),
-            ]),
-            Schema::Object(object) => object.keywords(),
-            Schema::Component(component) => component.reference(),
-            Schema::Rule(rule) => rule.schema(),
-            Schema::Default(schema, value) => {
-                let mut all = schema.keywords();
-                all.insert("default".to_owned(), value());
-                all
-            }
-            Schema::OneOf(components) => {
-                let choices = components.iter();
-                let choices = choices.map(|component| json!(component.reference()));
-                keywords([("oneOf", choices.collect())])
-            }
+            Component::Object { name, .. }
+            | Component::List { name, .. }
+            | Component::Page { name, .. }
+            | Component::OneOf { name, .. }
+            | Component::Other { name, .. } => name,
+            Component::Exemplified { component, .. } => component.name(),
+            Component::Inline(_) => "",
         }
     }
-
-    /// Returns the example of an object or component that the schema describes.
-    pub fn example(&self) -> Option<Value> {
-        match self {
-            Schema::Object(object) => Some(Value::Object(object.example())),
-            Schema::Component(component) => Some(component.example()),
-            Schema::OneOf(components) => components.first().map(|component| component.example()),
-            Schema::Nullable(inner) | Schema::OrNull(inner) => inner.example(),
-            _ => None,
-        }
-    }
-
-    /// Adds the components that this schema refers to, and those that they refer to.
-    pub fn add_components(&self, all: &mut Vec<&'static Component>) {
-        match self {
-            Schema::Nullable(inner)
-            | Schema::OrNull(inner)
-            | Schema::List(inner)
-            | Schema::ListUpTo(_, inner)
-            | Schema::Map(inner)
-            | Schema::Default(inner, _) => inner.add_components(all),
-            Schema::Object(object) => object.add_components(all),
-            Schema::Component(component) => component.add_components(all),
-            Schema::OneOf(components) => {
-                components
-                    .iter()
-                    .for_each(|component| component.add_components(all));
-            }
-            Schema::Text(_) | Schema::Choice(_) | Schema::Example(_) | Schema::Rule(_) => {}
-        }
-    }
-}
-
-/// Returns the schema of a value that may be null, too.
-fn nullable(mut all: Keywords) -> Keywords {
-    let is_simple = ["enum", "properties"]
-        .iter()
-        .all(|word| !all.contains_key(*word));
-    match all.get_mut("type") {
-        Some(kind) if is_simple => {
-            match kind {
-                Value::Array(kinds) => kinds.push(json!("null")),
-                _ => *kind = json!([kind, "null"]),
-            }
-            all
-        }
-        _ => one_of_null(all),
-    }
-}
-
-fn one_of_null(all: Keywords) -> Keywords {
-    keywords([("oneOf", json!([all, { "type": "null" }]))])
-}
-
-/// Returns the object that JSON text of a declaration is. A test parses every declaration.
-pub(super) fn parsed(text: &str) -> Keywords {
-    serde_json::from_str(text).unwrap_or_default()
-}
-
-/// Returns a schema of these keywords.
-pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, Value); N]) -> Keywords {
-    all.into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
 }

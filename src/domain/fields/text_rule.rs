@@ -1,7 +1,8 @@
 //! Rules for texts of bodies: names, URLs, e-mail addresses and others.
 
+use super::json_schema::keywords;
 use super::rule::Rule;
-use super::schema::{Keywords, keywords};
+use super::schema::Keywords;
 use super::{Fields, URL_CHARS_MAX};
 use crate::domain::refusal::Refusal;
 use serde_json::json;

@@ -1,0 +1,313 @@
+//! The JSON Schema of a declaration, its example, and the components that it refers to.
+
+use super::schema::{Component, Keywords, Object, Property, Schema};
+use serde_json::{Value, json};
+
+impl Schema {
+    /// Returns the JSON Schema.
+    pub fn keywords(&self) -> Keywords {
+        match self {
+            Schema::Text(text) => parsed(text),
+            Schema::Choice(texts) => keywords([("type", json!("string")), ("enum", json!(texts))]),
+            Schema::Example(texts) => {
+                keywords([("type", json!("string")), ("examples", json!(texts()))])
+            }
+            Schema::Nullable(schema) => nullable(schema.keywords()),
+            Schema::OrNull(schema) => one_of_null(schema.keywords()),
+            Schema::List(items) => {
+                keywords([("type", json!("array")), ("items", json!(items.keywords()))])
+            }
+            Schema::ListUpTo(max, items) => keywords([
+                ("type", json!("array")),
+                ("maxItems", json!(max)),
+                ("items", json!(items.keywords())),
+            ]),
+            Schema::Map(values) => keywords([
+                ("type", json!("object")),
+                ("additionalProperties", json!(values.keywords())),
+            ]),
+            Schema::Object(object) => object.keywords(),
+            Schema::Component(component) => component.reference(),
+            Schema::Rule(rule) => rule.schema(),
+            Schema::Default(schema, value) => {
+                let mut all = schema.keywords();
+                all.insert("default".to_owned(), value());
+                all
+            }
+            Schema::OneOf(components) => {
+                let choices = components.iter();
+                let choices = choices.map(|component| json!(component.reference()));
+                keywords([("oneOf", choices.collect())])
+            }
+        }
+    }
+
+    /// Returns the example of an object or component that the schema describes.
+    pub fn example(&self) -> Option<Value> {
+        match self {
+            Schema::Object(object) => Some(Value::Object(object.example())),
+            Schema::Component(component) => Some(component.example()),
+            Schema::OneOf(components) => components.first().map(|component| component.example()),
+            Schema::Nullable(inner) | Schema::OrNull(inner) => inner.example(),
+            _ => None,
+        }
+    }
+
+    /// Adds the components that this schema refers to, and those that they refer to.
+    pub fn add_components(&self, all: &mut Vec<&'static Component>) {
+        match self {
+            Schema::Nullable(inner)
+            | Schema::OrNull(inner)
+            | Schema::List(inner)
+            | Schema::ListUpTo(_, inner)
+            | Schema::Map(inner)
+            | Schema::Default(inner, _) => inner.add_components(all),
+            Schema::Object(object) => object.add_components(all),
+            Schema::Component(component) => component.add_components(all),
+            Schema::OneOf(components) => {
+                components
+                    .iter()
+                    .for_each(|component| component.add_components(all));
+            }
+            Schema::Text(_) | Schema::Choice(_) | Schema::Example(_) | Schema::Rule(_) => {}
+        }
+    }
+}
+
+impl Property {
+    /// Returns the object whose fields take the place of this one.
+    fn flattened(&self) -> Option<&'static Object> {
+        match self.schema {
+            Schema::Object(object) if self.is_flattened => Some(object),
+            Schema::Component(Component::Object { object, .. }) if self.is_flattened => {
+                Some(*object)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Object {
+    /// Returns the fields, those of flattened objects among them.
+    fn all_properties(&self) -> Vec<&'static Property> {
+        let mut all = Vec::new();
+        for property in self.properties {
+            match property.flattened() {
+                Some(inner) => all.extend(inner.all_properties()),
+                None => all.push(property),
+            }
+        }
+        all
+    }
+
+    /// Returns the JSON Schema.
+    pub fn keywords(&self) -> Keywords {
+        let all = self.all_properties();
+        let required = all.iter().filter(|property| property.is_required);
+        let required: Vec<&str> = required.map(|property| property.name).collect();
+        let mut schema = Keywords::new();
+        schema.insert("type".to_owned(), json!("object"));
+        describe(&mut schema, self.about);
+        schema.insert("additionalProperties".to_owned(), json!(self.is_open));
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), json!(required));
+        }
+        schema.extend(parsed(self.besides));
+        let properties = all.into_iter().map(|property| {
+            let mut keywords = property.schema.keywords();
+            describe(&mut keywords, property.about);
+            (property.name.to_owned(), Value::Object(keywords))
+        });
+        schema.insert("properties".to_owned(), properties.collect());
+        schema
+    }
+
+    /// Returns the fields of an example.
+    pub fn example(&self) -> Keywords {
+        let mut example = Keywords::new();
+        for property in self.properties {
+            if let Some(inner) = property.flattened() {
+                example.extend(inner.example());
+                continue;
+            }
+            let value = match property.example {
+                Some(text) => serde_json::from_str(text).ok(),
+                None if property.is_required => property.schema.example(),
+                None => None,
+            };
+            example.extend(value.map(|value| (property.name.to_owned(), value)));
+        }
+        example.extend(parsed(self.differs));
+        example
+    }
+
+    /// Adds the components that its fields refer to.
+    pub fn add_components(&self, all: &mut Vec<&'static Component>) {
+        for property in self.all_properties() {
+            property.schema.add_components(all);
+        }
+    }
+}
+
+impl Component {
+    /// Returns the schema of a value of it: a reference, unless it has no name.
+    fn reference(&self) -> Keywords {
+        match self {
+            Component::Inline(object) => object.keywords(),
+            _ => keywords([(
+                "$ref",
+                json!(format!("#/components/schemas/{}", self.name())),
+            )]),
+        }
+    }
+
+    /// Returns the JSON Schema.
+    pub fn keywords(&self) -> Keywords {
+        match self {
+            Component::Object { object, .. } | Component::Inline(object) => object.keywords(),
+            Component::Other { schema, .. } => schema.keywords(),
+            Component::Exemplified { component, .. } => component.keywords(),
+            Component::OneOf { about, choices, .. } => {
+                let mut schema = Keywords::new();
+                describe(&mut schema, about);
+                schema.extend(Schema::OneOf(choices).keywords());
+                schema
+            }
+            Component::List {
+                item,
+                about,
+                about_data,
+                ..
+            } => envelope(about, vec![("data", list_of(item, about_data))]),
+            Component::Page {
+                item,
+                about: [about, about_data, about_more, about_next],
+                before,
+                ..
+            } => {
+                let mut has_more = keywords([("type", json!("boolean"))]);
+                describe(&mut has_more, about_more);
+                let mut next_before = Schema::Nullable(before).keywords();
+                describe(&mut next_before, about_next);
+                let data = list_of(item, about_data);
+                let fields = [
+                    ("data", data),
+                    ("hasMore", has_more),
+                    ("nextBefore", next_before),
+                ];
+                envelope(about, fields.into())
+            }
+        }
+    }
+
+    /// Returns an example of a value.
+    pub fn example(&self) -> Value {
+        match self {
+            Component::Object { object, .. } | Component::Inline(object) => {
+                Value::Object(object.example())
+            }
+            Component::List { item, .. } => json!({ "data": [item.example()] }),
+            Component::Page { item, .. } => {
+                json!({ "data": [item.example()], "hasMore": false, "nextBefore": null })
+            }
+            Component::Exemplified { component, differs } => {
+                let mut example = component.example();
+                if let Value::Object(fields) = &mut example {
+                    fields.extend(parsed(differs));
+                }
+                example
+            }
+            Component::OneOf { choices, .. } => {
+                Schema::OneOf(choices).example().unwrap_or_default()
+            }
+            Component::Other { example, .. } => serde_json::from_str(example).unwrap_or_default(),
+        }
+    }
+
+    /// Adds this component, and those that its schema refers to.
+    pub fn add_components(&'static self, all: &mut Vec<&'static Component>) {
+        if let Component::Inline(object) = self {
+            return object.add_components(all);
+        }
+        if all.iter().any(|known| known.name() == self.name()) {
+            return;
+        }
+        all.push(self);
+        self.add_parts(all);
+    }
+
+    /// Adds the components that the schema refers to.
+    fn add_parts(&'static self, all: &mut Vec<&'static Component>) {
+        match self {
+            Component::Object { object, .. } | Component::Inline(object) => {
+                object.add_components(all);
+            }
+            Component::List { item, .. } | Component::Page { item, .. } => item.add_components(all),
+            Component::Exemplified { component, .. } => component.add_parts(all),
+            Component::OneOf { choices: parts, .. } | Component::Other { parts, .. } => {
+                parts.iter().for_each(|part| part.add_components(all));
+            }
+        }
+    }
+}
+
+/// Returns the schema of an object that always has these fields.
+fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let mut schema = keywords([("type", json!("object"))]);
+    describe(&mut schema, about);
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    schema.insert("required".to_owned(), json!(names));
+    let properties = fields
+        .into_iter()
+        .map(|(name, field)| (name.to_owned(), Value::Object(field)));
+    schema.insert("properties".to_owned(), properties.collect());
+    schema
+}
+
+/// Returns the schema of a list of such items.
+fn list_of(item: &Component, about: &str) -> Keywords {
+    let mut schema = keywords([("type", json!("array")), ("items", json!(item.reference()))]);
+    describe(&mut schema, about);
+    schema
+}
+
+/// Returns the schema of a value that may be null, too.
+fn nullable(mut all: Keywords) -> Keywords {
+    let is_simple = ["enum", "properties"]
+        .iter()
+        .all(|word| !all.contains_key(*word));
+    match all.get_mut("type") {
+        Some(kind) if is_simple => {
+            match kind {
+                Value::Array(kinds) => kinds.push(json!("null")),
+                _ => *kind = json!([kind, "null"]),
+            }
+            all
+        }
+        _ => one_of_null(all),
+    }
+}
+
+fn one_of_null(all: Keywords) -> Keywords {
+    keywords([("oneOf", json!([all, { "type": "null" }]))])
+}
+
+/// Returns the object that JSON text of a declaration is. A test parses every declaration.
+fn parsed(text: &str) -> Keywords {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// Returns a schema of these keywords.
+pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, Value); N]) -> Keywords {
+    all.into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// Adds a description, unless there is none.
+fn describe(schema: &mut Keywords, about: &str) {
+    if !about.is_empty() {
+        schema.insert("description".to_owned(), json!(about.trim()));
+    }
+}
