@@ -5,9 +5,9 @@ import math
 import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Union
 
-from ._api import id_of
+from ._api import Api, id_of
 from ._models import Amount, Event, to_amount, to_time
 from ._signature import verify_signature
 from .errors import WaitTimeoutError
@@ -20,19 +20,16 @@ ASK_SECONDS_MAX = 30.0
 # Pause between reads if less than a second is left, in seconds.
 PAUSE_SECONDS = 0.05
 
-if TYPE_CHECKING:
-    from ._sandbox import Coffer
-
 
 class Clock:
     """The sandbox's clock: real time, moved forward. Signatures always use real time."""
 
-    def __init__(self, coffer: "Coffer") -> None:
+    def __init__(self, coffer: Api) -> None:
         self._coffer = coffer
 
     def now(self) -> datetime:
         """Returns the current time, in UTC."""
-        return to_time(self._coffer.state()["time"])
+        return to_time(self._coffer.request("GET", "/sandbox")["time"])
 
     def advance(self, by: Union[timedelta, str]) -> datetime:
         """Moves it forward by whole seconds or a text like `1d2h30m5s`, at most 3650 days. Returns the new time.
@@ -70,7 +67,7 @@ class Clock:
 class Payment:
     """A payment on a simulated chain. It is seen when sent, and counts when it is confirmed."""
 
-    def __init__(self, coffer: "Coffer", answer: Mapping[str, Any]) -> None:
+    def __init__(self, coffer: Api, answer: Mapping[str, Any]) -> None:
         self._coffer = coffer
         self.id: str = answer["id"]
         self.txid: str = answer["txid"]
@@ -117,7 +114,7 @@ class Payment:
 class Faults:
     """Simulated faults. A route is a method and a path of the document: `POST /v1/invoices`."""
 
-    def __init__(self, coffer: "Coffer") -> None:
+    def __init__(self, coffer: Api) -> None:
         self._coffer = coffer
 
     def refuse(self, route: Optional[str] = None, *, status: int = 503, times: int = 1) -> None:
@@ -184,7 +181,7 @@ class Webhook:
 class Inbox:
     """A receiver inside the sandbox, for tests that need no server."""
 
-    def __init__(self, coffer: "Coffer", name: str) -> None:
+    def __init__(self, coffer: Api, name: str) -> None:
         self._coffer = coffer
         self._path = f"/sandbox/inbox/{id_of(name)}"
         self.url = coffer.url + self._path
