@@ -1,6 +1,6 @@
 //! Results of operations, and work that their functions leave to be done.
 
-use crate::service::events::Page;
+use crate::service::page::Page;
 use crate::service::{Error, Json, Service, idempotency};
 use crate::store::Tx;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use super::stream::Outgoing;
 use crate::api::operation::Success;
-use crate::service::events::Page;
+use crate::service::page::Page;
 use crate::service::{Error, Json};
 use http_body_util::Full;
 use hyper::body::Bytes;

@@ -1,7 +1,8 @@
 //! Reads an account, its balances and its ledger, and changes its status.
 
 use super::audit_log::{self, Entry};
-use super::events::{Page, Subject, record, unknown_before};
+use super::events::{Subject, record};
+use super::page::{self, Page};
 use super::{Error, Json, Scope, Service, new_secret};
 use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
 use crate::domain::asset::Mode;
@@ -61,21 +62,14 @@ impl Service {
     pub fn ledger(&self, scope: &Scope, wanted: &LedgerWanted) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let before = match &wanted.before {
-                None => None,
-                Some(id) => {
-                    Some(ledger::seq_of(db, account, mode, id)?.ok_or_else(unknown_before)?)
-                }
-            };
+            let seq = |id: &str| ledger::seq_of(db, account, mode, id);
+            let before = page::before(wanted.before.as_deref(), seq)?;
             let page = PageBounds::with_one_more(before, wanted.limit);
             let entries = ledger::page(db, account, mode, wanted.currency, page)?;
             let rendered = entries
                 .into_iter()
                 .map(|entry| Ok((entry.id.clone(), render::entry(&entry, mode)?)));
-            Ok(Page::cut(
-                rendered.collect::<Result<_, Error>>()?,
-                wanted.limit,
-            ))
+            Page::cut(rendered, wanted.limit)
         })
     }
 }

@@ -4,16 +4,17 @@
 //!
 //! Invariant: a user of a merchant reads only entries about the user's own account.
 
-use super::events::{Page, unknown_before};
+use super::page::{Page, unknown_before};
 use super::{Error, Json, Member, Service};
 use crate::domain::history::LogHead;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::AuditLogEntryView;
 use crate::domain::time::Time;
+use crate::domain::user::User;
 use crate::store::{PageBounds, Tx, accounts, audit_log, history};
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 /// Query for one page of the audit log.
 pub struct AuditLogQuery {
@@ -50,6 +51,24 @@ pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<
     Ok(audit_log::insert(tx, &entry, now)?)
 }
 
+/// Writes a change of a user to the audit log.
+pub(super) fn record_user_change(
+    tx: &Tx<'_>,
+    actor: &str,
+    action: &str,
+    user: &User,
+    now: Time,
+) -> Result<(), Error> {
+    let detail = json!({ "email": user.email, "role": user.role });
+    let noted = Entry {
+        action,
+        account: user.account,
+        object: Some(&user.id),
+        detail: &detail,
+    };
+    record(tx, now, actor, &noted)
+}
+
 impl Service {
     /// Returns the head of each chained log.
     pub fn heads(&self) -> Result<Vec<LogHead>, Error> {
@@ -80,10 +99,7 @@ impl Service {
             let page = PageBounds::with_one_more(before, query.limit);
             let found = audit_log::page(db, account, page)?;
             let rendered = found.iter().map(rendered_entry);
-            Ok(Page::cut(
-                rendered.collect::<Result<_, Error>>()?,
-                query.limit,
-            ))
+            Page::cut(rendered, query.limit)
         })
     }
 }

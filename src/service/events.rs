@@ -2,12 +2,13 @@
 //!
 //! Invariant: a change, its event and the event's deliveries are written in one transaction.
 
+use super::page::{Page, before};
 use super::webhooks::receiver_queue;
-use super::{Error, Json, Scope, Service};
+use super::{Error, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::{self, EventType};
 use crate::domain::id;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
@@ -88,45 +89,6 @@ pub struct Wanted {
     pub limit: u32,
 }
 
-/// A page of a list, with the start of the next page.
-pub struct Page {
-    /// The entries, newest first.
-    pub data: Vec<Json>,
-    /// Id of the last entry, if there are older entries.
-    pub next_before: Option<String>,
-}
-
-impl Page {
-    /// Returns a page from a list that has at most one entry more than `limit`.
-    pub(super) fn cut(mut entries: Vec<(String, Json)>, limit: u32) -> Page {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = entries.len() > limit;
-        entries.truncate(limit);
-        let next_before = entries.last().filter(|_| more).map(|(id, _)| id.clone());
-        Page {
-            data: entries.into_iter().map(|(_, json)| json).collect(),
-            next_before,
-        }
-    }
-}
-
-/// Returns the refusal for a `before` that is not an id of the caller's.
-pub(super) fn unknown_before() -> Refusal {
-    Refusal::field("before", "must be the nextBefore of an earlier page")
-}
-
-/// Returns the object that `before` names.
-///
-/// # Errors
-///
-/// [`unknown_before`] instead of `not_found`. Other errors are unchanged.
-pub(super) fn before<T>(found: Result<T, Error>) -> Result<T, Error> {
-    found.map_err(|error| match error {
-        Error::Refused(refusal) if refusal.code == Code::NotFound => unknown_before().into(),
-        other => other,
-    })
-}
-
 impl Service {
     /// Returns one event as JSON.
     ///
@@ -148,12 +110,8 @@ impl Service {
     pub fn events(&self, scope: &Scope, wanted: &Wanted) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let before = match &wanted.before {
-                None => None,
-                Some(id) => {
-                    Some(events::seq_of(db, account, mode, id)?.ok_or_else(unknown_before)?)
-                }
-            };
+            let seq = |id: &str| events::seq_of(db, account, mode, id);
+            let before = before(wanted.before.as_deref(), seq)?;
             let query = events::EventQuery {
                 kind: wanted.kind,
                 object: wanted.object.as_deref(),
@@ -161,35 +119,7 @@ impl Service {
             };
             let found = events::page(db, account, mode, query)?;
             let parse = |(id, body)| Ok((id, RawValue::from_string(body)?));
-            Ok(Page::cut(
-                found.into_iter().map(parse).collect::<Result<_, Error>>()?,
-                wanted.limit,
-            ))
+            Page::cut(found.into_iter().map(parse), wanted.limit)
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Error, before};
-    use crate::domain::refusal::{Code, Refusal};
-
-    #[test]
-    fn a_file_that_fails_is_no_mistake_of_the_callers() {
-        let found = |error: Error| match before::<()>(Err(error)) {
-            Err(Error::Refused(refusal)) => {
-                format!("{} {:?}", refusal.code.as_str(), refusal.param)
-            }
-            Err(Error::Failed(cause)) => cause,
-            Ok(()) => "found".to_owned(),
-        };
-        assert_eq!(
-            found(Refusal::not_found("refund").into()),
-            "invalid_request Some(\"before\")"
-        );
-        assert_eq!(found(Error::Failed("disk".to_owned())), "disk");
-        let other = Refusal::new(Code::Forbidden, "no");
-        assert_eq!(found(other.into()), "forbidden None");
-        assert!(before(Ok(())).is_ok());
     }
 }

@@ -9,7 +9,7 @@ mod create;
 pub(in crate::service) use create::{may_be_made, new_invoice};
 
 use super::cache::Generation;
-use super::events::unknown_before;
+use super::page;
 use super::settle::{Cause, judged_at};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
@@ -84,14 +84,12 @@ impl Service {
     pub fn invoices(&self, scope: &Scope, wanted: &Wanted) -> Result<InvoicePage, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let before = match &wanted.before {
-                None => None,
-                Some(id) => {
-                    let found = invoices::by_id(db, id)?;
-                    let mine = found.filter(|of| of.account == account && of.mode == mode);
-                    Some(mine.ok_or_else(unknown_before)?.seq)
-                }
+            let find = |id: &str| {
+                let found = invoices::by_id(db, id)?;
+                let own = found.filter(|of| of.account == account && of.mode == mode);
+                Ok::<_, Error>(own.map(|invoice| invoice.seq))
             };
+            let before = page::before(wanted.before.as_deref(), find)?;
             let page = PageBounds::with_one_more(before, wanted.limit);
             let mut ids = match &wanted.order_id {
                 None => invoices::list(db, account, mode, wanted.status, page)?,
@@ -206,15 +204,18 @@ impl Service {
     }
 }
 
+/// Returns the invoice with this ID, of any account and in either mode.
+pub(super) fn find_invoice(db: &Reader<'_>, id: &str) -> Result<Invoice, Error> {
+    let id = id::parse(id);
+    let invoice = id.map(|id| invoices::by_id(db, &id)).transpose()?.flatten();
+    invoice.ok_or_else(|| Refusal::not_found("invoice").into())
+}
+
 /// Returns the invoice if it is the caller's.
 pub(super) fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice, Error> {
-    let invoice = match id::parse(id) {
-        Some(id) => invoices::by_id(db, &id)?,
-        None => None,
-    };
-    let mine =
-        |invoice: &Invoice| invoice.account == scope.account() && invoice.mode == scope.mode();
-    invoice
-        .filter(mine)
-        .ok_or_else(|| Refusal::not_found("invoice").into())
+    let invoice = find_invoice(db, id)?;
+    if invoice.account != scope.account() || invoice.mode != scope.mode() {
+        return Err(Refusal::not_found("invoice").into());
+    }
+    Ok(invoice)
 }

@@ -28,6 +28,7 @@ pub mod invoices;
 pub mod keys;
 pub mod links;
 pub mod operator;
+pub mod page;
 pub mod payments;
 pub mod payouts;
 pub mod pools;

@@ -4,8 +4,8 @@
 //! were put back do not count.
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, once};
+use super::invoices::find_invoice;
 use super::invoices::owned;
-use super::sandbox::payments::by_id;
 use super::transfers::request;
 use super::{Error, Scope, Service};
 use crate::domain::address;
@@ -90,7 +90,7 @@ impl Service {
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             fields.only(SandboxRefund::NAMES)?;
-            let invoice = by_id(tx, &SandboxRefund::invoice(fields)?)?;
+            let invoice = find_invoice(tx, &SandboxRefund::invoice(fields)?)?;
             let slot = client_key.map(|client_key| IdempotencySlot {
                 account: invoice.account,
                 mode: invoice.mode,

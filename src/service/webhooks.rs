@@ -5,7 +5,7 @@
 //! Invariant: a delivery stays pending until its attempt is in the file. After a crash it is sent again and never
 //! lost.
 
-use super::events::{Page, unknown_before};
+use super::page::{self, Page};
 use super::{Error, Json, Service};
 use crate::domain::event::WebhookFormat;
 use crate::domain::event::body::render_legacy;
@@ -207,12 +207,7 @@ impl Service {
     /// `invalid_request` if `before` is not the id of a delivery.
     pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         self.read_at_one_moment(|db| {
-            let before = match before {
-                None => None,
-                Some(id) => {
-                    Some(deliveries::position_among_all(db, id)?.ok_or_else(unknown_before)?)
-                }
-            };
+            let before = page::before(before, |id| deliveries::position_among_all(db, id))?;
             let mut rows = deliveries::newest(db, PageBounds::with_one_more(before, limit))?;
             let most = usize::try_from(limit).unwrap_or(usize::MAX);
             let more = rows.len() > most;

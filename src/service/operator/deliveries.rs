@@ -15,7 +15,7 @@ use crate::domain::render::deliveries::{
 use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
-use crate::service::events::{Page, unknown_before};
+use crate::service::page::{self, Page};
 use crate::service::webhooks::{Attempt, body, headers, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{
@@ -84,13 +84,8 @@ impl Service {
     ) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read_at_one_moment(|db| {
-            let before = match &wanted.before {
-                None => None,
-                Some(id) => {
-                    let position = delivery_pages::position(db, account, mode, id)?;
-                    Some(position.ok_or_else(unknown_before)?)
-                }
-            };
+            let position = |id: &str| delivery_pages::position(db, account, mode, id);
+            let before = page::before(wanted.before.as_deref(), position)?;
             let event = match &wanted.event {
                 None => None,
                 Some(id) => Some(events::seq_of(db, account, mode, id)?.ok_or_else(|| {
@@ -108,10 +103,7 @@ impl Service {
                 let json = view(db, &delivery)?;
                 Ok((delivery.id, json))
             });
-            Ok(Page::cut(
-                rendered.collect::<Result<_, Error>>()?,
-                wanted.limit,
-            ))
+            Page::cut(rendered, wanted.limit)
         })
     }
 

@@ -8,8 +8,8 @@ use crate::domain::time::Time;
 use crate::domain::timeline::{InvoiceHistory, Sums, timeline};
 use crate::domain::transfer::TransferKind;
 use crate::service::audit_log::{self, Entry};
-use crate::service::events::{self, Page};
 use crate::service::invoices::owned;
+use crate::service::page::{self, Page, optional};
 use crate::service::refunds::REFUNDS_MAX;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
@@ -68,17 +68,15 @@ impl Service {
     pub fn search_invoices(&self, scope: &Scope, search: &InvoiceSearch) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let before = match &search.before {
-                None => None,
-                Some(id) => Some(events::before(owned(db, scope, id))?.seq),
-            };
+            let find = |id: &str| optional(owned(db, scope, id));
+            let before = page::before(search.before.as_deref(), find)?;
             let wanted = invoices::InvoiceSearch {
                 status: search.status,
                 currency: search.currency,
                 from: search.from,
                 to: search.to,
                 text: search.text.as_deref(),
-                page: PageBounds::with_one_more(before, search.limit),
+                page: PageBounds::with_one_more(before.map(|found| found.seq), search.limit),
             };
             let named = |text: &str, wanted: &invoices::InvoiceSearch<'_>| {
                 invoices::named(db, account, mode, text, wanted)
@@ -107,7 +105,7 @@ impl Service {
             let json = render::invoice(&invoice, &self.links, &[])?;
             Ok((invoice.id, json))
         });
-        Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
+        Page::cut(rendered, limit)
     }
 
     /// Returns an invoice with its quotes and payments.

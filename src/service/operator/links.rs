@@ -6,8 +6,8 @@ use crate::domain::link::PaymentLink;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::service::audit_log::{self, Entry};
-use crate::service::events::{self, Page};
 use crate::service::links::{find, unknown};
+use crate::service::page::{self, Page, optional};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Reader, Tx, accounts, payment_links};
 use serde_json::json;
@@ -82,15 +82,14 @@ impl Service {
     pub fn links(&self, scope: &Scope, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let before = before.map(|id| events::before(owned(db, scope, id)));
-            let before = before.transpose()?.map(|link| link.seq);
-            let page = PageBounds::with_one_more(before, limit);
+            let before = page::before(before, |id| optional(owned(db, scope, id)))?;
+            let page = PageBounds::with_one_more(before.map(|link| link.seq), limit);
             let found = payment_links::page(db, account, mode, page)?;
             let rendered = found.into_iter().map(|link| {
                 let json = render::payment_link(&link, &self.links)?;
                 Ok((link.id, json))
             });
-            Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
+            Page::cut(rendered, limit)
         })
     }
 }

@@ -3,8 +3,8 @@
 //! `http` hashes passwords and limits attempts. Invariant: only this module creates a [`Member`], and only for an
 //! existing session. A session needs a [`Proven`] password.
 
+use super::codes::use_up_code;
 use super::passwords::Hasher;
-use super::second_factor::prove;
 use crate::domain::apikey;
 use crate::domain::asset::Mode;
 use crate::domain::id;
@@ -199,7 +199,7 @@ impl Given {
     pub(super) fn still(self, tx: &Tx<'_>, now: Time) -> Result<User, Error> {
         let password_hash = self.proven.password_hash.clone();
         let user = self.proven.still(tx)?;
-        prove(tx, &user, self.code.as_ref(), now, self.real_now)?;
+        use_up_code(tx, &user, self.code.as_ref(), now, self.real_now)?;
         remember_client(tx, &user, &password_hash, &self.client)?;
         Ok(user)
     }

@@ -3,6 +3,7 @@
 //! Invariant: a change and its entry in the audit log are written in one transaction.
 
 mod adjustments;
+mod codes;
 pub mod deliveries;
 pub mod endpoints;
 pub mod exports;

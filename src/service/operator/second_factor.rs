@@ -3,14 +3,16 @@
 //! Invariant: a code is used up in the transaction that it permits, so no code works twice.
 //! [`Service::begin_second_factor`] returns a secret once.
 
+use super::codes::{use_up_code, wrong_code};
 use super::members::{Member, remember_client};
-use super::users::{Known, known, named, told};
+use super::users::{Known, find_by_id, known};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::second_factor::{self, CODE_MISSING, RECOVERY_CODES, TotpSecret, recovery_code};
+use crate::domain::second_factor::{EnteredCode, RECOVERY_CODES, TotpSecret, recovery_code};
 use crate::domain::time::Time;
 use crate::domain::user::User;
+use crate::service::audit_log::record_user_change;
 use crate::service::{Error, Service, random};
-use crate::store::{Reader, Tx, recovery_codes, sessions, used_steps, users};
+use crate::store::{Tx, recovery_codes, sessions, used_steps, users};
 use std::sync::Arc;
 
 /// A new secret for an authenticator app, shown once.
@@ -55,7 +57,7 @@ impl Service {
         now: Time,
         real_now: Time,
         member: &Member,
-        code: second_factor::EnteredCode,
+        code: EnteredCode,
         client: String,
     ) -> Result<Vec<String>, Error> {
         let (user, session) = (member.user().clone(), *member.session());
@@ -64,7 +66,7 @@ impl Service {
             codes.push(recovery_code(random()?));
         }
         self.write(move |_, tx| {
-            let user = of_id(tx, &user.id)?;
+            let user = find_by_id(tx, &user.id)?;
             if user.second_factor_at.is_some() {
                 return Err(is_on_already());
             }
@@ -74,10 +76,10 @@ impl Service {
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             };
             let step = match &code {
-                second_factor::EnteredCode::OfApp(digits) => TotpSecret(secret).step_of(digits, real_now),
-                second_factor::EnteredCode::Recovery(_) => None,
+                EnteredCode::OfApp(digits) => TotpSecret(secret).step_of(digits, real_now),
+                EnteredCode::Recovery(_) => None,
             };
-            let step = step.ok_or_else(wrong)?;
+            let step = step.ok_or_else(wrong_code)?;
             if !users::turn_second_factor_on(tx, user.seq, now)? {
                 return Err(is_on_already());
             }
@@ -91,7 +93,7 @@ impl Service {
             if let Some((user, password_hash)) = users::by_email(tx, &user.email)? {
                 remember_client(tx, &user, &password_hash, &client)?;
             }
-            told(tx, &user.email, "user.second_factor_on", &user, now)?;
+            record_user_change(tx, &user.email, "user.second_factor_on", &user, now)?;
             Ok(shown)
         })
         .await
@@ -106,16 +108,16 @@ impl Service {
         now: Time,
         real_now: Time,
         member: &Member,
-        code: second_factor::EnteredCode,
+        code: EnteredCode,
     ) -> Result<(), Error> {
         let user = member.user().clone();
         self.write(move |_, tx| {
-            let user = of_id(tx, &user.id)?;
+            let user = find_by_id(tx, &user.id)?;
             if user.second_factor_at.is_none() {
                 let message = "the second factor is not on";
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             }
-            prove(tx, &user, Some(&code), now, real_now)?;
+            use_up_code(tx, &user, Some(&code), now, real_now)?;
             end(tx, &user.email, &user, now)
         })
         .await
@@ -133,7 +135,7 @@ impl Service {
     ) -> Result<(), Error> {
         let (own, actor) = (member.user().seq, member.actor());
         self.write(move |_, tx| {
-            let user = named(tx, &user_id)?;
+            let user = find_by_id(tx, &user_id)?;
             if user.seq == own {
                 let message = "your own second factor is turned off by a code of it: \
                     POST /dashboard/api/session/second-factor/off";
@@ -163,66 +165,12 @@ pub fn turn_off(tx: &Tx<'_>, actor: &str, mut user: User, now: Time) -> Result<K
     known(tx, user)
 }
 
-/// Verifies and uses up a code of a user whose password was right, if the second factor is on.
-///
-/// # Errors
-/// `second_factor_required` if a code is needed and missing. `invalid_credentials` if it is wrong or used.
-pub(super) fn prove(
-    tx: &Tx<'_>,
-    user: &User,
-    code: Option<&second_factor::EnteredCode>,
-    now: Time,
-    real_now: Time,
-) -> Result<(), Error> {
-    if user.second_factor_at.is_none() {
-        return Ok(());
-    }
-    let is_right = match code {
-        None => {
-            return Err(Refusal::about(Code::SecondFactorRequired, "code", CODE_MISSING).into());
-        }
-        Some(second_factor::EnteredCode::OfApp(digits)) => {
-            let secret = users::second_factor(tx, user.seq)?.map(TotpSecret);
-            match secret.and_then(|secret| secret.step_of(digits, real_now)) {
-                Some(step) => {
-                    let newest = TotpSecret::newest_step(real_now);
-                    if !used_steps::take(tx, user.seq, step, newest)? {
-                        return Err(second_factor::used_code_refusal().into());
-                    }
-                    true
-                }
-                None => false,
-            }
-        }
-        Some(second_factor::EnteredCode::Recovery(hash)) => {
-            let is_right = recovery_codes::take(tx, user.seq, hash)?;
-            if is_right {
-                told(tx, &user.email, "user.recovery_code", user, now)?;
-            }
-            is_right
-        }
-    };
-    is_right.then_some(()).ok_or_else(wrong)
-}
-
 /// Deletes the secret and the recovery codes.
 fn end(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Result<(), Error> {
     users::end_second_factor(tx, user.seq)?;
     used_steps::delete_of_user(tx, user.seq)?;
     recovery_codes::delete_of_user(tx, user.seq)?;
-    told(tx, actor, "user.second_factor_off", user, now)
-}
-
-/// Returns the current state of a signed-in user.
-fn of_id(db: &Reader<'_>, id: &str) -> Result<User, Error> {
-    let found = users::by_id(db, id)?;
-    Ok(found.ok_or_else(|| Refusal::not_found("user"))?)
-}
-
-fn wrong() -> Error {
-    let message = "code must be what your authenticator app shows now, and each works once; or a recovery code that \
-                   is left";
-    Refusal::about(Code::InvalidCredentials, "code", message).into()
+    record_user_change(tx, actor, "user.second_factor_off", user, now)
 }
 
 fn is_on_already() -> Error {

@@ -13,7 +13,7 @@ use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
-use crate::service::events::{self, Page, unknown_before};
+use crate::service::page::{self, Page, optional};
 use crate::service::transfers::{By, find, noted_as, owned};
 use crate::service::{Error, Json, Member, Scope, Service};
 use crate::store::{PageBounds, Reader, audit_log, transfers};
@@ -99,10 +99,9 @@ impl Service {
         wanted: &TransfersWanted,
     ) -> Result<Page, Error> {
         self.read(|db| {
-            let before = match &wanted.before {
-                None => None,
-                Some(id) => Some(events::before(owned(db, scope, wanted.kind, id))?.seq),
-            };
+            let find = |id: &str| optional(owned(db, scope, wanted.kind, id));
+            let before = page::before(wanted.before.as_deref(), find)?;
+            let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more(before, wanted.limit);
             let (account, mode) = (scope.account(), scope.mode());
             let found = if wanted.needs_review {
@@ -125,14 +124,12 @@ impl Service {
         wanted: &TransfersWanted,
     ) -> Result<Page, Error> {
         self.read(|db| {
-            let before = match &wanted.before {
-                None => None,
-                Some(id) => {
-                    let found = events::before(find(db, wanted.kind, id))?;
-                    let found = Some(found).filter(|found| found.mode == mode);
-                    Some(found.ok_or_else(unknown_before)?.seq)
-                }
+            let find = |id: &str| {
+                let found = optional(find(db, wanted.kind, id))?;
+                Ok::<_, Error>(found.filter(|found| found.mode == mode))
             };
+            let before = page::before(wanted.before.as_deref(), find)?;
+            let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more(before, wanted.limit);
             let found = if wanted.needs_review {
                 self.page_to_review(db, now, (mode, None), (wanted, page))?
@@ -172,7 +169,7 @@ impl Service {
         let rendered = found
             .iter()
             .map(|transfer| Ok((transfer.id.clone(), self.for_operator(db, now, transfer)?)));
-        Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
+        Page::cut(rendered, limit)
     }
 
     /// Returns a payout or refund by its ID, with the fields for the operator.

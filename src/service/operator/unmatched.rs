@@ -11,7 +11,7 @@ use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 use crate::domain::unmatched::{Resolution, ResolveUnmatchedPayment, Unmatched, UnmatchedReason};
 use crate::service::audit_log::{self, Entry};
-use crate::service::events::{Page, unknown_before};
+use crate::service::page::{self, Page};
 use crate::service::{Error, Json, Service};
 use crate::store::addresses::{Owner, owner};
 use crate::store::{
@@ -47,23 +47,15 @@ impl Service {
     /// `invalid_request` if `before` is unknown.
     pub fn unmatched_payments(&self, now: Time, wanted: &UnmatchedQuery) -> Result<Page, Error> {
         self.read_at_one_moment(|db| {
-            let before = match &wanted.before {
-                None => None,
-                Some(id) => {
-                    let found = unmatched_payments::by_id(db, id)?;
-                    Some(found.ok_or_else(unknown_before)?.seq)
-                }
-            };
+            let find = |id: &str| unmatched_payments::by_id(db, id);
+            let before = page::before(wanted.before.as_deref(), find)?;
             let only_open = wanted.looked == Looked::Open;
-            let page = PageBounds::with_one_more(before, wanted.limit);
+            let page = PageBounds::with_one_more(before.map(|found| found.seq), wanted.limit);
             let found = unmatched_payments::page(db, only_open, page)?;
             let shown = found
                 .iter()
                 .map(|payment| Ok((payment.id.clone(), self.unmatched_shown(db, now, payment)?)));
-            Ok(Page::cut(
-                shown.collect::<Result<_, Error>>()?,
-                wanted.limit,
-            ))
+            Page::cut(shown, wanted.limit)
         })
     }
 

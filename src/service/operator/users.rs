@@ -10,10 +10,9 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::domain::user::{Role, User};
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log::record_user_change;
 use crate::service::{Error, Service, random};
 use crate::store::{Reader, Tx, accounts, file, sessions, users};
-use serde_json::json;
 use std::sync::Arc;
 
 /// Time for which the set-up link is valid, in milliseconds.
@@ -74,7 +73,7 @@ impl Service {
             check_setup(tx, now, &token)?;
             file::set_setup(tx, None)?;
             let user = create(tx, &email, &password_hash, Role::Operator, None, now)?;
-            told(tx, BY_SETUP, "user.create", &user, now)?;
+            record_user_change(tx, BY_SETUP, "user.create", &user, now)?;
             Ok((user, None))
         })
         .await
@@ -113,7 +112,7 @@ impl Service {
         password_hash: Option<String>,
     ) -> Result<Known, Error> {
         self.write(move |_, tx| {
-            let user = named(tx, &user_id)?;
+            let user = find_by_id(tx, &user_id)?;
             change(tx, &actor, user, disabled, password_hash.as_deref(), now)
         })
         .await
@@ -183,7 +182,7 @@ pub fn make(
     };
     let seq = account.as_ref().map(|account| account.seq);
     let user = create(tx, &new.email, password_hash, new.role, seq, now)?;
-    told(tx, actor, "user.create", &user, now)?;
+    record_user_change(tx, actor, "user.create", &user, now)?;
     Ok((user, account.map(|account| account.id)))
 }
 
@@ -211,11 +210,11 @@ pub fn change(
         } else {
             "user.enable"
         };
-        told(tx, actor, action, &user, now)?;
+        record_user_change(tx, actor, action, &user, now)?;
     }
     if let Some(hash) = password_hash {
         users::set_password(tx, user.seq, hash)?;
-        told(tx, actor, "user.password", &user, now)?;
+        record_user_change(tx, actor, "user.password", &user, now)?;
     }
     sessions::delete_of_user(tx, user.seq)?;
     known(tx, user)
@@ -242,7 +241,7 @@ pub fn find(db: &Reader<'_>, email: &str) -> Result<User, Error> {
 ///
 /// # Errors
 /// `not_found`.
-pub(super) fn named(db: &Reader<'_>, user_id: &str) -> Result<User, Error> {
+pub(super) fn find_by_id(db: &Reader<'_>, user_id: &str) -> Result<User, Error> {
     let user = match id::parse(user_id) {
         Some(id) => users::by_id(db, &id)?,
         None => None,
@@ -256,22 +255,4 @@ pub(super) fn known(db: &Reader<'_>, user: User) -> Result<Known, Error> {
         .map(|seq| accounts::by_seq(db, seq))
         .transpose()?;
     Ok((user, account.map(|account| account.id)))
-}
-
-/// Writes a change of a user to the audit log.
-pub(super) fn told(
-    tx: &Tx<'_>,
-    actor: &str,
-    action: &str,
-    user: &User,
-    now: Time,
-) -> Result<(), Error> {
-    let detail = json!({ "email": user.email, "role": user.role });
-    let noted = Entry {
-        action,
-        account: user.account,
-        object: Some(&user.id),
-        detail: &detail,
-    };
-    audit_log::record(tx, now, actor, &noted)
 }

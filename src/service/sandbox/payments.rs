@@ -8,7 +8,6 @@ use super::target::{Target, amount};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::id;
-use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{
     InputSource, OUTPUTS_MAX, Observation, ObservationKey, StoredObservation,
@@ -24,7 +23,7 @@ use crate::domain::unmatched::Resolution;
 use crate::service::intake::{self, IntakeOutcome, ObservationOwner};
 use crate::service::{Error, Json, Service};
 use crate::store::{
-    Reader, Tx, deposits, invoices, observations, own_transfers, payments, unmatched_payments,
+    Reader, Tx, deposits, observations, own_transfers, payments, unmatched_payments,
 };
 use fields::{position, seen_at, spends, txid};
 use serde_json::value::to_raw_value;
@@ -288,15 +287,6 @@ fn observed(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservation>, Erro
         return Ok(None);
     };
     Ok(Some(observations::by_seq(db, seq)?))
-}
-
-/// Returns the invoice with this ID, in either mode.
-pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Error> {
-    let invoice = id::parse(id)
-        .map(|id| invoices::by_id(db, &id))
-        .transpose()?
-        .flatten();
-    invoice.ok_or_else(|| Refusal::not_found("invoice").into())
 }
 
 /// Returns `true` if the output has the target's address and coin.

@@ -3,7 +3,6 @@
 //! `intake` finds the owner of the address later. Invariant: if nothing is due at an address, coin and amount must be
 //! given.
 
-use super::payments::by_id;
 use crate::domain::address::{Network, parse_on};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Family;
@@ -14,6 +13,7 @@ use crate::domain::payment::inputs::SandboxOutput;
 use crate::domain::quote::{Quote, unavailable};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
+use crate::service::invoices::find_invoice;
 use crate::service::payments::still_due;
 use crate::service::{Error, Service};
 use crate::store::addresses::{Owner, owner};
@@ -94,7 +94,7 @@ impl Service {
         id: &str,
         asset: Option<&str>,
     ) -> Result<Target, Error> {
-        let mut invoice = by_id(tx, id)?;
+        let mut invoice = find_invoice(tx, id)?;
         let mut quotes = quotes::of_invoice(tx, invoice.seq)?;
         quotes.retain(|quote| !quote.given);
         if let Some(asset) = asset

@@ -1,0 +1,60 @@
+//! Verifies codes of a user's second factor.
+//!
+//! Invariant: a code is used up in the transaction that it permits, so no code works twice.
+
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::second_factor::{CODE_MISSING, EnteredCode, TotpSecret, used_code_refusal};
+use crate::domain::time::Time;
+use crate::domain::user::User;
+use crate::service::Error;
+use crate::service::audit_log::record_user_change;
+use crate::store::{Tx, recovery_codes, used_steps, users};
+
+/// Verifies and uses up a code of a user whose password was right, if the second factor is on.
+///
+/// # Errors
+/// `second_factor_required` if a code is needed and missing. `invalid_credentials` if it is wrong or used.
+pub(super) fn use_up_code(
+    tx: &Tx<'_>,
+    user: &User,
+    code: Option<&EnteredCode>,
+    now: Time,
+    real_now: Time,
+) -> Result<(), Error> {
+    if user.second_factor_at.is_none() {
+        return Ok(());
+    }
+    let is_right = match code {
+        None => {
+            return Err(Refusal::about(Code::SecondFactorRequired, "code", CODE_MISSING).into());
+        }
+        Some(EnteredCode::OfApp(digits)) => {
+            let secret = users::second_factor(tx, user.seq)?.map(TotpSecret);
+            match secret.and_then(|secret| secret.step_of(digits, real_now)) {
+                Some(step) => {
+                    let newest = TotpSecret::newest_step(real_now);
+                    if !used_steps::take(tx, user.seq, step, newest)? {
+                        return Err(used_code_refusal().into());
+                    }
+                    true
+                }
+                None => false,
+            }
+        }
+        Some(EnteredCode::Recovery(hash)) => {
+            let is_right = recovery_codes::take(tx, user.seq, hash)?;
+            if is_right {
+                record_user_change(tx, &user.email, "user.recovery_code", user, now)?;
+            }
+            is_right
+        }
+    };
+    is_right.then_some(()).ok_or_else(wrong_code)
+}
+
+/// Returns the refusal of a code that is wrong or was used before.
+pub(super) fn wrong_code() -> Error {
+    let message = "code must be what your authenticator app shows now, and each works once; or a recovery code that \
+                   is left";
+    Refusal::about(Code::InvalidCredentials, "code", message).into()
+}

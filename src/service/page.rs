@@ -1,0 +1,88 @@
+//! Pages of lists, newest first, and the cursor `before` of the next page.
+
+use super::{Error, Json};
+use crate::domain::refusal::{Code, Refusal};
+
+/// A page of a list, with the start of the next page.
+pub struct Page {
+    /// The entries, newest first.
+    pub data: Vec<Json>,
+    /// Id of the last entry, if there are older entries.
+    pub next_before: Option<String>,
+}
+
+impl Page {
+    /// Returns a page from the ids and JSON of at most one entry more than `limit`.
+    pub(super) fn cut(
+        entries: impl Iterator<Item = Result<(String, Json), Error>>,
+        limit: u32,
+    ) -> Result<Page, Error> {
+        let mut entries: Vec<_> = entries.collect::<Result<_, Error>>()?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let has_more = entries.len() > limit;
+        entries.truncate(limit);
+        let last = entries.last().filter(|_| has_more);
+        Ok(Page {
+            next_before: last.map(|(id, _)| id.clone()),
+            data: entries.into_iter().map(|(_, json)| json).collect(),
+        })
+    }
+}
+
+/// Returns the object that `before` names, which `find` looks up among those that the caller may list.
+///
+/// # Errors
+/// `invalid_request` if there is none. Errors of `find` are unchanged.
+pub(super) fn before<T, E: Into<Error>>(
+    before: Option<&str>,
+    find: impl FnOnce(&str) -> Result<Option<T>, E>,
+) -> Result<Option<T>, Error> {
+    let found = |id| find(id).map_err(Into::into)?.ok_or_else(unknown_before);
+    before.map(found).transpose()
+}
+
+/// Returns the refusal for a `before` that is not an id of the caller's.
+pub(super) fn unknown_before() -> Error {
+    Refusal::field("before", "must be the nextBefore of an earlier page").into()
+}
+
+/// Returns `None` instead of the refusal `not_found`. Other errors are unchanged.
+pub(super) fn optional<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Refused(refusal)) if refusal.code == Code::NotFound => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, before, optional};
+    use crate::domain::refusal::{Code, Refusal};
+
+    #[test]
+    fn only_an_unknown_object_is_a_mistake_of_before() {
+        let refused = |error: Error| {
+            let mut error = Some(error);
+            let mut find = |_: &str| optional(error.take().map_or(Ok(()), Err));
+            match before(Some("id"), &mut find) {
+                Err(Error::Refused(refusal)) => {
+                    format!("{} {:?}", refusal.code.as_str(), refusal.param)
+                }
+                Err(Error::Failed(cause)) => cause,
+                Ok(found) => format!("{found:?}"),
+            }
+        };
+        assert_eq!(
+            refused(Refusal::not_found("refund").into()),
+            "invalid_request Some(\"before\")"
+        );
+        assert_eq!(refused(Error::Failed("disk".to_owned())), "disk");
+        let other = Refusal::new(Code::Forbidden, "no");
+        assert_eq!(refused(other.into()), "forbidden None");
+        let found = before(Some("id"), |_| Ok::<_, Error>(Some(7)));
+        assert!(matches!(found, Ok(Some(7))));
+        let absent = before(None, |_| Ok::<_, Error>(Some(7)));
+        assert!(matches!(absent, Ok(None)));
+    }
+}
