@@ -1,6 +1,7 @@
-//! Authentication of callers: one function for each kind, which returns a type that proves it.
+//! Authentication of callers: one function for each kind of caller. Each function returns a type that proves the
+//! authentication.
 //!
-//! Invariant: these types are made only here, from the credentials of a request.
+//! Invariant: only this module creates these types, from the credentials of a request.
 
 use super::front::Front;
 use super::front::sandbox::Sandbox;
@@ -17,10 +18,11 @@ use std::sync::Arc;
 
 /// Name of the session cookie over plain http.
 const PLAIN_COOKIE: &str = "coffer_session";
-/// Name of the session cookie if the public URL is https: browsers send it to this host alone, over https alone.
+/// Name of the session cookie if the public URL is https. Browsers send a `__Host-` cookie only to the same host,
+/// over https.
 const HOST_COOKIE: &str = "__Host-coffer_session";
 
-/// Returns the name of the session cookie for this public URL.
+/// Returns the name of the session cookie for a server with this public URL.
 pub(super) fn cookie_name(public_url: &str) -> &'static str {
     if Site::parse(public_url).is_ok_and(|site| site.is_https()) {
         HOST_COOKIE
@@ -32,26 +34,27 @@ pub(super) fn cookie_name(public_url: &str) -> &'static str {
 /// Credentials that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auth {
-    /// No credentials.
+    /// The route requires no credentials.
     Open,
     /// A secret or legacy key.
     Secret,
     /// A public key, sent by a page that the account allows.
     Public,
-    /// A session: of an operator, or with [`Role::Merchant`] also of a merchant's user.
+    /// A session of an operator. With [`Role::Merchant`], a session of a merchant's user is accepted too.
     Session(Role),
     /// A reseller's token.
     Reseller,
     /// The token of `--metrics-token`, if one is set.
     Metrics,
-    /// No credentials. The caller is on this machine and is not a page of another site. Only under `coffer sandbox`.
+    /// No credentials. The caller is on this machine and is not a page of another site. Exists only under `coffer
+    /// sandbox`.
     Sandbox,
 }
 
-/// A public key of a page that may use it.
+/// A caller with a valid public key, from a page that may use the key.
 pub(super) struct PublicKey(Arc<Caller>);
 
-/// A reseller with a valid token.
+/// Account and mode of a reseller with a valid token.
 pub(super) struct Reseller(Scope);
 
 /// A signed-in operator.
@@ -130,10 +133,10 @@ pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, E
     Ok(Reseller(reseller))
 }
 
-/// Authenticates a session.
+/// Authenticates the user of the session cookie.
 ///
 /// # Errors
-/// `unauthorized`; `forbidden` for a change that a page of another site requests.
+/// `unauthorized` without a valid session; `forbidden` if a page of another site requests a change.
 pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Result<Member, Error> {
     if method != Method::GET {
         same_site(front, headers)?;
@@ -143,10 +146,10 @@ pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Res
     front.service.member(front.now(), cookie)
 }
 
-/// Authenticates a session of an operator.
+/// Authenticates the user of the session cookie, who must be an operator.
 ///
 /// # Errors
-/// As [`member`]; `forbidden` for other users.
+/// As [`member`]; `forbidden` if the user is not an operator.
 pub(super) fn operator(
     front: &Front,
     method: &Method,
@@ -160,7 +163,7 @@ pub(super) fn operator(
     }
 }
 
-/// Authenticates the token of the metrics, if one is set.
+/// Authenticates by the token of `--metrics-token`. Accepts every caller if no token is set.
 ///
 /// # Errors
 /// `unauthorized`.
@@ -178,7 +181,7 @@ pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Err
 /// Returns the sandbox if the caller may use its controls.
 ///
 /// # Errors
-/// `not_found` outside the sandbox, `forbidden`.
+/// `not_found` if the server is not a sandbox; `forbidden` if the caller may not use its controls.
 pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>, Error> {
     let sandbox = front.sandbox.as_ref();
     let sandbox = sandbox.ok_or_else(|| Refusal::not_found("path"))?;
@@ -186,7 +189,8 @@ pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>
     Ok(Arc::clone(sandbox))
 }
 
-/// Refuses requests from pages of other sites. Programs other than browsers send neither header.
+/// Refuses requests from pages of other sites, by `Origin` and `Sec-Fetch-Site`. Programs other than browsers send
+/// neither header and are accepted.
 ///
 /// # Errors
 /// `forbidden`.
@@ -224,7 +228,7 @@ pub(super) fn cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a st
         .map(|(_, value)| value)
 }
 
-/// Returns the key in the headers. If both headers carry one, they must be equal.
+/// Returns the key in `X-API-Key` or `Authorization`. If both headers carry a key, the keys must be equal.
 pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
     let by_header =
         header(headers, "X-API-Key").map_err(|refusal| unauthorized(&refusal.message))?;
@@ -239,7 +243,7 @@ pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
     }
 }
 
-/// Returns the credentials of `Authorization: Bearer`.
+/// Returns the credentials in the header `Authorization: Bearer`, `None` without the header.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let text =
         header(headers, "Authorization").map_err(|refusal| unauthorized(&refusal.message))?;

@@ -1,7 +1,7 @@
-//! One request from its first byte to its answer: id, route, header limit, authentication, rate, body, query,
-//! handler, log line.
+//! Handles a request from its first byte to its answer: id, route, header limit, authentication, rate limit, body,
+//! query, handler, log line.
 //!
-//! Invariant: every answer carries the request's id, and an error is logged once, here.
+//! Invariant: every answer carries the id of its request. An error is logged once, by this module.
 
 mod admission;
 mod call_notice;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const BODY_BYTES_MAX: usize = 64 * 1024;
-/// Header size limit, with the request line.
+/// Maximum size of the headers together with the request line, in bytes.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 
 /// Delay of an answer to an unknown key.
@@ -44,16 +44,16 @@ const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A request that was received completely, or as far as it is allowed.
+/// A request whose body was received completely, or up to a limit.
 struct ArrivedRequest<'a> {
     peer: IpAddr,
     uri: &'a Uri,
-    /// Without the target, which is `uri`.
+    /// Method and headers. The target is in `uri`.
     parts: Parts,
     body: Result<Bytes, Refusal>,
 }
 
-/// Fault of the sandbox: the work is done, no answer is sent, and the connection is closed.
+/// Simulated fault of the sandbox: the work is done, but no answer is sent and the connection is closed.
 #[derive(Debug)]
 pub(super) struct DroppedAnswer;
 
@@ -65,7 +65,7 @@ impl std::fmt::Display for DroppedAnswer {
 
 impl std::error::Error for DroppedAnswer {}
 
-/// Operations of a listener, and the state that handlers share.
+/// Dispatcher of a listener: its routes, and the state that handlers share.
 pub(super) struct Dispatcher {
     pub(super) front: Arc<Front>,
     router: Router,
@@ -88,14 +88,14 @@ pub fn front(
 }
 
 impl Dispatcher {
-    /// Creates the dispatcher of a listener with these operations.
+    /// Creates the dispatcher of a listener that serves these routes.
     pub(super) fn new(front: Arc<Front>, scope: Scope) -> Dispatcher {
         let router = Router::new(routes(front.sandbox.is_some()), scope);
         Dispatcher { front, router }
     }
 
-    /// Answers a request. The body is read even if the request is refused, because an unread body would cost the
-    /// caller the connection.
+    /// Answers a request. The body is read even if the request is refused: an unread body would force the server to
+    /// close the connection.
     pub(super) async fn dispatch(
         &self,
         peer: IpAddr,
@@ -168,7 +168,7 @@ impl Dispatcher {
     }
 }
 
-/// Returns the answer to an error: a page for browsers, else JSON.
+/// Returns the answer to an error: an HTML page for a route of pages, else JSON.
 fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
     if context.form.page.is_some() {
         pages::error(context, error)
@@ -177,7 +177,7 @@ fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
     }
 }
 
-/// Adds the headers that all answers of this form have.
+/// Adds the headers that all answers of a route with this form have.
 fn with_common_headers(
     mut reply: Reply,
     method: &Method,
@@ -197,20 +197,20 @@ fn with_common_headers(
         reply = public::share(reply);
     }
     if !is_whole {
-        // The next request must not begin in the unread rest of the body.
+        // The rest of the body is unread, and the next request must not begin inside it.
         reply = reply.with(CONNECTION, "close");
     }
     reply
 }
 
-/// Returns the fault of a call to this route, after the fault's delay.
+/// Waits for the delay of the simulated fault of a call to this route, and returns the fault.
 async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
     let fault = front.sandbox.as_ref()?.faults.meet(route.named())?;
     front.unless_closed(tokio::time::sleep(fault.delay)).await;
     Some(fault)
 }
 
-/// Refuses foreign `Host` headers in a sandbox, which often asks for no key.
+/// Refuses foreign `Host` headers in a sandbox, because many operations of a sandbox need no key.
 fn admit_host(
     front: &Front,
     found: &RouteMatch,
@@ -224,7 +224,7 @@ fn admit_host(
     }
 }
 
-/// Answers a request whose route is known.
+/// Answers a request for which the router found a route.
 async fn answer_matched(
     front: &Arc<Front>,
     route: &'static Route,
@@ -247,14 +247,15 @@ async fn answer_matched(
     reply
 }
 
-/// An answer in progress, and the caller whose quota it uses. `None` for callers without a key or a session.
+/// An answer in progress, and the caller whose quota the answer uses. The quota owner is `None` without a key or a
+/// session.
 struct StartedAnswer {
     answering: ReplyFuture,
     quota_owner: Option<QuotaOwner>,
 }
 
 impl StartedAnswer {
-    /// Returns the handler's answer if the caller's quota has room for it.
+    /// Waits for the handler's answer. Refuses a large answer if the caller has too many in transmission.
     async fn answer(self, front: &Front) -> Result<Reply, Error> {
         let reply = self.answering.await?;
         match self.quota_owner {
@@ -264,7 +265,7 @@ impl StartedAnswer {
     }
 }
 
-/// Delays answers to unknown keys, so that guessing is slow. The keys of a sandbox are known, so it does not delay.
+/// Delays the answer to an unknown key, so that guessing is slow. Does not delay in a sandbox, whose keys are public.
 async fn slow_down_guessing(front: &Front, error: &Error) {
     let is_guess = matches!(error, Error::Refused(refusal) if refusal.code == Code::Unauthorized);
     if is_guess && front.sandbox.is_none() {
@@ -274,7 +275,7 @@ async fn slow_down_guessing(front: &Front, error: &Error) {
     }
 }
 
-/// Starts the handler after all checks. `limits` are headers for every answer.
+/// Checks a request and starts its handler. `limits` receives the rate limit headers, which errors carry too.
 fn start(
     front: &Arc<Front>,
     route: &'static Route,
@@ -313,7 +314,7 @@ fn start(
     })
 }
 
-/// Returns the size of headers: names, values and four bytes of punctuation each.
+/// Returns the size of the headers in bytes: names, values and four bytes of punctuation each.
 fn header_bytes(headers: &HeaderMap) -> usize {
     headers.iter().fold(0, |sum: usize, (name, value)| {
         sum.saturating_add(name.as_str().len())
@@ -322,7 +323,7 @@ fn header_bytes(headers: &HeaderMap) -> usize {
     })
 }
 
-/// Reads the whole body within its size and time limits.
+/// Reads the whole body, within the size limit and this time limit.
 async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         Refusal::new(
@@ -353,8 +354,8 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
     }
 }
 
-/// Returns the bytes of a body, copied: a body sent in single bytes would otherwise keep a whole buffer for each of
-/// them.
+/// Returns the bytes of a body, copied into one buffer. Without the copy, each received byte could keep a whole
+/// buffer alive.
 async fn collect(
     mut body: Limited<Arriving>,
 ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {

@@ -1,6 +1,6 @@
-//! State that handlers share: the service, the clock, and all counters across requests.
+//! State that all handlers share: the service, the clock, and the counters.
 //!
-//! Invariant: nothing here knows a handler.
+//! Invariant: this module does not depend on any handler.
 
 pub(super) mod faults;
 pub(super) mod inbox;
@@ -27,13 +27,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A boxed future, for tables of functions and for handles from `app`.
+/// A boxed future, for tables of handler functions and for the traits that `app` implements.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Invoices that a client may create at once by payment links.
+/// Number of invoices that a client may create at once through payment links.
 const LINK_BURST: u32 = 10;
 
-/// Everything that a handler may use.
+/// Shared state that every handler can use.
 pub struct Front {
     pub(super) service: Arc<Service>,
     pub(super) clock: Arc<Clock>,
@@ -59,36 +59,36 @@ pub struct Front {
     reference: OnceLock<Bytes>,
 }
 
-/// Settings that differ between servers.
+/// Settings of one HTTP server.
 pub struct Settings {
-    /// Public URL, without a slash at its end.
+    /// Public URL, without a trailing slash.
     pub public_url: String,
-    /// Invoices that a key may create in a minute; 0 for no limit.
+    /// Number of invoices that a key may create in a minute; 0 for no limit.
     pub creations_per_minute: u32,
-    /// Invoices that a client may create in a minute by payment links; 0 for no limit.
+    /// Number of invoices that a client may create in a minute through payment links; 0 for no limit.
     pub link_invoices_per_minute: u32,
-    /// Proxies whose `X-Forwarded-For` counts.
+    /// Decides which peers are proxies whose `X-Forwarded-For` counts.
     pub trusted_proxy: TrustedProxy,
-    /// Time limit of a body, in milliseconds.
+    /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,
     /// Limits of password checks.
     pub password_limits: PasswordLimits,
-    /// Token of `/metrics`, `None` if it is open.
+    /// Token that `/metrics` requires, `None` if `/metrics` is open.
     pub metrics_token: Option<MetricsToken>,
-    /// Listeners to invoices, notified of every commit.
+    /// Subscriptions of checkout pages to invoices. Every commit notifies them.
     pub subscribers: Arc<Subscribers>,
-    /// Settings of a sandbox, `None` outside it.
+    /// Settings of a sandbox, `None` for another server.
     pub sandbox: Option<SandboxSettings>,
 }
 
-/// Operations of one document.
+/// Selects the operations that an OpenAPI document describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Operations of every server: the merchant's, operator's and reseller's interfaces, and webhooks.
+    /// Operations of every server, for merchants, operators and resellers, and the webhooks.
     Interface,
-    /// Operations for a shop's server, and webhooks: a part of the interface.
+    /// Operations for a shop's server, and the webhooks: a subset of `Interface`.
     Merchant,
-    /// Controls of a sandbox.
+    /// Operations that control a sandbox.
     Sandbox,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) method: &'static str,
     pub(super) path: &'static str,
-    /// Whether it is a control of the sandbox.
+    /// `true` for an operation that controls the sandbox.
     pub(super) is_control: bool,
 }
 
@@ -108,15 +108,15 @@ impl std::fmt::Display for Operation {
     }
 }
 
-/// The operations as a whole, for handlers. The list itself is above this module.
+/// The list of all operations, for handlers. The routes themselves are in a higher module (`routes`).
 pub(super) struct Interface {
-    /// Every operation, in the order of the list.
+    /// Every operation, in the order of the routes.
     pub(super) operations: Vec<Operation>,
-    /// Makes the OpenAPI document of a server at this URL.
+    /// Returns the OpenAPI document of a server at this URL.
     pub(super) document: fn(&str, Subject) -> String,
 }
 
-/// Id of a request. Its text is made only when it is written.
+/// Id of a request. Its text is formatted only when it is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestId {
     process: u32,
@@ -171,17 +171,17 @@ impl Front {
         })
     }
 
-    /// Makes the readiness probe fail, and ends requests that only wait.
+    /// Makes the readiness probe fail, and ends requests that only wait, for example event streams.
     pub fn close(&self) {
         self.closed.send_replace(true);
     }
 
-    /// Returns `true` if the server is stopping.
+    /// Returns `true` if the server is shutting down.
     pub(super) fn is_closed(&self) -> bool {
         *self.closed.borrow()
     }
 
-    /// Awaits a future and returns its output, or `None` if the server stops first.
+    /// Awaits a future and returns its output, or `None` if the server shuts down first.
     pub(super) async fn unless_closed<T>(&self, what: impl Future<Output = T>) -> Option<T> {
         let mut closed = self.closed.subscribe();
         tokio::select! {
@@ -190,12 +190,12 @@ impl Front {
         }
     }
 
-    /// Returns the time at which a request is handled.
+    /// Returns the present time of the server's clock.
     pub(super) fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// Returns the id of the next request. Ids ascend within a process, so log lines can be found by them.
+    /// Returns the id of the next request. Ids ascend within a process, so the log can be searched by id.
     pub(super) fn next_request_id(&self) -> RequestId {
         RequestId {
             process: self.process,
@@ -203,22 +203,22 @@ impl Front {
         }
     }
 
-    /// Returns the OpenAPI document of the interface, made at the first request.
+    /// Returns the OpenAPI document of the interface. The first call creates the document.
     pub(super) fn document(&self) -> Bytes {
         let make = || (self.interface.document)(&self.public_url, Subject::Interface).into();
         self.document.get_or_init(make).clone()
     }
 
-    /// Returns the OpenAPI document of the sandbox's controls, made at the first request.
+    /// Returns the OpenAPI document of the sandbox's controls. The first call creates the document.
     pub(super) fn controls_document(&self) -> Bytes {
         let make = || (self.interface.document)(&self.public_url, Subject::Sandbox).into();
         self.controls_document.get_or_init(make).clone()
     }
 
-    /// Returns the page of the reference, made at the first request.
+    /// Returns the page of the API reference. The first call creates the page with `make`.
     ///
     /// # Errors
-    /// As `make`.
+    /// The errors of `make`.
     pub(super) fn reference(
         &self,
         make: impl FnOnce(&Front) -> Result<Bytes, Error>,

@@ -1,4 +1,4 @@
-//! Admission of a request: authenticates as its route requires, and passes the proof to the handler.
+//! Admission of a request: authenticates the caller as the route requires, and passes the proof to the handler.
 
 use crate::api::operation::{Context, Job, Outcome, Run};
 use crate::domain::refusal::Refusal;
@@ -15,7 +15,7 @@ use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
 use std::sync::Arc;
 
-/// A handler with the proof that it takes.
+/// A handler with the proof of authentication that it requires.
 pub(super) enum Admitted {
     Open(fn(Call) -> ReplyFuture),
     Session(fn(Call, Member) -> ReplyFuture, Member),
@@ -25,11 +25,11 @@ pub(super) enum Admitted {
     Declared(&'static Route, Option<QuotaOwner>, Function),
 }
 
-/// Function of a declared operation, bound to its caller.
+/// The function of a declared operation, bound to its caller.
 type Function = Box<dyn FnOnce(&Context<'_>) -> Result<Job, Error> + Send>;
 
 impl Admitted {
-    /// Returns the caller whose quota is used, `None` without a key or a session.
+    /// Returns the caller whose quota the request uses, `None` without a key or a session.
     pub(super) fn quota_owner(&self) -> Option<QuotaOwner> {
         match self {
             Admitted::Declared(_, quota_owner, _) => *quota_owner,
@@ -39,7 +39,7 @@ impl Admitted {
         }
     }
 
-    /// Calls the handler.
+    /// Calls the handler with its proof.
     pub(super) fn answer(self, call: Call) -> ReplyFuture {
         match self {
             Admitted::Open(handler) => handler(call),
@@ -54,7 +54,8 @@ impl Admitted {
     }
 }
 
-/// Admits or refuses a request. `limits` receives headers for every answer. `body` is empty if it could not be read.
+/// Authenticates the caller of a route. `limits` receives the rate limit headers, which errors carry too. `body` is
+/// empty if it could not be read.
 pub(super) fn admit(
     front: &Front,
     route: &'static Route,
@@ -85,7 +86,7 @@ pub(super) fn admit(
     })
 }
 
-/// Admits or refuses the caller of a declared operation.
+/// Authenticates the caller of an operation that `api` declares, and binds the caller to its function.
 fn declared(
     front: &Front,
     route: &'static Route,
@@ -137,7 +138,7 @@ fn declared(
     })
 }
 
-/// Authenticates a secret key, and counts the request against its rate if the route requires it.
+/// Authenticates a secret key. Counts the request against the rate of the key if the route requires it.
 fn caller(
     front: &Front,
     route: &Route,
@@ -151,7 +152,7 @@ fn caller(
     Ok(caller)
 }
 
-/// Refuses sensitive requests without a recently confirmed password.
+/// Refuses a sensitive request if the user has not confirmed the password recently.
 fn ask_for_password(
     front: &Front,
     route: &Route,
@@ -164,7 +165,7 @@ fn ask_for_password(
     Ok(())
 }
 
-/// Counts a creation of a key.
+/// Counts one created invoice against the rate of the key. Adds the rate limit headers to `limits`.
 fn rate(
     front: &Front,
     key: &str,

@@ -1,7 +1,7 @@
 //! Notifies the sandbox's listeners of a call and its answer.
 //!
-//! Invariant: outside the sandbox nothing is done here. Calls of pages and of the stream itself are left out, and so
-//! are unknown keys and secrets.
+//! Invariant: this module does nothing outside the sandbox. It reports no calls of pages and of the stream itself,
+//! and no unknown keys or secrets.
 
 use crate::clock::Stopwatch;
 use crate::domain::refusal::Refusal;
@@ -16,13 +16,13 @@ use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Uri};
 
-/// Header of a call to leave out: a sandbox's page uses it for its own calls.
+/// Header that excludes a call from the stream. A sandbox's page sends it with its own calls.
 const UNTOLD: &str = "x-coffer-untold";
 
-/// Number of shown characters of an unknown key.
+/// Number of last characters of an unknown key that are shown.
 const KEY_END_CHARS: usize = 4;
 
-/// A call to notify of.
+/// A call that the sandbox's listeners will be notified of.
 pub(super) struct CallNotice {
     stopwatch: Stopwatch,
     method: String,
@@ -33,7 +33,7 @@ pub(super) struct CallNotice {
 }
 
 impl CallNotice {
-    /// Starts the notification of a call, `None` for a call to leave out.
+    /// Collects the data of a call. Returns `None` for a call that is not reported.
     pub(super) fn new(
         front: &Front,
         found: &RouteMatch,
@@ -68,7 +68,7 @@ impl CallNotice {
         })
     }
 
-    /// Completes the notification with the answer.
+    /// Notifies the sandbox's listeners of the call and its answer.
     pub(super) fn end(self, front: &Front, id: RequestId, reply: &Reply) {
         let Some(activity) = front.service.activity() else {
             return;
@@ -89,13 +89,14 @@ impl CallNotice {
     }
 }
 
-/// Returns `true` for pages, the stream, and inboxes, whose webhooks are shown where they are sent.
+/// Returns `true` for routes that are not reported: pages, the stream, and inboxes. Deliveries to inboxes are
+/// reported when they are sent.
 fn is_silent(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream
 }
 
-/// Returns the key of a call: a known one in full, else its last characters.
+/// Returns the key of a call as it is shown: a well-known key in full, another key by its last characters.
 fn key(headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || {

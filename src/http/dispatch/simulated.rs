@@ -1,6 +1,6 @@
-//! Answers to calls with a simulated fault of the sandbox.
+//! Answers to calls that meet a simulated fault of the sandbox.
 //!
-//! Invariant: such an answer has the form and the headers of a real error.
+//! Invariant: the answer has the form and the headers of a real error.
 
 use super::error_reply;
 use crate::domain::refusal::{Code, Refusal};
@@ -11,7 +11,7 @@ use crate::http::{error, limit};
 use hyper::StatusCode;
 use hyper::header::{ALLOW, CONNECTION, RETRY_AFTER};
 
-/// Returns the answer of a route with this status. `methods` are those of its path.
+/// Returns the simulated answer of a route with this status. `methods` are the methods of the route's path.
 pub(super) fn answer(
     methods: &str,
     (route, status): (&Route, StatusCode),
@@ -42,7 +42,8 @@ pub(super) fn answer(
     }
 }
 
-/// Returns a code of the status: the first of the operation's own, else of all its codes, else of all codes.
+/// Returns an error code with this status. Prefers the codes that the route lists, then all codes of the route, then
+/// all codes.
 fn code(route: &Route, status: StatusCode) -> Code {
     let has_status = |code: &Code| error::status(*code) == status;
     let own = route.refusals.iter().copied().find(has_status);

@@ -10,31 +10,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A fault of the next calls.
+/// A simulated fault of the next calls.
 #[derive(Clone)]
 pub(in crate::http) struct Fault {
-    /// Operation, `None` for every one outside `/sandbox`.
+    /// Operation that has the fault, `None` for every operation outside `/sandbox`.
     pub(in crate::http) operation: Option<Operation>,
-    /// Status that is answered instead of the work.
+    /// Status of the answer if the operation is not run. `None` runs the operation.
     pub(in crate::http) status: Option<StatusCode>,
     pub(in crate::http) delay: Duration,
-    /// Whether the work is done and not answered.
+    /// `true` if the operation is run and its answer is dropped.
     pub(in crate::http) drops_answer: bool,
-    /// Number of further calls.
+    /// Number of further calls that meet the fault.
     pub(in crate::http) times: u64,
 }
 
-/// Faults that are still to come, oldest first.
+/// Faults that further calls will meet, oldest first.
 pub(in crate::http) struct FaultState {
     /// Operations that can have a fault: those outside `/sandbox`.
     operations: Vec<Operation>,
     faults: Mutex<Vec<Fault>>,
-    /// `true` if there is a fault. Requests read it without the lock.
+    /// `true` if there is a fault. Requests read this without the lock.
     is_any: AtomicBool,
 }
 
 impl FaultState {
-    /// Creates the state without faults for these operations.
+    /// Creates the state of a sandbox with these operations, without faults.
     pub(super) fn new(operations: &[Operation]) -> FaultState {
         let operations = operations.iter().copied();
         FaultState {
@@ -46,14 +46,15 @@ impl FaultState {
         }
     }
 
-    /// Returns the operation of a text like `POST /v1/invoices`, if it can have a fault.
+    /// Finds the operation with this method and path, for example `POST /v1/invoices`. Returns `None` if the
+    /// operation cannot have a fault.
     pub(in crate::http) fn operation(&self, text: &str) -> Option<Operation> {
         let mut operations = self.operations.iter();
         let found = operations.find(|operation| text == operation.to_string());
         found.copied()
     }
 
-    /// Returns the fault of a call, and counts the call.
+    /// Returns the fault that a call of this operation meets, and counts the call.
     pub(in crate::http) fn meet(&self, operation: Operation) -> Option<Fault> {
         if operation.is_control || !self.is_any.load(Ordering::SeqCst) {
             return None;
@@ -84,7 +85,7 @@ impl FaultState {
         self.is_any.store(true, Ordering::SeqCst);
     }
 
-    /// Returns the simulated faults as `GET /sandbox` shows them.
+    /// Returns the simulated faults in the form of `GET /sandbox`.
     pub(in crate::http) fn view(&self, simulated: Faults) -> sandbox::FaultsView {
         let faults = self.lock();
         let calls = faults.iter().map(|fault| CallFaultView {

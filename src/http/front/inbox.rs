@@ -1,6 +1,6 @@
-//! Inboxes: webhook receivers inside the sandbox, from which a test reads the received requests.
+//! Inboxes: webhook receivers inside the sandbox. A test reads the received requests from them.
 //!
-//! Invariant: inboxes are in memory only, and bounded.
+//! Invariant: inboxes exist only in memory, and their number and size are bounded.
 
 use crate::domain::json;
 use crate::domain::render::sandbox::InboxMessage;
@@ -11,39 +11,39 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 const INBOXES_MAX: usize = 1000;
-/// Messages in one inbox. The oldest are removed first.
+/// Maximum number of messages in one inbox. The oldest messages are removed first.
 const MESSAGES_MAX: usize = 10_000;
 
-/// A received message.
+/// A request that an inbox received.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// Header names in lower case, and their values.
     pub headers: BTreeMap<String, String>,
-    /// Raw text, exactly as received, for verifying the signature.
+    /// Raw body, exactly as received, for verifying the signature.
     pub body: String,
-    /// Time of the request, by the sandbox's clock.
+    /// Time of receipt, by the sandbox's clock.
     pub received_at: Time,
 }
 
-/// Configured answer of an inbox.
+/// Configured answer of an inbox to the requests that it receives.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct Behaviour {
-    /// HTTP status.
+    /// HTTP status of the answer.
     pub(in crate::http) status: u16,
-    /// Delay in milliseconds.
+    /// Delay of the answer, in milliseconds.
     pub(in crate::http) delay_ms: u64,
-    /// Number of further answers, `None` for all.
+    /// Number of further requests that get this answer, `None` for all.
     pub(in crate::http) times: Option<u64>,
 }
 
-/// Answer of an inbox without configuration.
+/// Answer of an inbox that is not configured: status 200 at once.
 const OBLIGING: Behaviour = Behaviour {
     status: 200,
     delay_ms: 0,
     times: None,
 };
 
-/// All inboxes.
+/// All inboxes of a sandbox, by name.
 pub struct InboxState {
     inboxes: Mutex<HashMap<String, Inbox>>,
     arrivals: watch::Sender<u64>,
@@ -65,7 +65,7 @@ impl Default for InboxState {
 }
 
 impl InboxState {
-    /// Adds a message and returns the answer, `None` if there are too many inboxes.
+    /// Stores a message and returns the configured answer. Returns `None` if there are too many inboxes.
     pub(in crate::http) fn receive(&self, name: &str, message: Message) -> Option<Behaviour> {
         let mut inboxes = self.lock();
         if inboxes.len() >= INBOXES_MAX && !inboxes.contains_key(name) {
@@ -83,7 +83,7 @@ impl InboxState {
         Some(behaviour)
     }
 
-    /// Returns the messages of one event type, or all, oldest first.
+    /// Returns the messages of an inbox, oldest first. `kind` selects one event type.
     pub(in crate::http) fn messages(&self, name: &str, kind: Option<&str>) -> Vec<Message> {
         let inboxes = self.lock();
         let messages = inboxes
@@ -96,22 +96,22 @@ impl InboxState {
             .collect()
     }
 
-    /// Subscribes to new messages.
+    /// Subscribes to new messages in any inbox.
     pub(in crate::http) fn arrivals(&self) -> watch::Receiver<u64> {
         self.arrivals.subscribe()
     }
 
-    /// Configures the answer of an inbox.
+    /// Configures the answer of an inbox to further requests.
     pub(in crate::http) fn behave(&self, name: &str, behaviour: Behaviour) {
         self.lock().entry(name.to_owned()).or_default().behaviour = Some(behaviour);
     }
 
-    /// Empties an inbox, which then answers 200 again.
+    /// Removes the messages and the configuration of an inbox.
     pub(in crate::http) fn empty(&self, name: &str) {
         self.lock().remove(name);
     }
 
-    /// Empties every inbox.
+    /// Removes the messages and the configuration of every inbox.
     pub fn clear(&self) {
         self.lock().clear();
     }
@@ -122,7 +122,7 @@ impl InboxState {
 }
 
 impl Inbox {
-    /// Returns the answer for this message.
+    /// Returns the answer to the present message, and counts it.
     fn take_behaviour(&mut self) -> Behaviour {
         let Some(behaviour) = &mut self.behaviour else {
             return OBLIGING;
@@ -143,7 +143,7 @@ impl Inbox {
 }
 
 impl Message {
-    /// Creates a message. Bytes that are no text are shown in hexadecimal.
+    /// Creates a message. Header values and bodies that are not text are stored in hexadecimal.
     pub(in crate::http) fn new(
         headers: &hyper::HeaderMap,
         body: &[u8],
@@ -164,7 +164,7 @@ impl Message {
         }
     }
 
-    /// Returns the message as `GET /sandbox/inbox/{name}` shows it.
+    /// Returns the message in the form of `GET /sandbox/inbox/{name}`.
     pub(in crate::http) fn view(&self) -> InboxMessage<'_> {
         InboxMessage {
             headers: &self.headers,
@@ -173,7 +173,7 @@ impl Message {
         }
     }
 
-    /// Returns `true` for an event of this type, in either format.
+    /// Returns `true` if the message is an event of this type, in the present or the legacy format.
     fn is_of(&self, kind: &str) -> bool {
         let body = json::parse(self.body.as_bytes()).unwrap_or_default();
         ["type", "event"]

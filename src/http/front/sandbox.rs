@@ -1,6 +1,6 @@
 //! State of a sandbox: its controls, its hosts, its simulated faults.
 //!
-//! Invariant: it exists only under `coffer sandbox`.
+//! Invariant: a server has this state only under `coffer sandbox`.
 
 use super::faults::FaultState;
 use super::inbox::InboxState;
@@ -16,12 +16,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Message for pages of other sites.
+/// Error message for pages of other sites.
 pub(in crate::http) const NOT_FOR_PAGES: &str =
     "the sandbox's controls are not for pages of other sites";
-/// Controls of the whole sandbox. `app` provides them, because it alone knows clock, workers and file together.
+/// Controls of a whole sandbox. `app` implements them, because only `app` has access to the clock, the workers and
+/// the database file together.
 pub trait Control: Send + Sync {
-    /// Moves the clock from due time to due time. Returns after all due work is done.
+    /// Moves, stops or restarts the clock. Returns after all work that falls due is done.
     fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>>;
     /// Resets the state to the seed, and the clock to real time.
     fn reset(&self) -> Boxed<'_, Result<(), Error>>;
@@ -35,22 +36,22 @@ pub trait Control: Send + Sync {
 
 /// Settings of a sandbox.
 pub struct SandboxSettings {
-    /// Its controls.
+    /// Controls of the sandbox.
     pub control: Arc<dyn Control>,
-    /// Addresses it listens on.
+    /// Addresses on which the sandbox listens.
     pub listen: Vec<IpAddr>,
-    /// Further hosts that it accepts.
+    /// Further hosts that the sandbox accepts, from `--allow-host`.
     pub allow_host: Vec<AllowedHost>,
-    /// Whether it accepts connections from other machines. Then every address is an accepted host.
+    /// `true` if the sandbox accepts connections from other machines. Every IP address is then an accepted host.
     pub allow_remote: bool,
 }
 
 /// A change of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockStep {
-    /// Forward by this many milliseconds.
+    /// Moves the clock forward by this many milliseconds.
     Advance(i64),
-    /// Forward to this time, which must not be in the past.
+    /// Moves the clock forward to this time, which must not be in the past.
     Set(Time),
     /// Stops the clock if `true`, and lets it run if `false`.
     Freeze(bool),
@@ -61,12 +62,12 @@ pub(in crate::http) struct Sandbox {
     pub(in crate::http) control: Arc<dyn Control>,
     pub(in crate::http) hosts: Hosts,
     pub(in crate::http) faults: FaultState,
-    /// Wakes listeners to its activity.
+    /// Wakes the listeners to the sandbox's activity.
     news: Arc<watch::Sender<()>>,
 }
 
 impl Sandbox {
-    /// Creates the state of a sandbox with this URL.
+    /// Creates the state of a sandbox with these settings, this public URL and these operations.
     pub(super) fn new(
         settings: SandboxSettings,
         public_url: &str,
@@ -86,7 +87,7 @@ impl Sandbox {
         }
     }
 
-    /// Subscribes to the activity from now on.
+    /// Subscribes to the sandbox's activity from now on.
     pub(in crate::http) fn listen(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
         let news = Arc::clone(&self.news);
         if let Some(activity) = activity {
@@ -95,7 +96,7 @@ impl Sandbox {
         self.news.subscribe()
     }
 
-    /// Refuses pages of other sites, by the headers that browsers send. `Host` was checked before.
+    /// Refuses requests from pages of other sites, by `Origin` and `Sec-Fetch-Site`. `Host` was checked before.
     pub(in crate::http) fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));
@@ -115,8 +116,8 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Likewise for forms of pages without a referrer: for them browsers send `Origin: null`, and `Sec-Fetch-Site`
-    /// tells whether it is a page of this service.
+    /// Refuses forms of pages of other sites. Browsers send `Origin: null` for forms of our pages, which send no
+    /// referrer. `Sec-Fetch-Site` then shows whether the page is ours.
     pub(in crate::http) fn admit_form(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let is = |name: &str, value: &str| headers.get(name).is_some_and(|sent| sent == value);
         match is("origin", "null") && is("sec-fetch-site", "same-origin") {
