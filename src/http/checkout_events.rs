@@ -1,7 +1,7 @@
 //! `/v1/public/checkouts/{id}/events`: streams the changes of an invoice to its checkout.
 //!
-//! Invariant: a page that reconnects receives one event for all changes that it missed, and none for a state that it
-//! knows.
+//! Invariant: a page that reconnects receives one event for all changes that it missed. It receives no event for a
+//! state that it has already.
 
 use super::event_stream::{Source, event, reply};
 use super::front::Front;
@@ -46,15 +46,15 @@ pub(super) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// Events of one page.
+/// Source of the events for one checkout page.
 struct Events {
     front: Arc<Front>,
     subscription: Subscription,
     id: String,
     token: String,
-    /// Version of the state that the page has.
+    /// Version of the state that the page has received.
     told: String,
-    /// Whether the state may have changed since.
+    /// `true` if the state may have changed since that version.
     is_stale: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Address of the client behind a request, also through proxies.
 //!
-//! Invariant: `X-Forwarded-For` counts only as far as trusted proxies wrote it.
+//! Invariant: only entries of `X-Forwarded-For` that trusted proxies wrote are used.
 
 use hyper::HeaderMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,13 +8,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Returns `true` if the address is a trusted proxy.
 pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
-/// The bits of an IPv6 address that name a site. Its owner chooses the other bits freely.
+/// Mask of the site prefix of an IPv6 address. The owner of a site chooses the remaining 64 bits freely.
 const SITE: u128 = u128::MAX << 64;
 
-/// Returns the client: the nearest address, counted from the peer, that is no trusted proxy.
+/// Returns the address of the client: the nearest address to the server that is not a trusted proxy.
 pub(super) fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProxy) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
-    // An unreadable entry counts as an address without trust. No proxy of ours wrote the entries before it.
+    // An unreadable entry counts as an untrusted address. None of our proxies wrote the entries before it.
     let said: Vec<&[u8]> = lines
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
         .collect();
@@ -32,7 +32,8 @@ pub(super) fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProx
     client
 }
 
-/// Returns the address that a client is counted by: an IPv6 address without the bits below its site.
+/// Returns the address by which a client is counted: an IPv4 address in full, an IPv6 address without its last 64
+/// bits.
 pub(super) fn site(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -40,7 +41,8 @@ pub(super) fn site(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the networks that count a client's payments by link, from the narrowest to the widest.
+/// Returns the networks that contain a client, from the narrowest to the widest. Invoices created through payment
+/// links are counted for each network.
 pub(super) fn networks(address: IpAddr) -> [String; 3] {
     match address.to_canonical() {
         IpAddr::V4(address) => [32_u32, 24, 16].map(|bits| {

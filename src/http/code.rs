@@ -1,7 +1,7 @@
 //! Second-factor codes in requests, which count as wrong attempts until they are proved right.
 //!
-//! Invariant: a code is counted before it is checked. A right password does not undo a wrong code. A disconnect
-//! changes neither. A code that was used before does not count.
+//! Invariant: a code is counted as wrong before it is checked. A right password does not undo the count of a wrong
+//! code. A disconnect changes neither rule. A code that was used before does not count.
 
 use super::front::Front;
 use super::password::Turn;
@@ -12,9 +12,9 @@ use crate::service::Error;
 use crate::service::operator::members::Mark;
 use std::sync::Arc;
 
-/// A code to check, or none.
+/// An attempt with a second-factor code, or a request without a code.
 pub(super) struct CodeAttempt {
-    /// Target of the attempt and the client, `None` without a code.
+    /// Target of the attempt and key of the client, `None` without a code.
     at: Option<(Target, String)>,
 }
 
@@ -22,7 +22,7 @@ impl CodeAttempt {
     /// Prepares an attempt of a client with this code.
     ///
     /// # Errors
-    /// [`Error::Failed`] if the file fails.
+    /// [`Error::Failed`] if the database cannot be read.
     pub(super) fn new(
         front: &Front,
         turn: &Turn,
@@ -43,10 +43,10 @@ impl CodeAttempt {
     }
 
     /// Runs the work that checks the code, and counts the code as wrong until the work succeeds. The work continues
-    /// if the caller disconnects, because what the code permits may show elsewhere.
+    /// after a disconnect, because the caller can see its effect elsewhere and the attempt must count.
     ///
     /// # Errors
-    /// `too_many_attempts` without checking; else the errors of `work`.
+    /// `too_many_attempts` if the code is not checked; else the errors of `work`.
     pub(super) async fn around<T: Send + 'static>(
         self,
         throttle: &Arc<Throttle>,
@@ -127,7 +127,7 @@ mod tests {
             }
             drop(caller);
             looked_at = looked_at.saturating_add(1);
-            // The caller may be gone.
+            // The receiver is gone if the attempt was abandoned.
             found.send(outcome()).ok();
             tokio::task::yield_now().await;
         }

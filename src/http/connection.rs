@@ -1,7 +1,7 @@
 //! One connection: its socket and its bodies, as hyper uses them.
 //!
-//! Invariant: a client that reads too little of its answer for too long is disconnected. An answer that is written at
-//! once needs no timer.
+//! Invariant: a client that reads too little of its answer for too long is disconnected. An answer that the socket
+//! accepts at once creates no timer.
 
 use super::live::Handover;
 use super::slots::{AnswerGuard, BODY, Seat, Slot, TAKING};
@@ -19,20 +19,20 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// Number of parts of the time over which a client is judged: it is disconnected at most a tenth of that time late.
+/// Number of parts into which the measured time is divided. A slow client is disconnected at most one part late.
 const PARTS: usize = 10;
 
 /// Lowest rate at which a client must read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// A tenth of the time over which a client is judged, counted only while the server waits for the client.
+    /// A tenth of the time over which reading is measured. Only time in which the server waits for the client counts.
     part: Duration,
-    /// Bytes that a client must read in the whole time.
+    /// Minimum number of bytes that a client must read in the measured time.
     bytes_min: u64,
 }
 
 impl Pace {
-    /// Requires at least `bytes_min` bytes in each `span_ms` of waiting.
+    /// Requires the client to read at least `bytes_min` bytes in each `span_ms` of waiting.
     pub(super) fn new(bytes_min: u64, span_ms: u64) -> Pace {
         let part_ms = span_ms.div_euclid(10).max(1);
         Pace {
@@ -44,31 +44,31 @@ impl Pace {
 
 /// A socket that disconnects a client that reads too slowly.
 pub(super) struct Socket {
-    /// `None` after a live stream has taken it.
+    /// The stream, `None` after a live stream has taken it.
     inner: Option<TokioIo<TcpStream>>,
     handover: Handover,
     seat: Arc<Seat>,
     pace: Pace,
-    /// `Some` after the server has first waited for the client.
+    /// Progress of the client, `None` until the server first waits for the client.
     slow: Option<Box<Slow>>,
 }
 
-/// Progress of a client for which the server waits or has waited.
+/// Reading progress of a client for which the server waits or has waited.
 #[derive(Default)]
 struct Slow {
-    /// Bytes that the client read in each of the last parts of waiting, the present part first.
+    /// Bytes that the client read in each of the last parts of waiting. The present part is first.
     parts: [u64; PARTS],
     /// Number of completed parts of waiting.
     over: usize,
-    /// Duration of the present part so far.
+    /// Duration of the present part so far, without the present wait.
     waited: Duration,
-    /// Start of the present wait in microseconds, and the end of the present part. `None` if the server does not
-    /// wait.
+    /// Start of the present wait in microseconds, and timer for the end of the present part. `None` if the server
+    /// does not wait.
     waiting: Option<(i64, Pin<Box<Sleep>>)>,
 }
 
 impl Socket {
-    /// Wraps a stream. `handover` receives the answer if it is a live stream.
+    /// Wraps a TCP stream. `handover` receives the answer if the answer is a live stream.
     pub(super) fn new(
         stream: TcpStream,
         seat: Arc<Seat>,
@@ -84,16 +84,16 @@ impl Socket {
         }
     }
 
-    /// Returns the stream.
+    /// Returns the TCP stream.
     ///
     /// # Errors
-    /// A live stream has taken it.
+    /// An I/O error if a live stream has taken the TCP stream.
     fn stream(&mut self) -> io::Result<Pin<&mut TokioIo<TcpStream>>> {
         let stream = self.inner.as_mut().map(Pin::new);
         stream.ok_or_else(|| io::Error::other("a live stream goes on without hyper"))
     }
 
-    /// Accounts for the result of a write.
+    /// Updates the client's progress after a write. Fails with `TimedOut` if the client reads too slowly.
     fn judge(
         &mut self,
         context: &mut Context<'_>,
@@ -118,7 +118,7 @@ impl Socket {
 }
 
 impl Slow {
-    /// Counts bytes that the client has read, and ends the wait.
+    /// Counts bytes that the client has read, and ends the wait for the client.
     fn took(&mut self, bytes: usize, seat: &Seat) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         if let Some(present) = self.parts.first_mut() {
@@ -132,7 +132,7 @@ impl Slow {
         }
     }
 
-    /// Waits for the client. Ready if the client is to be disconnected.
+    /// Waits for the client to read. Returns `Ready` if the client reads too slowly and must be disconnected.
     fn wait(&mut self, context: &mut Context<'_>, seat: &Seat, pace: Pace) -> Poll<()> {
         loop {
             let (_, part_over) = self.waiting.get_or_insert_with(|| {
@@ -195,7 +195,7 @@ impl Write for Socket {
         self.inner.as_ref().is_some_and(Write::is_write_vectored)
     }
 
-    /// Hyper flushes after it has written everything, so a live stream can take the socket here.
+    /// Hyper calls this after it has written everything, so a live stream can take the socket here.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let socket = self.get_mut();
         if let Some(begun) = socket.handover.take() {
@@ -223,7 +223,7 @@ impl Drop for Socket {
             .as_ref()
             .is_some_and(|slow| slow.waiting.is_some())
         {
-            // Discards unsent bytes. If that fails, the system keeps them for a while.
+            // Discards unsent bytes. If this fails, the system keeps the bytes for a while.
             if let Some(stream) = &self.inner {
                 let _ = stream.inner().set_zero_linger();
             }
@@ -231,7 +231,7 @@ impl Drop for Socket {
     }
 }
 
-/// Body of a request. While a handler reads it, the connection waits for its client.
+/// Body of a request. While a handler waits for more of the body, the connection counts as waiting for its client.
 pub(super) struct Arriving {
     inner: Incoming,
     seat: Arc<Seat>,
@@ -247,7 +247,7 @@ impl Arriving {
         }
     }
 
-    /// Ends the wait. Returns `false` if the connection is ending.
+    /// Ends the wait for the client. Returns `false` if the connection is being closed.
     fn go_on(&mut self) -> bool {
         !std::mem::take(&mut self.is_awaited) || self.seat.go_on(BODY)
     }
@@ -272,7 +272,7 @@ impl Body for Arriving {
         if body.go_on() {
             frame
         } else {
-            // The connection is ending: its task is aborted, and the handler must not continue.
+            // The connection is being closed: its task is aborted, and the handler must not continue.
             Poll::Pending
         }
     }
@@ -292,9 +292,9 @@ impl Drop for Arriving {
     }
 }
 
-/// Body of an answer. The answer is in progress until hyper drops this.
+/// Body of an answer with its guard. The answer counts as in progress until hyper drops the body.
 pub(super) struct UnderWay {
-    /// `None` after a live stream was handed over.
+    /// The body, `None` after a live stream was handed over.
     inner: Option<Outgoing>,
     answering: Option<AnswerGuard>,
     handover: Handover,
@@ -303,7 +303,7 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    /// Wraps the body of an answer to a request of this HTTP version.
+    /// Wraps the body of an answer. `version` is the HTTP version of the request.
     pub(super) fn new(
         inner: Outgoing,
         answering: AnswerGuard,
@@ -342,7 +342,7 @@ impl Body for UnderWay {
             }
             _ => match &mut body.inner {
                 Some(inner) => Pin::new(inner).poll_frame(context),
-                // Hyper writes the head. Then the live stream takes the socket.
+                // Hyper writes the head now. The live stream takes the socket afterwards.
                 None => Poll::Pending,
             },
         }

@@ -4,12 +4,12 @@ use super::reply::status;
 use crate::api::operation;
 use crate::domain::fields::Component;
 
-/// A successful answer.
+/// A successful answer of a route, as the documents describe it.
 #[derive(Clone, Copy)]
 pub(super) struct RouteAnswer {
     /// HTTP status, 0 for `default`.
     pub(super) status: u16,
-    /// Description.
+    /// Description in the OpenAPI documents.
     pub(super) about: &'static str,
     pub(super) content: Content,
 }
@@ -48,7 +48,7 @@ impl RouteAnswer {
     }
 }
 
-/// Body of a successful answer.
+/// Kind of body of a successful answer.
 #[derive(Clone, Copy)]
 pub(super) enum Content {
     Component(&'static Component),

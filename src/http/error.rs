@@ -1,4 +1,4 @@
-//! Error codes and their HTTP statuses, and the answers to errors.
+//! Error codes with their HTTP statuses, and the answers to errors.
 //!
 //! Invariant: the cause of a failure goes to the log with the request's id, never to the caller.
 
@@ -10,7 +10,7 @@ use crate::service::Error;
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
-/// `Retry-After` of an overloaded or paused service, in seconds.
+/// Default `Retry-After` of answers with status 503, in seconds.
 const RETRY_SECONDS: i64 = 5;
 
 /// Returns the HTTP status of a code.
@@ -72,7 +72,7 @@ view! {
     }
 }
 
-/// Returns the answer to an error, and logs the cause of a failure.
+/// Returns the answer to an error as JSON, and logs the cause of a failure.
 pub(super) fn answer(error: Error, request_id: &str) -> Reply {
     answer_as(error, request_id, |refusal, status| {
         let body = ErrorView {
@@ -85,7 +85,7 @@ pub(super) fn answer(error: Error, request_id: &str) -> Reply {
     })
 }
 
-/// Returns the answer to an error with a body that `write` makes.
+/// Returns the answer to an error. `write` creates the body for a refusal and its status.
 pub(super) fn answer_as(
     error: Error,
     request_id: &str,
@@ -150,7 +150,7 @@ mod tests {
         (431, "headers_too_large"),
         (500, "internal_error"),
     ];
-    /// Codes of temporary errors, whose answers have `Retry-After`.
+    /// Status and codes of temporary errors, whose answers have `Retry-After`.
     const PASSING: (u16, &str) = (503, "maintenance pool_refilling overloaded");
 
     #[test]

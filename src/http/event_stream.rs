@@ -15,13 +15,13 @@ const CONTENT_TYPE: &str = "text/event-stream";
 
 /// A comment, which shows proxies and browsers that the stream is alive.
 const HEARTBEAT: &str = ":\n\n";
-/// Longest pause between two writes.
+/// Longest pause between two writes to a stream.
 const HEARTBEAT_PAUSE: Duration = Duration::from_secs(15);
 
-/// Source of the events of one stream.
+/// A source of the events of one stream.
 pub(super) trait Source: Send + Sized + 'static {
-    /// Waits for the next event in its wire format, `None` at the end. Cancel safe: dropping the future loses no
-    /// event.
+    /// Waits for the next event, in its wire format. Returns `None` at the end of the stream. Cancel safe: dropping
+    /// the future loses no event.
     fn next(&mut self) -> impl Future<Output = Option<String>> + Send;
 }
 
@@ -31,7 +31,7 @@ pub(super) fn reply(front: &Arc<Front>, source: impl Source) -> Reply {
     Reply::stream(CONTENT_TYPE, body)
 }
 
-/// Formats an event. `data` is one line.
+/// Formats an event of the stream. `data` must be a single line.
 pub(super) fn event(name: &str, id: &str, data: &str) -> String {
     format!("event: {name}\nid: {id}\ndata: {data}\n\n")
 }

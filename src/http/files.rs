@@ -1,7 +1,7 @@
-//! Files that pages load: the table `web::ASSETS`, and the widget, which shops load from a fixed path.
+//! Static files for browsers: the table `web::ASSETS`, and the widget, which shops load from a fixed path.
 //!
-//! Invariant: a file under the present version may be cached for ever. Under any other version the present file is
-//! sent without caching, so that pages loaded before an update still work.
+//! Invariant: the URL of a file contains the version, so caches may keep the file for ever. A URL with another
+//! version returns the present file uncached, so pages loaded before an update still work.
 
 use super::reply::Reply;
 use super::request::Call;
@@ -16,11 +16,12 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, StatusCode};
 
-/// A path with the present version never changes its content. One year is the longest age that caches use.
+/// `Cache-Control` for a path with the present version, whose content never changes. One year is the longest age that
+/// caches use.
 const VERSIONED_CACHE: &str = "public, max-age=31536000, immutable";
-/// A page that was loaded before an update asks for another version.
+/// `Cache-Control` for a path with another version, which a page loaded before an update requests.
 const OTHER_VERSION_CACHE: &str = "no-cache";
-/// Cache time of the widget.
+/// `Cache-Control` of the widget: five minutes.
 const WIDGET_CACHE: &str = "public, max-age=300";
 
 pub(super) static RESOURCE: Resource = Resource {
@@ -55,8 +56,8 @@ async fn send(call: Call) -> Result<Reply, Error> {
     Ok(reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
 }
 
-/// Sends the widget unless the browser has it. The tag is weak because compressed and plain bytes are the same
-/// widget.
+/// Sends the widget, or status 304 if the browser has it. The ETag is weak, because compressed and plain bytes are
+/// the same widget.
 async fn widget(call: Call) -> Result<Reply, Error> {
     let file = asset("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
     let tag = format!("\"{VERSION}\"");
@@ -82,7 +83,8 @@ fn reply(file: &'static Asset, headers: &HeaderMap) -> Reply {
     reply.with_static(X_CONTENT_TYPE_OPTIONS, "nosniff")
 }
 
-/// Returns compressed bytes, decompressed for callers without gzip. Range requests get all of them.
+/// Returns a file as gzip, or decompressed for callers that do not accept gzip. Range requests receive the whole
+/// file.
 pub(super) fn packed(
     packed: &'static Packed,
     content_type: &'static str,
@@ -97,8 +99,8 @@ pub(super) fn packed(
     reply.with_static(VARY, "accept-encoding")
 }
 
-/// Returns `true` if the caller accepts gzip (RFC 9110, section 12.5.3: a weight of 0 refuses, `*` is every coding
-/// not named).
+/// Returns `true` if the caller accepts gzip (RFC 9110, section 12.5.3). A weight of 0 refuses; `*` stands for each
+/// coding that is not listed.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let codings = || values(headers, ACCEPT_ENCODING).flat_map(|text| text.split(','));
     let takes = |wanted: &str| {

@@ -1,6 +1,6 @@
 //! Entry points for fuzzers: the router and the query parser.
 //!
-//! Invariant: no other build has them.
+//! Invariant: this module exists only in builds for fuzzing.
 
 use super::request::Query;
 use super::route::{Route, Scope};
@@ -20,10 +20,10 @@ pub fn route(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> 
     }
 }
 
-/// Parses a text as the query of every route.
+/// Parses a text as the query string of every route.
 pub fn query(text: &str) {
     for route in routes(true) {
-        // Both results are fine. Only a panic is not.
+        // Success and refusal are both valid results. The fuzzer looks only for panics.
         let _ = Query::parse(text, route.query);
     }
 }

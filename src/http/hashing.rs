@@ -12,9 +12,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Waiting passwords, some five seconds of work. Further ones are refused as overloaded.
+/// Maximum number of waiting passwords: about five seconds of work. Further passwords are refused as `overloaded`.
 pub(super) const WAITING_MAX: usize = 256;
-/// Idle time after which the thread ends and frees its buffer.
+/// Idle time after which the thread ends and frees the memory of the hasher.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// `Retry-After` for a client that already has a password in the queue, in seconds.
@@ -22,12 +22,12 @@ const BUSY_SECONDS: i64 = 1;
 
 type HashWork = Box<dyn FnOnce(&mut Hasher) + Send>;
 
-/// Handle of the queue for password hashing. Dropping it ends the thread after the current password.
+/// Handle of the queue for password hashing. Dropping the handle ends the thread after the present password.
 pub(super) struct Hashing {
     shared: Arc<HashingState>,
 }
 
-/// State shared by the queue and its thread.
+/// State that the handle of the queue and the thread share.
 struct HashingState {
     queue: Mutex<Queue>,
     /// Notified when a password is added or the queue closes.
@@ -38,7 +38,7 @@ struct HashingState {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<HashJob>,
-    /// Clients with a waiting or present password that have not disconnected.
+    /// Clients that have a waiting or present password and are still connected.
     clients: Vec<Arc<str>>,
     thread: Option<JoinHandle<()>>,
     is_running: bool,
@@ -50,14 +50,14 @@ struct HashJob {
     work: HashWork,
 }
 
-/// Position of a client. Dropping it leaves the queue.
+/// Position of a client in the queue. Dropping the entry removes the client from the queue.
 struct QueueEntry {
     shared: Arc<HashingState>,
     client: Arc<str>,
 }
 
 impl Hashing {
-    /// Creates a queue for this many passwords. The thread starts with the first one.
+    /// Creates a queue for at most `waiting_max` passwords. The first password starts the thread.
     pub(super) fn new(waiting_max: usize) -> Hashing {
         Hashing {
             shared: Arc::new(HashingState {
@@ -68,8 +68,8 @@ impl Hashing {
         }
     }
 
-    /// Runs work with the hasher in the client's turn, unless the caller stops waiting before. `unheard` runs if the
-    /// caller stops waiting during the work.
+    /// Runs `work` with the hasher when it is the client's turn. The work is dropped if the caller disconnects before
+    /// its turn. `unheard` runs if the caller disconnects during the work.
     ///
     /// # Errors
     /// `too_many_attempts` if the client already has a password in the queue, `overloaded` if the queue is full.
@@ -91,7 +91,7 @@ impl Hashing {
             .map_err(|_| Error::Failed("a password was not hashed".to_owned()))
     }
 
-    /// Adds work to the queue.
+    /// Adds a client with its work to the queue.
     fn enter(&self, client: &str, work: HashWork) -> Result<QueueEntry, Refusal> {
         let client: Arc<str> = Arc::from(client);
         let mut queue = self.shared.lock();
@@ -117,7 +117,7 @@ impl Hashing {
         })
     }
 
-    /// Starts the thread if there is none. Returns `false` if the system refuses.
+    /// Starts the thread if it is not running. Returns `false` if the system cannot start a thread.
     fn start(&self, queue: &mut Queue) -> bool {
         if queue.is_running {
             return true;
@@ -142,7 +142,7 @@ impl HashingState {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the waiting work in its order, until the queue is idle or closed.
+    /// Runs the queued work in order, until the queue is idle for too long or closed.
     fn serve(&self) {
         let mut hasher = Hasher::default();
         while let Some(work) = self.next() {
@@ -150,7 +150,7 @@ impl HashingState {
         }
     }
 
-    /// Returns the next work, `None` if the thread is to end.
+    /// Waits for the next work. Returns `None` if the thread must end.
     fn next(&self) -> Option<HashWork> {
         let idle = |queue: &mut Queue| queue.waiting.is_empty() && !queue.is_closed;
         let waited = self.changed.wait_timeout_while(self.lock(), IDLE, idle);
@@ -177,7 +177,7 @@ impl Drop for Hashing {
             queue.thread.take()
         };
         self.shared.changed.notify_one();
-        // The thread does not own the queue, so it never joins itself.
+        // The thread does not own the handle, so the thread never joins itself.
         if thread.is_some_and(|thread| thread.join().is_err()) {
             log::error!("the thread for passwords panicked");
         }

@@ -1,7 +1,7 @@
-//! `Host` headers that a sandbox accepts: those that no page of another site can cause by DNS rebinding.
+//! `Host` headers that a sandbox accepts. DNS rebinding must not let a page of another site send an accepted `Host`.
 //!
 //! Invariant: a host that a stranger can point at this machine by DNS is accepted only if the operator named it. A
-//! number that is not written as an address is not a name.
+//! number is accepted only in the standard notation of an address.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::url::{Authority, Host, Site};
@@ -11,14 +11,14 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-/// Endings without names in public DNS.
+/// Endings of host names that do not exist in public DNS.
 const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
 
-/// Message for other hosts.
+/// Message for a `Host` that is not accepted.
 pub(super) const NOT_OURS: &str = "Host must be loopback, the listening address, the public url's, a name without a dot, \
                                    under .localhost or .internal, or one that --allow-host names";
 
-/// A host that the sandbox accepts.
+/// A host that the sandbox accepts by its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum KnownHost {
     Address(IpAddr),
@@ -44,13 +44,13 @@ impl KnownHost {
     }
 }
 
-/// Returns the part of a name before this ending, ignoring case.
+/// Returns the part of a name before this ending, `None` if the name has another ending. Ignores case.
 fn before<'a>(name: &'a str, end: &str) -> Option<&'a str> {
     let (before, last) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
     last.eq_ignore_ascii_case(end).then_some(before)
 }
 
-/// A host that the operator added.
+/// A host that the operator added with `--allow-host`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
     host: KnownHost,
@@ -60,7 +60,7 @@ pub struct AllowedHost {
 impl FromStr for AllowedHost {
     type Err = String;
 
-    /// A name or an address without a port. A leading dot includes the names below.
+    /// Parses a name or an address without a port. A leading dot includes all subdomains.
     fn from_str(text: &str) -> Result<AllowedHost, String> {
         let problem = || "must be a host like dev.example.com, or .example.com".to_owned();
         let under = text.strip_prefix('.');
@@ -91,18 +91,18 @@ impl AllowedHost {
     }
 }
 
-/// Hosts that a sandbox accepts.
+/// The `Host` headers that a sandbox accepts.
 pub(super) struct Hosts {
     own: Vec<KnownHost>,
     allowed: Vec<AllowedHost>,
     any_address: bool,
-    /// The first accepted text. Most callers send it again.
+    /// The first accepted `Host` header, as a cache. Most callers send the same header again.
     usual: OnceLock<Box<str>>,
 }
 
 impl Hosts {
-    /// Collects the hosts of a sandbox with these addresses and this URL. `any_address` accepts every address:
-    /// addresses are not looked up by DNS.
+    /// Collects the hosts of a sandbox with these listening addresses and this public URL. `any_address` accepts
+    /// every IP address, which DNS rebinding cannot use.
     pub(super) fn new(
         listen: &[IpAddr],
         public_url: &str,
@@ -122,7 +122,8 @@ impl Hosts {
         }
     }
 
-    /// Accepts a request with exactly one `Host`, if that host and a host in the target are accepted.
+    /// Accepts a request that has exactly one `Host` header with an accepted host. A host in the request target must
+    /// be accepted too.
     ///
     /// # Errors
     /// `forbidden`.
@@ -137,7 +138,7 @@ impl Hosts {
         Err(Refusal::new(Code::Forbidden, NOT_OURS))
     }
 
-    /// Returns `true` if the host is accepted.
+    /// Returns `true` if this `Host` header is accepted.
     fn has(&self, text: &str) -> bool {
         if self.usual.get().is_some_and(|usual| **usual == *text) {
             return true;
@@ -150,7 +151,7 @@ impl Hosts {
     }
 
     fn judge(&self, text: &str) -> bool {
-        // A port may be absent or empty.
+        // A trailing colon without a port is valid.
         let text = text.strip_suffix(':').unwrap_or(text);
         let Ok(Authority { host, .. }) = Authority::parse(text) else {
             return false;

@@ -1,6 +1,6 @@
-//! Large answers: how many one account may have in transmission.
+//! Large answers: limits how many of them one caller may have in transmission.
 //!
-//! Invariant: large answers that an account's clients do not read are bounded in number, over any number of
+//! Invariant: the number of large answers that a caller's clients have not read is bounded, over any number of
 //! connections.
 
 use super::long_reads::{Askers, Permit};
@@ -10,12 +10,12 @@ use crate::service::{Error, QuotaOwner};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes};
 
-/// Size above which an answer is large.
+/// Size above which an answer counts as large, in bytes.
 const LARGE_BYTES: u64 = 256 * 1024;
-/// Large answers of one caller in transmission. The next one is refused.
+/// Maximum number of large answers of one caller in transmission. Further ones are refused.
 const OWN_MAX: usize = 16;
 
-/// Large answers of one server.
+/// Permits for the large answers of one server.
 pub(super) struct LargeAnswers(Askers);
 
 impl Default for LargeAnswers {
@@ -24,7 +24,7 @@ impl Default for LargeAnswers {
     }
 }
 
-/// Bytes of an answer with a permit, which is held until they are sent or dropped.
+/// Bytes of a large answer with its permit. The permit is held until the bytes are sent or dropped.
 struct Placed {
     bytes: Bytes,
     _permit: Permit,
@@ -37,10 +37,10 @@ impl AsRef<[u8]> for Placed {
 }
 
 impl LargeAnswers {
-    /// Returns the answer, with a permit if it is large.
+    /// Returns the answer. A large answer holds a permit of the caller.
     ///
     /// # Errors
-    /// `overloaded` if the caller has too many.
+    /// `overloaded` if the caller has too many large answers in transmission.
     pub(super) async fn admit(
         &self,
         quota_owner: QuotaOwner,
@@ -51,7 +51,7 @@ impl LargeAnswers {
             body => return Ok(Reply { body, ..reply }),
         };
         let permit = self.0.take(quota_owner)?;
-        // The body is in one piece in memory.
+        // The body is a single piece in memory, so this does not wait.
         let bytes = body
             .collect()
             .await

@@ -1,4 +1,4 @@
-//! Rate limits for creating invoices, by key or by a client's networks.
+//! Rate limits for creating invoices, for each key or for each network of a client.
 //!
 //! Invariant: a key below its rate is never refused, and a refusal says when to try again. Memory is proportional to
 //! the number of keys with a used burst.
@@ -9,39 +9,39 @@ use hyper::header::{HeaderName, HeaderValue};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of keys from which keys with a full burst are removed.
+/// Minimum number of keys at which keys with a full bucket are removed.
 const KEYS_SWEPT: usize = 10_000;
-/// Factor by which a wider network may create more than a narrower one.
+/// Factor between the rate of a network and the rate of the next wider network.
 const WIDER: u32 = 10;
 
-/// Invoices that a key may create at once.
+/// Number of invoices that a key may create at once.
 pub(super) const CREATION_BURST: u32 = 100;
 
-/// Default of `--rate-limit`: invoices that a key may create in a minute.
+/// Default of `--rate-limit`: number of invoices that a key may create in a minute.
 const PER_MINUTE_DEFAULT: u32 = 600;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// A token bucket for each key.
+/// A rate limiter with a token bucket for each key.
 pub(super) struct Limiter {
     per_minute: u32,
-    /// Tokens of a full bucket.
+    /// Number of tokens in a full bucket.
     burst: u32,
     buckets: Mutex<Buckets>,
 }
 
-/// For each key, the time at which its bucket is full again. One creation costs `MINUTE_MS / per_minute`.
+/// Time at which the bucket of each key is full again. One creation costs `MINUTE_MS / per_minute`.
 #[derive(Default)]
 struct Buckets {
     full_at: HashMap<String, Time>,
-    /// Number of keys at which full buckets are removed.
+    /// Number of keys at which full buckets are removed the next time.
     sweep_at: usize,
 }
 
 impl Buckets {
-    /// Sets the time of a key. Removes full buckets after the number of keys has doubled, so the cost per creation is
-    /// small.
+    /// Sets the time at which the bucket of a key is full again. Removes full buckets when the number of keys has
+    /// doubled, so the cost per creation is small.
     fn set(&mut self, key: &str, full_at: Time, now: Time) {
         if let Some(known) = self.full_at.get_mut(key) {
             *known = full_at;
@@ -55,18 +55,19 @@ impl Buckets {
     }
 }
 
-/// Result of a limit for one request.
+/// Decision of a rate limit about one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) allowed: bool,
-    /// Tokens that are left.
+    /// Number of tokens that are left.
     pub(super) remaining: u32,
     /// Seconds until the next token if refused, else until the bucket is full.
     pub(super) wait_seconds: i64,
 }
 
 impl Limiter {
-    /// Allows `per_minute` creations in a minute for each key, and `burst` at once; 0 per minute is no limit.
+    /// Allows `per_minute` creations in a minute for each key, and `burst` creations at once. 0 per minute means no
+    /// limit.
     pub(super) fn new(per_minute: u32, burst: u32) -> Limiter {
         Limiter {
             per_minute,
@@ -75,13 +76,14 @@ impl Limiter {
         }
     }
 
-    /// Counts one creation against the limit of this key. Returns `None` without a limit.
+    /// Counts one creation against the limit of this key. Returns `None` if there is no limit.
     pub(super) fn count(&self, key: &str, now: Time) -> Option<Verdict> {
         self.count_networks(&[key], now)
     }
 
-    /// Counts one creation in each of these networks. Each contains the previous one and may create ten times as
-    /// much. Counts nothing if one of them is exhausted. Returns `None` without a limit.
+    /// Counts one creation in each of these networks, ordered from the narrowest to the widest. Each may create ten
+    /// times as much as the previous one. Counts nothing if one network is exhausted. Returns `None` if there is no
+    /// limit.
     pub(super) fn count_networks(&self, networks: &[&str], now: Time) -> Option<Verdict> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut verdict: Option<Verdict> = None;
@@ -119,7 +121,7 @@ impl Limiter {
         verdict
     }
 
-    /// Returns the `RateLimit-Policy` header: tokens of a full bucket, and seconds to refill it.
+    /// Formats the `RateLimit-Policy` header: tokens of a full bucket, and seconds to refill it.
     fn policy(&self) -> String {
         let window = i64::from(self.burst)
             .saturating_mul(60)
@@ -130,7 +132,7 @@ impl Limiter {
     }
 }
 
-/// Returns the headers of a refused creation at the default rate, for a simulated refusal.
+/// Returns the rate limit headers of a simulated refusal, for a key with the default rate.
 pub(super) fn spent() -> Vec<(HeaderName, HeaderValue)> {
     let verdict = Verdict {
         allowed: false,
@@ -140,7 +142,7 @@ pub(super) fn spent() -> Vec<(HeaderName, HeaderValue)> {
     headers(&Limiter::new(PER_MINUTE_DEFAULT, CREATION_BURST), &verdict)
 }
 
-/// Returns `RateLimit` and `RateLimit-Policy`.
+/// Returns the headers `RateLimit` and `RateLimit-Policy`.
 pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, HeaderValue)> {
     let texts = [
         (RATE_LIMIT, verdict.header()),
@@ -153,12 +155,12 @@ pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, 
 }
 
 impl Verdict {
-    /// Returns the `RateLimit` header.
+    /// Formats the `RateLimit` header.
     fn header(&self) -> String {
         format!("\"creations\";r={};t={}", self.remaining, self.wait_seconds)
     }
 
-    /// Returns the verdict that refuses, or of two of a kind the one with the longer wait.
+    /// Returns the stricter verdict: a refusal before a permission, then fewer tokens or the longer wait.
     fn stricter(self, other: Verdict) -> Verdict {
         match (self.allowed, other.allowed) {
             (true, false) => other,
@@ -231,7 +233,7 @@ mod tests {
         assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
     }
 
-    /// Returns how many of these creations are allowed, each from another narrow network.
+    /// Creates 20 000 invoices, each from another narrow network inside `wider`. Returns how many are allowed.
     fn allowed(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
         let narrow = (0..20_000).map(|number| format!("{from} {number}"));
         let allowed = narrow.filter(|narrow| {
@@ -253,10 +255,10 @@ mod tests {
         for middle in 0..20 {
             allowed(&limiter, 3, [&format!("m{middle}"), "c"], 0);
         }
-        // The widest network has had 1 000.
+        // The widest network has used its 1 000 creations.
         assert_eq!(allowed(&limiter, 4, ["new", "c"], 0), 0);
         assert_eq!(allowed(&limiter, 4, ["new", "elsewhere"], 0), 100);
-        // After a minute each network has its rate again. Refused creations cost nothing.
+        // After a minute each network has its full rate again. Refused creations cost nothing.
         assert_eq!(allowed(&limiter, 4, ["m0", "c"], 60_000), 100);
         let made = (0..20).filter(|_| one(60_000).allowed).count();
         assert_eq!(made, 10);

@@ -1,7 +1,7 @@
-//! Live streams: long-lived answers, each on a small task of its own.
+//! Live streams: long-lived answers, each in a small task of its own.
 //!
-//! Hyper keeps its buffers (12 KiB) as long as an answer lasts, which would be 120 MB for 10 000 streams. So a live
-//! stream takes its socket from hyper once hyper has written the head ([`Handover`]), and writes the chunks itself.
+//! Hyper keeps its buffers (12 KiB) for the whole answer: 120 MB for 10 000 streams. Therefore a live stream takes
+//! the socket from hyper after hyper has written the head ([`Handover`]). It writes the chunks itself.
 //!
 //! Invariant: while a stream has nothing to send, its connection counts as waiting and can be closed for a new one.
 
@@ -16,10 +16,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-/// Buffer for bytes that the client sends, which are discarded.
+/// Size of the buffer for bytes that the client sends. These bytes are discarded.
 const READ_BYTES: usize = 64;
 
-/// A stream whose head hyper is writing, with all that it needs to continue.
+/// A live stream whose head hyper is writing, with everything that the stream needs to continue without hyper.
 pub(super) struct StartedStream {
     live: Live,
     answering: AnswerGuard,
@@ -27,12 +27,12 @@ pub(super) struct StartedStream {
     version: Version,
 }
 
-/// The place where a connection finds its live stream, if it has one.
+/// Shared slot through which an answer passes its live stream to the connection.
 #[derive(Clone, Default)]
 pub(super) struct Handover(Arc<Mutex<Option<StartedStream>>>);
 
 impl Handover {
-    /// Offers a stream to the connection.
+    /// Puts a live stream into the slot, for the connection to take.
     pub(super) fn offer(
         &self,
         live: Live,
@@ -55,7 +55,7 @@ impl Handover {
 }
 
 impl StartedStream {
-    /// Continues the stream on this socket.
+    /// Continues the stream on this socket, in a new task.
     pub(super) fn go_on(self, socket: impl Read + Write + Unpin + Send + 'static) {
         let slot = Arc::clone(&self.slot);
         let task = tokio::spawn(async move {
@@ -75,7 +75,7 @@ impl StartedStream {
     }
 }
 
-/// Sends every chunk until the source or the client ends the stream.
+/// Sends every chunk until the source ends the stream or the client disconnects.
 async fn send(
     mut socket: impl Read + Write + Unpin,
     mut live: Live,
@@ -87,7 +87,7 @@ async fn send(
         answering.seat().wait(IDLE);
         let next = poll_fn(|context| next(context, &mut socket, &mut live)).await;
         if !answering.seat().go_on(IDLE) {
-            // The connection was closed for a new one.
+            // The connection was closed to make room for a new one.
             return Ok(());
         }
         let Some((piece, rest)) = next else {
@@ -105,7 +105,7 @@ async fn send(
     }
 }
 
-/// Polls for the next chunk, `None` at the end of the stream or after the client has gone.
+/// Polls for the next piece. Returns `None` at the end of the stream or after the client has disconnected.
 fn next(
     context: &mut Context<'_>,
     socket: &mut (impl Read + Unpin),
@@ -124,7 +124,7 @@ fn next(
     }
 }
 
-/// Encodes a chunk (RFC 9112, section 7.1).
+/// Encodes a piece as an HTTP chunk (RFC 9112, section 7.1).
 fn chunk(piece: &[u8]) -> Vec<u8> {
     let size = format!("{:x}\r\n", piece.len());
     [size.as_bytes(), piece, b"\r\n"].concat()

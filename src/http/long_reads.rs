@@ -1,4 +1,5 @@
-//! Long reads: searches, exports and summaries run on threads of their own, and each caller may run a bounded number.
+//! Long reads: searches, exports and summaries. They run on threads of their own, and each caller may run a bounded
+//! number.
 //!
 //! Invariant: no runtime thread performs a long read, and the reads of one caller do not block those of others.
 
@@ -8,25 +9,25 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, oneshot};
 
-/// Long reads that run at once, of all callers together.
+/// Maximum number of long reads that run at once, of all callers together.
 const RUNNING_MAX: usize = 4;
-/// Reads of one caller that run at once.
+/// Maximum number of long reads of one caller that run at once.
 const OWN_RUNNING_MAX: usize = 2;
-/// Reads of one caller that run or wait. The next one is refused.
+/// Maximum number of long reads of one caller that run or wait. Further ones are refused.
 const OWN_MAX: usize = 10;
-/// Exports of one caller in transmission.
+/// Maximum number of exports of one caller in transmission.
 const OWN_EXPORTS_MAX: usize = 10;
-/// Pieces of one caller's exports that are read at once.
+/// Maximum number of pieces of one caller's exports that are read at once.
 const OWN_PIECES_MAX: usize = 1;
 
-/// Long reads of one server.
+/// Permits for the long reads and exports of one server.
 pub(super) struct LongReads {
     running: Arc<Semaphore>,
     reads: Askers,
     exports: Askers,
 }
 
-/// An export with its permit, which is held until it is dropped.
+/// Permit for one export, held during the whole export.
 pub(super) struct Export {
     running: Arc<Semaphore>,
     permit: Permit,
@@ -43,10 +44,11 @@ impl Default for LongReads {
 }
 
 impl LongReads {
-    /// Runs a read on a thread of its own, in the caller's turn. It is not started if nobody waits for it any more.
+    /// Runs a long read on its own thread when it is the caller's turn. The read is not started if the caller has
+    /// disconnected before.
     ///
     /// # Errors
-    /// As `work`; `overloaded` if the caller has too many.
+    /// The errors of `work`; `overloaded` if the caller has too many long reads.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         quota_owner: QuotaOwner,
@@ -58,10 +60,10 @@ impl LongReads {
             .map(|(_, done)| done)
     }
 
-    /// Takes a permit for an export.
+    /// Takes a permit for an export of this caller.
     ///
     /// # Errors
-    /// `overloaded` if the caller has too many.
+    /// `overloaded` if the caller has too many exports.
     pub(super) fn export(&self, quota_owner: QuotaOwner) -> Result<Export, Error> {
         Ok(Export {
             running: Arc::clone(&self.running),
@@ -71,10 +73,10 @@ impl LongReads {
 }
 
 impl Export {
-    /// Reads one piece on a thread of its own, in the caller's turn.
+    /// Reads one piece of the export on its own thread when it is the caller's turn.
     ///
     /// # Errors
-    /// As `work`.
+    /// The errors of `work`.
     pub(super) async fn piece<T: Send + 'static>(
         self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -85,15 +87,15 @@ impl Export {
     }
 }
 
-/// Runs work once the caller has a turn and a thread is free. The thread holds both permits until it is done, even if
-/// nobody waits.
+/// Runs work when the caller has a turn and a thread is free. The thread holds both permits until the work is done,
+/// even after a disconnect.
 async fn in_turn<T: Send + 'static>(
     running: &Arc<Semaphore>,
     permit: Permit,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<(Permit, T), Error> {
     let (answer, mut answered) = oneshot::channel();
-    // The caller may be gone.
+    // The send fails if the caller has disconnected. The result is then dropped.
     let work = Box::new(move || drop(answer.send(work())));
     let permit = on_thread(running, permit, work).await?;
     let done = answered.try_recv();
@@ -103,7 +105,8 @@ async fn in_turn<T: Send + 'static>(
     ))
 }
 
-/// The part of [`in_turn`] that does not depend on the result's type, so that the program has it once.
+/// Does the part of [`in_turn`] that does not depend on the type of the result. The compiler generates this part only
+/// once.
 async fn on_thread(
     running: &Arc<Semaphore>,
     permit: Permit,
@@ -123,7 +126,7 @@ async fn on_thread(
     done.await.map_err(|error| Error::Failed(error.to_string()))
 }
 
-/// Permits of each caller: a limit on the number, and turns among them.
+/// Permits of all callers: each caller has a maximum number of permits and of permits in use at once.
 #[derive(Clone)]
 pub(super) struct Askers {
     permits_max: usize,
@@ -131,13 +134,13 @@ pub(super) struct Askers {
     askers: Arc<Mutex<HashMap<QuotaOwner, CallerPermits>>>,
 }
 
-/// Permits of one caller that has any.
+/// Permits of one caller that holds at least one.
 struct CallerPermits {
     permits: usize,
     turns: Arc<Semaphore>,
 }
 
-/// A permit, returned when it is dropped.
+/// A permit of a caller. Dropping the permit returns it.
 pub(super) struct Permit {
     of: Askers,
     quota_owner: QuotaOwner,
@@ -153,7 +156,7 @@ impl Askers {
         }
     }
 
-    /// Takes a permit.
+    /// Takes a permit of this caller. Refuses with `overloaded` if the caller has too many.
     pub(super) fn take(&self, quota_owner: QuotaOwner) -> Result<Permit, Refusal> {
         let mut askers = self.lock();
         let taken = askers.entry(quota_owner).or_insert_with(|| CallerPermits {
@@ -204,7 +207,7 @@ mod tests {
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
     use tokio::task::JoinHandle;
 
-    /// Reads that wait at a gate until it is opened.
+    /// Long reads that wait at a gate until the test opens the gate.
     struct Scene {
         reads: Arc<LongReads>,
         gate: Arc<(Mutex<bool>, Condvar)>,
@@ -310,7 +313,7 @@ mod tests {
                 let _ = read.await;
             }
         }
-        // Started reads continue without a caller, and hold their permits until they are done.
+        // Started reads continue without their caller, and hold their permits until they are done.
         for _ in 0..OWN_RUNNING_MAX {
             scene.begun.recv().await.unwrap();
         }

@@ -1,6 +1,6 @@
-//! Counters for Prometheus, and the token for reading them.
+//! Metrics in the format of Prometheus, and the token for reading them.
 //!
-//! Invariant: labels come from the routes alone, so no caller can make the page grow.
+//! Invariant: labels come from the routes and chains alone, so no caller can make the page grow.
 
 use crate::domain::apikey;
 use crate::domain::render::chains::ChainView;
@@ -9,12 +9,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Classes of statuses, 1xx to 5xx.
+/// Number of classes of HTTP statuses: 1xx to 5xx.
 const CLASSES: usize = 5;
 
 const TOKEN_CHARS_MAX: usize = 200;
 
-/// Token of `/metrics`, as a hash.
+/// Hash of the token that `/metrics` requires.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MetricsToken([u8; 32]);
 
@@ -27,7 +27,7 @@ impl fmt::Debug for MetricsToken {
 impl FromStr for MetricsToken {
     type Err = String;
 
-    /// The error does not contain the text.
+    /// Parses a token. The error message does not contain the token.
     fn from_str(text: &str) -> Result<MetricsToken, String> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
         if is_plain && (1..=TOKEN_CHARS_MAX).contains(&text.len()) {
@@ -41,29 +41,29 @@ impl FromStr for MetricsToken {
 }
 
 impl MetricsToken {
-    /// Compares with a presented text in constant time.
+    /// Returns `true` if this is the token. The comparison takes constant time.
     pub(super) fn is(&self, presented: &str) -> bool {
         is_equal_constant_time(&self.0, &apikey::hash(presented))
     }
 }
 
-/// Present values, besides the counters.
+/// Present values for the gauges on the metrics page.
 pub(super) struct Gauges {
-    /// Writes in the writer's queue.
+    /// Number of writes in the writer's queue.
     pub(super) writes_waiting: usize,
-    /// Whether new writes are refused.
+    /// `true` if new writes are refused.
     pub(super) writes_refused: bool,
-    /// Whether another program holds the database locked.
+    /// `true` if another program holds the lock of the database.
     pub(super) is_locked: bool,
     /// Size of the write-ahead log, in bytes.
     pub(super) log_bytes: u64,
-    /// Coins without a fresh rate, counted once for each currency.
+    /// Number of missing fresh rates: one for each coin and currency.
     pub(super) rates_missing: usize,
-    /// Chains with nodes.
+    /// Progress of each chain that has nodes.
     pub(super) chains: Vec<ChainView>,
 }
 
-/// Number of answers of each operation in each class of status.
+/// Counters of answers, for each operation and class of status.
 pub(super) struct Metrics {
     counts: Vec<(&'static str, [AtomicU64; CLASSES])>,
     unrouted: AtomicU64,
@@ -78,7 +78,7 @@ impl Metrics {
         }
     }
 
-    /// Counts an answer of the operation with this index.
+    /// Counts an answer of the operation with this index. `None` stands for a path without an operation.
     pub(super) fn count(&self, operation: Option<usize>, status: u16) {
         let class = usize::from(status / 100).saturating_sub(1);
         let counter = operation
@@ -89,7 +89,7 @@ impl Metrics {
             .fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the page in Prometheus' text format 0.0.4.
+    /// Returns the metrics page in the Prometheus text format 0.0.4.
     pub(super) fn page(&self, gauges: &Gauges) -> String {
         let mut page = String::from(
             "# HELP coffer_requests_total Answers by operation and class of status.\n# TYPE coffer_requests_total counter\n",
@@ -124,7 +124,7 @@ impl Metrics {
     }
 }
 
-/// Adds the gauges of the file.
+/// Adds the gauges of the database file to the page.
 fn of_file(page: &mut String, gauges: &Gauges) {
     page.push_str("# HELP coffer_database_locked 1 while another program holds the database locked.\n# TYPE coffer_database_locked gauge\n");
     page.push_str(&format!(
@@ -137,7 +137,7 @@ fn of_file(page: &mut String, gauges: &Gauges) {
     page.push_str(&format!("coffer_wal_bytes {}\n", gauges.log_bytes));
 }
 
-/// Adds the progress and the requests of each chain.
+/// Adds the progress and the number of requests of each chain to the page.
 fn of_chains(page: &mut String, chains: &[ChainView]) {
     type Number = fn(&ChainView) -> Option<i64>;
     let all: [(&str, &str, &str, Number); 6] = [

@@ -1,8 +1,8 @@
 //! Transport: hyper, connections, routes, authentication, limits, statuses, documents.
 //!
-//! The modules form a ladder, and a module uses only lower ones: shared state (`front`), requests and replies
-//! (`request`, `reply`), routes as data (`route`), handlers, the list of routes (`routes`), and its users: the
-//! router, the documents, the dispatcher.
+//! The modules are layered, and a module uses only lower ones. From low to high: shared state (`front`), requests and
+//! replies (`request`, `reply`), routes as data (`route`), handlers, the list of routes (`routes`). On top are the
+//! users of the list: the router, the documents and the dispatcher.
 
 mod auth;
 mod checkout_events;

@@ -1,6 +1,7 @@
-//! The OpenAPI documents, made from ROUTES: the interface, a shop's part of it, and the sandbox's controls.
+//! The OpenAPI documents, generated from the routes: the interface, a shop's part of the interface, and the sandbox's
+//! controls.
 //!
-//! Invariant: a document has the components that it refers to, and no others.
+//! Invariant: a document contains the components that it refers to, and no others.
 
 mod answers;
 mod bodies;
@@ -23,7 +24,7 @@ use serde_json::{Map, Value, json};
 use shared::share_answers;
 
 impl Subject {
-    /// Returns the operations of the document.
+    /// Returns the routes that the document describes.
     pub fn routes(self) -> impl Iterator<Item = &'static Route> {
         routes(self == Subject::Sandbox).filter(move |route| {
             let auth = route.auth();
@@ -36,7 +37,7 @@ impl Subject {
         })
     }
 
-    /// Returns the title and the description.
+    /// Returns the title and the description of the document.
     const fn title_and_description(self) -> (&'static str, &'static str) {
         match self {
             Subject::Interface | Subject::Merchant => (
@@ -54,7 +55,7 @@ impl Subject {
     }
 }
 
-/// Returns the document of a server at this URL.
+/// Returns the OpenAPI document of a server at this URL, as JSON.
 pub fn document(public_url: &str, subject: Subject) -> String {
     let mut paths = Map::new();
     for route in subject.routes() {
@@ -101,7 +102,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
     document.to_string()
 }
 
-/// Returns the tags of the document's operations and webhooks.
+/// Returns the tags of the document's operations and webhooks, each with its description.
 fn tags(subject: Subject) -> Value {
     let is_used = |tag: &Tag| subject.routes().any(|route| route.tag == Some(*tag));
     let used = Tag::ALL.into_iter().filter(is_used).map(Tag::texts);
@@ -143,7 +144,7 @@ fn operation(route: &Route, subject: Subject) -> Value {
     operation
 }
 
-/// Returns JSON of a schema, with its example.
+/// Returns the `content` object of a JSON body: its schema and its example.
 fn content(component: &Component) -> Value {
     let schema = json!({ "$ref": format!("#/components/schemas/{}", component.name()) });
     json!({ "application/json": { "schema": schema, "example": component.example() } })
@@ -155,7 +156,7 @@ mod tests {
     use super::{Subject, document, schemas};
     use serde_json::{Map, Value};
 
-    /// Returns the fields of an example that its schema does not have, or that the example lacks.
+    /// Returns the names of fields that an example has without its schema, or lacks although they are required.
     fn wrong_fields(schema: &Value, example: &Value, all: &Map<String, Value>) -> Vec<String> {
         if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
             let name = path.rsplit('/').next().unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::service::{Error, QuotaOwner};
 use std::future::ready;
 use std::sync::Arc;
 
-/// Runs the function of an operation and returns its answer, which may wait for a write or a read.
+/// Runs the function of an operation and returns the future answer.
 pub(super) fn perform(
     call: &Call,
     route: &Route,

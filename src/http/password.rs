@@ -1,7 +1,7 @@
-//! Passwords in requests: checked, or hashed for storage.
+//! Passwords in requests: checks them, or hashes them for storage.
 //!
-//! Invariant: every password is hashed in the one queue (`hashing`), and an attempt is counted before it is made
-//! (`throttle`). An attempt whose caller disconnects before the answer is not counted.
+//! Invariant: every password is hashed in the one queue (`hashing`). An attempt is counted before it is made
+//! (`throttle`). If the caller disconnects before the answer, the count is undone.
 
 use super::client;
 use super::front::Front;
@@ -14,11 +14,11 @@ use crate::service::{Error, Member};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Identity of a client in the queue.
+/// Identity of a client, for the queue and for counting attempts.
 pub(super) struct Turn {
-    /// Key that counts the client.
+    /// Key by which attempts of the client are counted.
     pub(super) client: String,
-    /// Whether the client has a session.
+    /// `true` if the client has a session.
     pub(super) is_member: bool,
 }
 
@@ -31,10 +31,11 @@ impl Turn {
         }
     }
 
-    /// Returns whether the marked user has signed in from this client before. A member has.
+    /// Returns the kind of client: known if the marked user has signed in from this client before. A member's client
+    /// is always known.
     ///
     /// # Errors
-    /// [`Error::Failed`] if the file fails.
+    /// [`Error::Failed`] if the database cannot be read.
     pub(super) fn client_kind(&self, front: &Front, mark: &Mark) -> Result<Client, Error> {
         let is_known = self.is_member || front.service.is_known_client(mark, &self.client)?;
         Ok(if is_known {
@@ -44,7 +45,7 @@ impl Turn {
         })
     }
 
-    /// Returns the identity of a client without a session.
+    /// Returns the identity of a client without a session: its address.
     pub(super) fn of_client(call: &Call) -> Turn {
         Turn {
             client: client::limit_key(call.client()),
@@ -53,7 +54,7 @@ impl Turn {
     }
 }
 
-/// An attempt of a client at a target.
+/// An attempt of a client to guess a password.
 struct Attempt {
     throttle: Arc<Throttle>,
     target: Target,
@@ -69,7 +70,8 @@ impl Attempt {
         Ok(())
     }
 
-    /// Undoes the count of an attempt whose answer nobody received. A refused attempt was not counted.
+    /// Undoes the count of an attempt after the caller has disconnected. Does nothing if the attempt was refused, as
+    /// it was not counted.
     fn take_back(&self) {
         if self.is_counted.load(Ordering::Relaxed) {
             self.throttle.take_back(&self.target, &self.client);
@@ -77,7 +79,7 @@ impl Attempt {
     }
 }
 
-/// Returns the user with this email and password.
+/// Checks the password and returns the proven user.
 ///
 /// # Errors
 /// `invalid_credentials`, `too_many_attempts`, `overloaded`.
@@ -92,7 +94,7 @@ pub(super) async fn prove(
         .map(|(proven, _)| proven)
 }
 
-/// Returns the user with this email and password, and the hash of the new password.
+/// Checks the password, and returns the proven user and the hash of the new password.
 ///
 /// # Errors
 /// As [`prove`]; `invalid_request` for a new password that is too short.
@@ -109,10 +111,10 @@ pub(super) async fn replace(
     Ok((proven, hash))
 }
 
-/// Returns the hash of a password for storage.
+/// Hashes a password for storage.
 ///
 /// # Errors
-/// `invalid_request` for one that is too short, `too_many_attempts`, `overloaded`.
+/// `invalid_request` if the password is too short, `too_many_attempts`, `overloaded`.
 pub(super) async fn hash(front: &Front, turn: &Turn, password: String) -> Result<String, Error> {
     check_password(&password)?;
     let hashing = &front.hashing;
@@ -166,7 +168,7 @@ async fn prove_and_hash(
     proved
 }
 
-/// Checks the token of the set-up link. A wrong one counts like a password.
+/// Checks the token of the set-up link. A wrong token counts as a failed attempt.
 ///
 /// # Errors
 /// `forbidden`, `too_many_attempts`.

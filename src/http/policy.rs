@@ -1,20 +1,20 @@
-//! Browser permissions of a page: its Content-Security-Policy and its Cross-Origin-Opener-Policy.
+//! Policy of a page for browsers: its Content-Security-Policy and its Cross-Origin-Opener-Policy.
 //!
-//! Invariant: a page runs only scripts of this service, none of them inline. It connects to no other site, and loads
-//! nothing from other sites but the pictures that it names.
+//! Invariant: a page runs only script files of this service. It connects to no other site. From other sites it loads
+//! only the pictures that its policy names.
 
 use crate::domain::url::Site;
 use crate::web::STYLE_HASH;
 
-/// Permissions of one page beyond those of all pages.
+/// What one page may do beyond the rules for all pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Policy<'a> {
     /// Sites that may frame the page.
     framing: Framing<'a>,
-    /// Whether it may frame other pages of this service.
+    /// `true` if the page may frame other pages of this service.
     shows_own: bool,
-    /// Whether it shares no window group with pages of other origins. Shops open the checkout as a window, so there
-    /// it is `false`.
+    /// `true` for the Cross-Origin-Opener-Policy `same-origin`. `false` for the checkout, because shops open it as a
+    /// window and need access to that window.
     pub(super) is_isolated: bool,
 }
 
@@ -22,28 +22,28 @@ pub(super) struct Policy<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing<'a> {
     Nobodys,
-    /// This service, and these origins; all sites if there are none.
+    /// This service and these origins may frame the page. If the list is empty, every site may.
     Allowed(&'a [String]),
 }
 
 impl Policy<'static> {
-    /// A page without frames.
+    /// Policy of a page that nobody may frame.
     pub(super) const ALONE: Policy<'static> = Policy {
         framing: Framing::Nobodys,
         shows_own: false,
         is_isolated: true,
     };
-    /// A page without frames, for a shop's customers.
+    /// Policy of a page for a shop's customers that nobody may frame.
     pub(super) const LINK: Policy<'static> = Policy {
         is_isolated: false,
         ..Policy::ALONE
     };
-    /// A page that frames other pages of this service.
+    /// Policy of a page that frames other pages of this service.
     pub(super) const APP: Policy<'static> = Policy {
         shows_own: true,
         ..Policy::ALONE
     };
-    /// A page that other sites may frame.
+    /// Policy of a page that other sites may frame.
     pub(super) const FRAMED: Policy<'static> = Policy {
         framing: Framing::Allowed(&[]),
         ..Policy::LINK
@@ -51,7 +51,7 @@ impl Policy<'static> {
 }
 
 impl<'a> Policy<'a> {
-    /// Limits framing to these origins, if framing is allowed; all sites if there are none.
+    /// Restricts framing to these origins, if framing is allowed at all. An empty list allows every site.
     pub(super) fn framed_by(self, origins: &'a [String]) -> Policy<'a> {
         let framing = match self.framing {
             Framing::Nobodys => Framing::Nobodys,
@@ -60,7 +60,7 @@ impl<'a> Policy<'a> {
         Policy { framing, ..self }
     }
 
-    /// Forbids framing.
+    /// Forbids that any site frames the page.
     pub(super) fn alone(self) -> Policy<'a> {
         Policy {
             is_isolated: self.is_isolated,
@@ -68,8 +68,8 @@ impl<'a> Policy<'a> {
         }
     }
 
-    /// Returns the header's value. `pictures` is another source of pictures, `style` the hash of an inline style of
-    /// this page.
+    /// Returns the value of the Content-Security-Policy header. `pictures` is a further origin of pictures, and
+    /// `style` the hash of an inline style.
     pub(super) fn text(self, pictures: Option<&str>, style: Option<&str>) -> String {
         let style = style.map_or_else(String::new, |source| format!(" {source}"));
         let pictures = pictures.map_or_else(String::new, |origin| format!(" {origin}"));

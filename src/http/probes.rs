@@ -1,4 +1,4 @@
-//! Operations for machines that watch the process: liveness, readiness, document, metrics.
+//! Operations for monitoring: liveness, readiness, metrics, and the OpenAPI document.
 
 use super::auth::Scraper;
 use super::metrics::Gauges;
@@ -73,12 +73,12 @@ pub(super) static RESOURCE: Resource = Resource {
     ],
 };
 
-/// Liveness: the process answers.
+/// Liveness probe: succeeds while the process answers.
 async fn livez(_: Call) -> Result<Reply, Error> {
     Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
 }
 
-/// Readiness: the server is not stopping, the file is readable, and writes are accepted.
+/// Readiness probe: the server is not shutting down, the database is readable, and writes are accepted.
 async fn readyz(call: Call) -> Result<Reply, Error> {
     if call.front.is_closed() {
         return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());

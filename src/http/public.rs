@@ -1,24 +1,24 @@
-//! CORS headers, with which pages of all sites may read an answer.
+//! CORS headers, which let pages of all sites read an answer.
 //!
-//! Invariant: every answer of a shared form has them, errors too, and no other answer.
+//! Invariant: exactly the answers of shared routes have these headers, errors included.
 
 use super::reply::Reply;
 use hyper::header::HeaderName;
 
-/// Headers of every shared answer.
+/// CORS headers of every answer of a shared route.
 const HEADERS: [(&str, &str); 2] = [
     ("Access-Control-Allow-Origin", "*"),
     ("Access-Control-Expose-Headers", "X-Request-Id, Retry-After"),
 ];
 
-/// Headers of a preflight answer, valid for a day.
+/// Further CORS headers of a preflight answer, valid for a day.
 const PREFLIGHT_HEADERS: [(&str, &str); 3] = [
     ("Access-Control-Allow-Methods", "GET, POST, OPTIONS"),
     ("Access-Control-Allow-Headers", "X-API-Key, Content-Type"),
     ("Access-Control-Max-Age", "86400"),
 ];
 
-/// Returns the CORS headers.
+/// Returns the CORS headers by name. `of_preflight` adds those of a preflight answer.
 pub(super) fn headers(of_preflight: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
     let more = PREFLIGHT_HEADERS.iter().filter(move |_| of_preflight);
     HEADERS.iter().chain(more).copied()
@@ -29,7 +29,7 @@ pub(super) fn share(reply: Reply) -> Reply {
     headers(false).fold(reply, with)
 }
 
-/// Returns the answer to a preflight request.
+/// Returns the answer to a CORS preflight request.
 pub(super) fn allowed() -> Reply {
     PREFLIGHT_HEADERS
         .iter()

@@ -1,6 +1,6 @@
-//! The reference page's content, read from the OpenAPI documents.
+//! The content of the reference page, read from the OpenAPI documents.
 //!
-//! Invariant: it has every operation and every object of the documents, and nothing else.
+//! Invariant: the page shows every operation and every used object of the documents, and nothing else.
 
 mod command;
 mod fields;
@@ -14,7 +14,7 @@ use fields::{Schemas, object_of};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the reference of a server at this URL with these documents.
+/// Returns the content of the reference page for a server at this URL. `documents` are its OpenAPI documents.
 ///
 /// # Errors
 /// A document that is not JSON.
@@ -63,7 +63,7 @@ pub(super) fn reference(
     })
 }
 
-/// Replaces references to shared answers by the answers.
+/// Replaces references to shared answers by the answers themselves.
 fn inline_shared(document: &mut Value) {
     let shared = document.pointer("/components/responses").cloned();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
@@ -83,7 +83,7 @@ fn inline_shared(document: &mut Value) {
     }
 }
 
-/// A server with its documents.
+/// A server with the schemas of its documents.
 struct Server<'a> {
     url: &'a str,
     is_sandbox: bool,
@@ -91,7 +91,7 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// Returns the operations of a document by tag.
+    /// Returns the operations of a document, grouped by tag.
     fn groups(&self, document: &Value) -> Vec<Group> {
         let tags = document.get("tags").and_then(Value::as_array);
         let groups = tags.into_iter().flatten().map(|tag| {
@@ -176,7 +176,7 @@ impl Server<'_> {
         }
     }
 
-    /// Returns every object that something refers to.
+    /// Returns every object that an operation, a webhook or another object refers to.
     fn objects(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<Object> {
         let objects = self.schemas.0.iter().map(|(name, schema)| Object {
             name: name.clone(),
@@ -202,7 +202,7 @@ impl Server<'_> {
     }
 }
 
-/// Returns the credentials that an operation requires, as words and as a word.
+/// Returns the credentials that an operation requires: as a phrase, and as a short key.
 fn caller(operation: &Value) -> (&'static str, &'static str) {
     let schemes = operation.get("security").and_then(Value::as_array);
     let schemes = schemes.into_iter().flatten().filter_map(Value::as_object);
@@ -239,7 +239,7 @@ fn answer(status: &str, response: &Value) -> Answer {
     }
 }
 
-/// Returns the codes of a status, from its examples.
+/// Returns the error codes of a status, read from its examples.
 fn refused(status: &str, examples: &Value) -> Refused {
     let mut codes: Vec<String> = Vec::new();
     for error in errors(examples) {
@@ -254,7 +254,7 @@ fn refused(status: &str, examples: &Value) -> Refused {
     }
 }
 
-/// Returns every code with its status and its first example message.
+/// Returns every error code with its status and its first example message.
 fn refusals(documents: &[Value]) -> Vec<Refusal> {
     let mut found = BTreeMap::new();
     let paths = documents
@@ -298,7 +298,7 @@ fn refusals(documents: &[Value]) -> Vec<Refusal> {
     found.into_values().collect()
 }
 
-/// Returns the error bodies in examples.
+/// Returns the error bodies in the examples of a response.
 fn errors(examples: &Value) -> impl Iterator<Item = &Value> {
     let examples = examples.as_object().into_iter().flatten();
     examples.filter_map(|(_, example)| example.get("value"))
@@ -313,27 +313,27 @@ fn webhook(name: &str, webhook: &Value) -> Webhook {
     }
 }
 
-/// Returns the example of a body, formatted for people; empty without one.
+/// Returns the example of a body as formatted JSON, or an empty text if there is none.
 fn example(media: &Value) -> String {
     let example = media.get("example");
     let example = example.and_then(|example| serde_json::to_string_pretty(example).ok());
     example.unwrap_or_default()
 }
 
-/// Iterates over the fields of an object in a field.
+/// Iterates over the entries of the object in the field `name`.
 fn each<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let found = value.get(name).and_then(Value::as_object);
     let found = found.into_iter().flatten();
     found.map(|(name, value)| (name.as_str(), value))
 }
 
-/// Returns a text field; empty without one.
+/// Returns the text in the field `name`, or an empty text if there is none.
 fn text(value: &Value, name: &str) -> String {
     let text = value.get(name).and_then(Value::as_str);
     text.unwrap_or_default().to_owned()
 }
 
-/// Returns the anchor of a group on the page.
+/// Returns the fragment identifier of a group on the page.
 fn place(name: &str) -> String {
     let letters = name.chars().filter(|letter| *letter != ':');
     let letters = letters.map(|letter| {

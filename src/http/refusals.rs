@@ -1,7 +1,7 @@
 //! Error codes that a route can answer with, for the documents and for simulated faults.
 //!
-//! Invariant: codes that follow from a route's authentication, path, query or body are derived from the table of
-//! routes. A route lists only its own.
+//! Invariant: codes that follow from authentication, path, query or body are derived from the route. A route lists
+//! only its further codes.
 
 use super::auth::Auth;
 use super::error;
@@ -10,7 +10,7 @@ use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 
 impl Route {
-    /// Returns every code of this route, by status and then by name.
+    /// Returns every code that this route can answer with, ordered by status and name.
     pub fn codes(&self) -> Vec<Code> {
         let mut codes = vec![Code::InternalError, Code::HeadersTooLarge];
         match self.auth() {
@@ -48,7 +48,8 @@ impl Route {
                 Code::InvalidRequest,
             ]);
         }
-        // A full writer queue, an unreadable file, or too many answers in transmission.
+        // The writer's queue may be full, the file unreadable, or the caller may have too many answers in
+        // transmission.
         if self.method != "GET" || !matches!(self.auth(), Auth::Open | Auth::Metrics) {
             codes.push(Code::Overloaded);
         }

@@ -1,4 +1,4 @@
-//! Answers of handlers.
+//! Answers of handlers, before they become HTTP responses.
 
 use super::stream::Outgoing;
 use crate::api::operation::Success;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-/// An answer before it is written.
+/// An answer of a handler.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
@@ -21,19 +21,19 @@ pub(super) struct Reply {
     pub(super) body: Outgoing,
 }
 
-/// Usual size of a list's own fields.
+/// Expected size of a list without its items, in bytes.
 const ENVELOPE_BYTES: usize = 128;
 
-/// Usual number of headers: content type, request id, caching, and one more.
+/// Expected number of headers: content type, request id, caching, and one more.
 const HEADERS: usize = 4;
 
-/// A list without pages.
+/// JSON body of a list that has no pages.
 #[derive(Serialize)]
 struct List<'a> {
     data: &'a [&'a RawValue],
 }
 
-/// JSON that others hold too, sent without a copy.
+/// JSON that other answers share, sent without a copy.
 struct SharedJson(Arc<RawValue>);
 
 impl AsRef<[u8]> for SharedJson {
@@ -42,7 +42,7 @@ impl AsRef<[u8]> for SharedJson {
     }
 }
 
-/// A page of a list.
+/// JSON body of one page of a list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PageBody<'a> {
@@ -80,7 +80,7 @@ impl Reply {
         }
     }
 
-    /// Returns 200 with a body that is made during transmission.
+    /// Returns status 200 with a body that is created during transmission.
     pub(super) fn stream(content_type: &'static str, body: Outgoing) -> Reply {
         Reply {
             status: StatusCode::OK,
@@ -89,28 +89,28 @@ impl Reply {
         }
     }
 
-    /// Returns 200 with a resource.
+    /// Returns status 200 with a resource.
     pub(super) fn ok(json: Json) -> Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
     }
 
-    /// Returns 200 with a shared resource.
+    /// Returns status 200 with a resource that other answers share.
     pub(super) fn shared(json: Arc<RawValue>) -> Reply {
         Reply::json(StatusCode::OK, Bytes::from_owner(SharedJson(json)))
     }
 
-    /// Returns 200 with `{data: […]}`.
+    /// Returns status 200 with `{"data": […]}`.
     pub(super) fn list(data: &[impl Borrow<RawValue>]) -> Result<Reply, Error> {
         let data: Vec<&RawValue> = data.iter().map(Borrow::borrow).collect();
         Reply::of_many(data.iter().copied(), &List { data: &data })
     }
 
-    /// Returns 200 with a page.
+    /// Returns status 200 with a page of a list.
     pub(super) fn page(page: &Page) -> Result<Reply, Error> {
         Reply::page_of(&page.data, page.next_before.as_deref())
     }
 
-    /// Returns 200 with a page of these resources.
+    /// Returns status 200 with a page that contains these resources. `next_before` is the position of the next page.
     pub(super) fn page_of(
         data: &[impl Borrow<RawValue>],
         next_before: Option<&str>,
@@ -124,7 +124,8 @@ impl Reply {
         Reply::of_many(data.iter().copied(), &body)
     }
 
-    /// Returns 200 with resources in one preallocated buffer.
+    /// Returns status 200 with `body`, serialized into one buffer. `data` are the resources in the body, whose size
+    /// is known.
     fn of_many<'a>(
         data: impl Iterator<Item = &'a RawValue>,
         body: &impl Serialize,
@@ -135,7 +136,7 @@ impl Reply {
         Ok(Reply::json(StatusCode::OK, buffer))
     }
 
-    /// Returns 204.
+    /// Returns status 204 without a body.
     pub(super) fn nothing() -> Reply {
         Reply {
             status: StatusCode::NO_CONTENT,
@@ -152,7 +153,7 @@ impl Reply {
         self
     }
 
-    /// Adds a header without copying its value.
+    /// Adds a header if its value is valid. Takes the value without copying it.
     pub(super) fn with_text(mut self, name: HeaderName, value: String) -> Reply {
         if let Ok(value) = HeaderValue::try_from(value) {
             self.headers.push((name, value));

@@ -1,6 +1,6 @@
 //! The input of every handler: path, query and body.
 //!
-//! Invariant: the query of a handler is as its route declares it.
+//! Invariant: the query of a request has been checked against the parameters of its route.
 
 use super::client;
 use super::front::Front;
@@ -25,58 +25,58 @@ pub(super) struct Call {
     pub(super) front: Arc<Front>,
     pub(super) now: Time,
     pub(super) headers: HeaderMap,
-    /// Address of the connected peer: the client, or the last proxy.
+    /// Address of the connected peer: the client itself, or the last proxy.
     pub(super) peer: IpAddr,
     pub(super) body: Bytes,
     pub(super) query: Query,
     pub(super) path: Vec<String>,
-    /// Permissions of the answer, if it is a page.
+    /// Policy of the answer if the route is a page.
     pub(super) policy: Policy<'static>,
 }
 
 impl Call {
-    /// Returns the account that the path begins with, in the mode of the query, by default live.
+    /// Returns the account in the path, with the mode in the query. The default mode is live.
     ///
     /// # Errors
-    /// `not_found` if the account does not exist or is not the member's.
+    /// `not_found` if the account does not exist or the member may not use it.
     pub(super) fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
         self.front.service.scope(member, self.id(), mode)
     }
 
-    /// Returns the address of the client.
+    /// Returns the address of the client, also behind trusted proxies.
     pub(super) fn client(&self) -> IpAddr {
         client::behind(self.peer, &self.headers, &self.front.trusted_proxy)
     }
 
-    /// Returns the path's first parameter.
+    /// Returns the first parameter of the path.
     pub(super) fn id(&self) -> &str {
         self.path.first().map_or("", String::as_str)
     }
 
-    /// Returns the path's second parameter: of a path about an account, the id of one of its things.
+    /// Returns the second parameter of the path, for example the id of a key in a path about an account.
     pub(super) fn second(&self) -> &str {
         self.path.get(1).map_or("", String::as_str)
     }
 
-    /// Returns the path's first parameter, which must be a UUID.
+    /// Returns the first parameter of the path, which must be a UUID.
     ///
     /// # Errors
-    /// `not_found` if it is none.
+    /// `not_found` if the parameter is not a UUID.
     pub(super) fn uuid(&self, what: &str) -> Result<String, Error> {
         id::parse(self.id()).ok_or_else(|| Refusal::not_found(what).into())
     }
 
-    /// Returns the body's fields.
+    /// Parses the body as a JSON object and returns its fields.
     ///
     /// # Errors
-    /// `invalid_request` if the body is no JSON object.
+    /// `invalid_request` if the body is not a JSON object.
     pub(super) fn object(&self) -> Result<Map<String, Value>, Refusal> {
         Fields::parse(&self.body, false)
     }
 }
 
-/// Returns the values of a path's parameters, with ids in lower case, as they are stored.
+/// Returns the values of the path's parameters, with ids in lower case, as the database stores them.
 pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
     let names = path.split('/').filter(|part| part.starts_with('{'));
     for (value, name) in values.iter_mut().zip(names) {
@@ -87,7 +87,8 @@ pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
     values
 }
 
-/// Returns a path for the log and the sandbox's stream, hidden if it contains a private key.
+/// Returns the path, or a placeholder if the path contains a private key. Used in the log and in the sandbox's
+/// stream.
 pub(super) fn masked_path(path: &str) -> &str {
     let holds =
         |part: &str| decode(part).is_some_and(|part| WalletSecret::find_in_text(&part).is_some());
@@ -98,10 +99,10 @@ pub(super) fn masked_path(path: &str) -> &str {
     }
 }
 
-/// Returns a header as text. The same value may be repeated.
+/// Returns the value of a header as text. A repeated header must have the same value.
 ///
 /// # Errors
-/// `invalid_request` for different values, or one that is not printable ASCII.
+/// `invalid_request` if the values differ or are not printable ASCII.
 pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
@@ -115,10 +116,10 @@ pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
     text.map_err(|_| Refusal::field(name, "must be printable ASCII"))
 }
 
-/// Returns the Idempotency-Key.
+/// Returns the value of the header `Idempotency-Key`.
 ///
 /// # Errors
-/// `invalid_request` if it is too long, not printable ASCII, or given with different values.
+/// `invalid_request` if the key is empty, too long, not printable ASCII, or sent with different values.
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     const NAME: &str = "Idempotency-Key";
     let Some(key) = header(headers, NAME)? else {

@@ -18,14 +18,14 @@ use crate::domain::user::Role;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
-/// Routes of a listener.
+/// Selects the routes that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// All routes.
     All,
-    /// All routes but those with a listener of their own.
+    /// All routes except those with a separate listener (`--metrics-listen`).
     AllButOwn,
-    /// Routes with a listener of their own.
+    /// Only routes with a separate listener (`--metrics-listen`).
     OnlyOwn,
 }
 
@@ -40,14 +40,14 @@ impl Scope {
     }
 }
 
-/// Operations of one resource.
+/// The routes of one resource.
 pub(super) struct Resource {
     pub(super) routes: &'static [Route],
 }
 
-/// One operation.
+/// A route: one operation with its method, its path and its handler.
 pub struct Route {
-    /// Name in the documents, in metrics and of idempotency keys.
+    /// Name in the documents and the metrics, and part of idempotency keys.
     pub operation: &'static str,
     /// GET, POST, PUT, PATCH, DELETE or OPTIONS.
     pub method: &'static str,
@@ -60,45 +60,45 @@ pub struct Route {
     /// Parameters of the query.
     pub(super) query: &'static [Param],
     pub(super) body: Option<Body>,
-    /// Properties of all its answers, errors included.
+    /// Properties of all answers of the route, errors included.
     pub(super) form: Form,
-    /// Successful answers; empty for a route for browsers, which the documents leave out.
+    /// Successful answers. Empty for a page or file for browsers, which the documents omit.
     pub(super) answers: &'static [RouteAnswer],
-    /// Codes of its own, besides those of its authentication, body and path.
+    /// Error codes besides those that follow from authentication, path, query and body.
     pub(super) refusals: &'static [Code],
-    /// Whether a request counts against the key's rate.
+    /// `true` if a request counts against the rate of its key.
     pub(super) is_rate_limited: bool,
     /// Requests that need a recently confirmed password.
     pub recent_password: RecentPassword,
-    /// Whether a request can have an Idempotency-Key.
+    /// `true` if a request may have an Idempotency-Key.
     pub(super) is_idempotent: bool,
-    /// Whether a sandbox accepts any `Host` here.
+    /// `true` if a sandbox accepts any `Host` for this route.
     pub(super) takes_any_host: bool,
-    /// Whether it has a listener of its own, if one is configured.
+    /// `true` if the route moves to a separate listener when one is configured.
     pub(super) has_own_listener: bool,
-    /// Function of the operation, by caller.
+    /// Handler, which also determines who may call the route.
     pub(super) handler: Handler,
 }
 
 /// Properties of all answers of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
-    /// Permissions of the page, `None` for answers to programs.
+    /// Policy of the page, `None` if the route is not a page.
     pub(super) page: Option<Policy<'static>>,
-    /// Whether answers must not be stored by caches.
+    /// `true` if caches must not store answers.
     pub(super) is_private: bool,
-    /// Whether pages of all sites may read answers.
+    /// `true` if pages of all sites may read answers.
     pub(super) is_shared: bool,
-    /// Whether they are pages for paying customers. The second segment of the path is the id.
+    /// Object that the page lets customers pay, `None` for other routes. Its id is the second segment of the path.
     pub(super) payers_of: Option<Payable>,
 }
 
-/// Something that customers pay.
+/// Kind of object that customers pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payable {
-    /// An invoice, at its checkout.
+    /// An invoice, paid on its checkout page.
     Invoice,
-    /// A payment link.
+    /// A payment link, whose page creates the invoice.
     Link,
 }
 
@@ -114,27 +114,27 @@ impl Form {
     }
 }
 
-/// An answer in progress.
+/// Future of a handler's answer.
 pub(super) type ReplyFuture = Boxed<'static, Result<Reply, Error>>;
 
-/// Handler of an operation. Its argument proves the authentication: only `auth` makes these types.
+/// Handler of a route. The argument type proves the authentication, because only `auth` creates these types.
 pub(super) enum Handler {
-    /// Everybody.
+    /// Handler for everybody.
     Open(fn(Call) -> ReplyFuture),
-    /// Signed-in users.
+    /// Handler for signed-in users.
     Session(fn(Call, Member) -> ReplyFuture),
-    /// Signed-in operators.
+    /// Handler for signed-in operators.
     Operator(fn(Call, Operator) -> ReplyFuture),
-    /// Callers that may read the metrics.
+    /// Handler for callers that may read the metrics.
     Metrics(fn(Call, Scraper) -> ReplyFuture),
-    /// Callers on this machine that are no page of another site.
+    /// Handler for callers on this machine that are not pages of other sites.
     Sandbox(fn(Call, Arc<Sandbox>) -> ReplyFuture),
-    /// An operation of `api`.
+    /// Operation that `api` declares.
     Declared(&'static Declared),
 }
 
 impl Route {
-    /// Returns the routes of declared operations.
+    /// Returns the routes of operations that `api` declares.
     #[expect(
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
@@ -173,7 +173,7 @@ impl Route {
         }
     }
 
-    /// Returns the successful answers.
+    /// Returns the successful answers, which an operation of `api` declares itself.
     pub(super) fn answers(&self) -> Vec<RouteAnswer> {
         match self.handler {
             Handler::Declared(operation) => {
@@ -184,7 +184,7 @@ impl Route {
         }
     }
 
-    /// Returns name, method and path.
+    /// Returns the name, the method and the path of the operation.
     pub(super) fn named(&self) -> Operation {
         Operation {
             name: self.operation,
@@ -194,7 +194,7 @@ impl Route {
         }
     }
 
-    /// Returns the required credentials.
+    /// Returns the credentials that the route requires.
     pub fn auth(&self) -> Auth {
         match self.handler {
             Handler::Open(_) => Auth::Open,
@@ -214,13 +214,13 @@ impl Route {
         }
     }
 
-    /// Returns `true` if the documents have it.
+    /// Returns `true` if an OpenAPI document describes the route.
     pub fn is_documented(&self) -> bool {
         !self.answers().is_empty()
     }
 }
 
-/// Answers to programs that anybody may cache.
+/// Form of answers for programs that every cache may store.
 pub(super) const FOR_ALL: Form = Form {
     page: None,
     is_private: false,
@@ -228,7 +228,7 @@ pub(super) const FOR_ALL: Form = Form {
     payers_of: None,
 };
 
-/// A route with defaults. Entries say only what differs.
+/// Defaults of a route. Each route states only its differences.
 pub(super) const PLAIN: Route = Route {
     operation: "",
     method: "GET",
@@ -248,7 +248,7 @@ pub(super) const PLAIN: Route = Route {
     handler: Handler::Open(|_| Box::pin(async { Err(Refusal::not_found("path").into()) })),
 };
 
-/// A route with private answers.
+/// Defaults of a route whose answers caches must not store.
 pub(super) const PRIVATE: Route = Route {
     form: Form {
         is_private: true,
@@ -257,7 +257,7 @@ pub(super) const PRIVATE: Route = Route {
     ..PLAIN
 };
 
-/// A route whose answers pages of all sites may read.
+/// Defaults of a route whose answers pages of all sites may read.
 pub(super) const SHARED: Route = Route {
     form: Form {
         is_shared: true,
@@ -266,19 +266,19 @@ pub(super) const SHARED: Route = Route {
     ..PLAIN
 };
 
-/// A page without frames. Pages are for browsers, so the documents leave them out.
+/// Defaults of a page that nobody may frame. The documents omit pages, because they are for browsers.
 pub(super) const PAGE: Route = page(Policy::ALONE);
 
-/// A page that a script fills, and that frames other pages of this service.
+/// Defaults of a page that a script fills, and that frames other pages of this service.
 pub(super) const APP: Route = page(Policy::APP);
 
-/// A checkout page, which other sites may frame.
+/// Defaults of a checkout page, which other sites may frame.
 pub(super) const CHECKOUT_PAGE: Route = page_for(Policy::FRAMED, Payable::Invoice);
 
-/// A page of a payment link.
+/// Defaults of a page of a payment link.
 pub(super) const LINK_PAGE: Route = page_for(Policy::LINK, Payable::Link);
 
-/// Returns a page for paying customers, which caches must not store.
+/// Returns the defaults of a page for paying customers. Caches must not store the page.
 const fn page_for(policy: Policy<'static>, payable: Payable) -> Route {
     Route {
         form: Form {
@@ -290,7 +290,7 @@ const fn page_for(policy: Policy<'static>, payable: Payable) -> Route {
     }
 }
 
-/// Returns a page that caches must not store.
+/// Returns the defaults of a page that caches must not store.
 const fn page(policy: Policy<'static>) -> Route {
     Route {
         form: Form {

@@ -1,34 +1,34 @@
 //! Finds the route of a path and a method in a tree of path segments.
 //!
-//! Invariant: the cost is one look-up for each segment, for any number of routes.
+//! Invariant: a search takes one look-up for each segment, for any number of routes.
 
 use super::route::{FOR_ALL, Form, Route, Scope};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeMap;
 
-/// Every route, by path.
+/// Tree of all routes, by the segments of their paths.
 pub(super) struct Router {
     root: Node,
 }
 
-/// The possible next segments.
+/// A node of the tree: the routes that end here, and the possible next segments.
 #[derive(Default)]
 struct Node {
     literals: BTreeMap<&'static str, Node>,
     param: Option<Box<Node>>,
     routes: Vec<(usize, &'static Route)>,
-    /// Properties that all answers here and below have.
+    /// Properties that the answers of all routes at this node and below share.
     common: Option<Form>,
 }
 
-/// Result of a search.
+/// Result of a search for a route.
 pub(super) enum RouteMatch {
     /// A route, its index, and the values of the path's parameters.
     Route(usize, &'static Route, Vec<String>),
-    /// Another method: these methods exist.
+    /// The path exists, but only with these methods.
     OtherMethods(String),
-    /// No such path.
+    /// No route has this path.
     Nothing,
 }
 
@@ -53,7 +53,7 @@ impl Router {
         Router { root }
     }
 
-    /// Finds the route of a request. HEAD is answered by GET's route.
+    /// Finds the route of a request. A HEAD request finds the route of GET.
     pub(super) fn find(&self, method: &Method, path: &str) -> RouteMatch {
         let Some((node, values)) = self.node(path) else {
             return RouteMatch::Nothing;
@@ -70,17 +70,19 @@ impl Router {
         }
     }
 
-    /// Returns the methods of a path for `Allow`, separated by commas; empty without such a path.
+    /// Returns the methods of a path for the `Allow` header, separated by commas. Returns an empty text if no route
+    /// has the path.
     pub(super) fn methods(&self, path: &str) -> String {
         self.node(path)
             .map_or(String::new(), |(node, _)| node.methods())
     }
 
-    /// Returns the form of an error for a path without a route: that of the longest known beginning of the path.
+    /// Returns the form of an error for a path without a route. The longest known beginning of the path determines
+    /// the form.
     pub(super) fn form(&self, path: &str) -> Form {
         let mut node = Some(&self.root);
         let mut form = None;
-        // A request without a path, like `OPTIONS *`, is not for a page.
+        // A target that is not a path, like `*` in `OPTIONS *`, is not for a page.
         let segments = path.strip_prefix('/').map(|path| path.split('/'));
         for segment in segments.into_iter().flatten() {
             let Some(here) = node else { break };
@@ -93,7 +95,7 @@ impl Router {
         of_route.or(form).unwrap_or(FOR_ALL)
     }
 
-    /// Returns the node of a path, and the values of its parameters.
+    /// Returns the node of a path, and the values of the path's parameters.
     fn node(&self, path: &str) -> Option<(&Node, Vec<String>)> {
         let mut values = Vec::new();
         let mut node = &self.root;
@@ -110,7 +112,7 @@ impl Router {
 }
 
 impl Node {
-    /// Adds a route at this node or below.
+    /// Restricts the common properties of this node to those that the route has too.
     fn holds(&mut self, route: &Route) {
         let common = self
             .common

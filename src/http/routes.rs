@@ -1,5 +1,4 @@
-//! ROUTES: every resource, and so every operation. The router, the documents, the metrics and the tests use this
-//! list.
+//! The list of all resources with their routes. The router, the documents, the metrics and the tests use this list.
 
 use super::auth::Auth;
 use super::route::{Resource, Route};
@@ -141,7 +140,7 @@ pub(super) static RESOURCES: &[&Resource] = &[
     },
 ];
 
-/// Returns every operation, with those of the sandbox on request.
+/// Returns every route. `sandbox` adds the routes of the sandbox's controls.
 pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
     let routes = RESOURCES.iter().flat_map(|resource| resource.routes);
     routes.filter(move |route| sandbox || route.auth() != Auth::Sandbox)

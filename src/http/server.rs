@@ -1,7 +1,7 @@
-//! Connections: accepting, limiting and draining them.
+//! Connections: accepts them, limits them, and waits for them at shutdown.
 //!
-//! Invariant: a client that neither sends nor reads loses its connection, and a stopping server finishes the requests
-//! that it has started.
+//! Invariant: a client that neither sends nor reads loses its connection. A server that shuts down finishes the
+//! requests that it has started.
 
 use super::connection::{Arriving, Pace, Socket, UnderWay};
 use super::dispatch::{Dispatcher, DroppedAnswer};
@@ -24,22 +24,24 @@ use tokio::sync::watch;
 /// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once. If all are taken, the one that has waited longest for its client is closed for the next
-    /// one. If none waits, the next one waits.
+    /// Maximum number of connections. If all are used, the connection that has waited longest for its client is
+    /// closed for a new one. If none waits, the new one waits.
     pub connections_max: usize,
-    /// Whether clients on this machine, among them proxies, are limited to a quarter of the connections like others.
+    /// `true` if clients on this machine, for example local proxies, have the same limit as others: a quarter of the
+    /// connections.
     pub loopback_is_limited: bool,
-    /// Time limit of a header, and of the wait between two requests, in milliseconds.
+    /// Time limit for a header, and for the pause between two requests, in milliseconds.
     pub header_timeout_ms: u64,
-    /// Time limit of a body, in milliseconds.
+    /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,
-    /// Time over which a client's reading is judged, in milliseconds, counted while the server waits for it.
+    /// Time over which a client's reading is measured, in milliseconds. Only time in which the server waits for the
+    /// client counts.
     pub write_span_ms: u64,
-    /// Bytes that a client must read in that time.
+    /// Minimum number of bytes that a client must read in `write_span_ms`.
     pub write_bytes_min: u64,
-    /// Time that a stopping server waits for answers in progress, in milliseconds.
+    /// Maximum time that the server waits for answers in progress at shutdown, in milliseconds.
     pub drain_timeout_ms: u64,
-    /// Time that a stopping server waits for a client to send or read, in milliseconds.
+    /// Maximum time that the server waits for a client to send or read at shutdown, in milliseconds.
     pub drain_client_ms: u64,
 }
 
@@ -58,26 +60,27 @@ impl Default for Limits {
     }
 }
 
-/// Hyper's buffer for a request. Our limit on headers is lower.
+/// Size of hyper's buffer for a request. Our own limit on headers is lower.
 const BUFFER_BYTES_MAX: usize = 32 * 1024;
-/// Pause after a failed accept, for example without free file descriptors.
+/// Pause after a failed accept, for example if no file descriptor is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Pause between two searches for a waiting connection while all slots are taken.
+/// Pause between two searches for a connection to close while all slots are used.
 const PLACE_PAUSE: Duration = Duration::from_millis(50);
-/// Searches for silent clients in their time limit: they are disconnected at most a tenth of it late.
+/// Number of searches for silent clients within their time limit. A silent client is disconnected at most a tenth of
+/// the limit late.
 const SILENCE_LOOKS: u64 = 10;
-/// Searches of a stopping server in the time limit of a client.
+/// Number of searches for waiting clients within their time limit at shutdown.
 const DRAIN_LOOKS: u64 = 4;
-/// Longest pause between two such searches.
+/// Longest pause between two searches at shutdown, in milliseconds.
 const DRAIN_PAUSE_MS: u64 = 250;
 
-/// A socket that is not served yet.
+/// A listening socket before it is served.
 pub struct Listener {
     inner: TcpListener,
     scope: Scope,
 }
 
-/// State for serving connections.
+/// State for accepting and serving connections.
 struct Acceptor {
     dispatcher: Arc<Dispatcher>,
     limits: Limits,
@@ -87,16 +90,17 @@ struct Acceptor {
 }
 
 impl Listener {
-    /// Takes a listening socket for these routes. Must be called inside the runtime that will serve it.
+    /// Takes a listening socket that will serve these routes. Must be called inside the runtime that serves the
+    /// socket.
     ///
     /// # Errors
-    /// The system's.
+    /// I/O errors of the system.
     pub fn new(socket: std::net::TcpListener, scope: Scope) -> io::Result<Listener> {
         socket.set_nonblocking(true)?;
         TcpListener::from_std(socket).map(|inner| Listener { inner, scope })
     }
 
-    /// Serves until `stop` is true, then drains.
+    /// Serves connections until `stop` is true, then waits for answers in progress.
     pub async fn serve(self, front: Arc<Front>, limits: Limits, mut stop: watch::Receiver<bool>) {
         let dispatcher = Arc::new(Dispatcher::new(front, self.scope));
         let acceptor = Acceptor::new(dispatcher, limits);
@@ -115,7 +119,8 @@ impl Acceptor {
     fn new(dispatcher: Arc<Dispatcher>, limits: Limits) -> Acceptor {
         let slots = Slots::new(limits.connections_max, dispatcher.front.clock.stopwatch());
         let mut builder = http1::Builder::new();
-        // Hyper's own header timeout would create a timer for each request. `end_silent` is the limit.
+        // Hyper's own header timeout would create a timer for each request. `close_silent` enforces the limit
+        // instead.
         builder
             .header_read_timeout(None)
             .max_buf_size(BUFFER_BYTES_MAX);
@@ -128,7 +133,7 @@ impl Acceptor {
         }
     }
 
-    /// Accepts connections for ever.
+    /// Accepts connections in an endless loop.
     async fn accept_from(&self, listener: &TcpListener) {
         loop {
             match listener.accept().await {
@@ -147,7 +152,7 @@ impl Acceptor {
         }
     }
 
-    /// Closes connections without a timely header, for ever.
+    /// Closes connections whose client does not send a complete header in time, in an endless loop.
     async fn end_silent(&self) {
         let most_ms = self.limits.header_timeout_ms;
         let pause_ms = most_ms.div_euclid(SILENCE_LOOKS).max(1);
@@ -157,7 +162,7 @@ impl Acceptor {
         }
     }
 
-    /// Waits for a slot for a peer. Returns `None` if the client has its share.
+    /// Waits for a slot for a connection of this peer. Returns `None` if the client has used its share of the slots.
     async fn slot_for(&self, peer: IpAddr) -> Option<Slot> {
         let is_proxy = (self.dispatcher.front.trusted_proxy)(peer);
         let is_near = peer.is_loopback() && !self.limits.loopback_is_limited;
@@ -167,7 +172,7 @@ impl Acceptor {
                 SlotOutcome::Granted(slot) => return Some(slot),
                 SlotOutcome::TooMany => return None,
                 SlotOutcome::Full => {
-                    // A connection has ended, or it is time to search again.
+                    // Either a connection has ended, or it is time to search again.
                     let _ = tokio::time::timeout(PLACE_PAUSE, self.slots.left()).await;
                 }
             }
@@ -176,7 +181,7 @@ impl Acceptor {
 
     /// Serves one connection in a task of its own.
     fn serve(&self, stream: TcpStream, peer: IpAddr, slot: Slot) {
-        // Small answers are sent at once. Without the option they are merely later.
+        // With this option, small answers are sent at once. Without it they are only later.
         let _ = stream.set_nodelay(true);
         let (dispatcher, slot) = (Arc::clone(&self.dispatcher), Arc::new(slot));
         let (seat, handover) = (Arc::clone(&slot.seat), Handover::default());
@@ -206,7 +211,7 @@ impl Acceptor {
         seat.served_by(task.abort_handle());
     }
 
-    /// Waits for answers in progress, but not for idle connections.
+    /// Waits for answers in progress, and closes idle connections.
     async fn drain(self) {
         let client_ms = self.limits.drain_client_ms;
         let pause_ms = client_ms.div_euclid(DRAIN_LOOKS).clamp(1, DRAIN_PAUSE_MS);
@@ -218,7 +223,7 @@ impl Acceptor {
         };
         let most_ms = self.limits.drain_timeout_ms;
         tokio::select! {
-            // Live streams have left hyper, and hold their slots until they have written their end.
+            // Live streams no longer use hyper. They hold their slots until they have written their end.
             () = async { tokio::join!(self.graceful.shutdown(), self.slots.emptied()); } => {}
             () = end_waiting => {}
             () = tokio::time::sleep(Duration::from_millis(most_ms)) => {

@@ -1,7 +1,7 @@
 //! Connection slots: the number of connections, their clients, and their waiting times.
 //!
-//! Invariant: a connection is closed here only while it waits for its client or for an event, so no request is
-//! interrupted.
+//! Invariant: a connection is closed by this module only while it waits for its client or for an event. Therefore no
+//! request is interrupted.
 
 use super::client;
 use crate::clock::Stopwatch;
@@ -14,27 +14,27 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-/// An answer is in progress.
+/// State bit: an answer is in progress.
 const ANSWERING: u8 = 1;
-/// The client has to send more of the body.
+/// State bit: the server waits for the client to send more of the body.
 pub(super) const BODY: u8 = 2;
-/// The client has to read more of the answer.
+/// State bit: the server waits for the client to read more of the answer.
 pub(super) const TAKING: u8 = 4;
-/// The connection is ending: no further request is started.
+/// State bit: the connection is being closed, and no further request is started.
 const ENDING: u8 = 8;
-/// A live stream has nothing to send.
+/// State bit: a live stream has nothing to send.
 pub(super) const IDLE: u8 = 16;
 
-/// A client may have one in this many of the slots.
+/// Divisor of the slots: one client may use at most a quarter of them.
 const CLIENT_SHARE: usize = 4;
 
-/// Number of longest-waiting connections that are found at once.
+/// Maximum number of longest-waiting connections that one search returns.
 const LONGEST_KEPT: usize = 64;
 
-/// Connections that may be ending at once. They still use file descriptors.
+/// Maximum number of connections that are being closed at once. They still use file descriptors.
 const ENDING_MAX: usize = 16;
 
-/// Slots of one server.
+/// Connection slots of one server.
 pub(super) struct Slots {
     most: usize,
     stopwatch: Stopwatch,
@@ -45,29 +45,29 @@ pub(super) struct Slots {
 #[derive(Default)]
 struct UsedSlots {
     seats: HashMap<u64, Arc<Seat>>,
-    /// Connections of each limited client.
+    /// Number of connections of each limited client.
     of_client: HashMap<IpAddr, usize>,
     next: u64,
-    /// Connections that are ending and not yet gone.
+    /// Number of connections that are being closed and still exist.
     ending: usize,
     /// The connections that had waited longest at the last search, the longest last. Other connections have waited
-    /// less, so most new connections need no search.
+    /// less, so most new connections need no new search.
     longest: Vec<(i64, Arc<Seat>)>,
 }
 
-/// State of one connection.
+/// Waiting state of one connection.
 pub(super) struct Seat {
     number: u64,
-    /// Key that counts the client, `None` without a limit.
+    /// Address by which the client is counted, `None` for a client without a limit.
     client: Option<IpAddr>,
     state: AtomicU8,
-    /// Start of the wait for the client, in microseconds.
+    /// Start of the wait for the client, in microseconds since the server's start.
     since_us: AtomicI64,
     stopwatch: Stopwatch,
     task: Mutex<Option<AbortHandle>>,
 }
 
-/// Slot of a connection, free again when this is dropped.
+/// Slot of a connection. Dropping it frees the slot.
 pub(super) struct Slot {
     slots: Arc<Slots>,
     pub(super) seat: Arc<Seat>,
@@ -76,13 +76,13 @@ pub(super) struct Slot {
 /// Result of a request for a slot.
 pub(super) enum SlotOutcome {
     Granted(Slot),
-    /// All slots of the client's share are busy.
+    /// The client uses its whole share of the slots, and none of its connections waits.
     TooMany,
-    /// All slots are busy.
+    /// All slots are used, and no connection waits.
     Full,
 }
 
-/// An answer in progress. While it lives, the connection does not wait for a request.
+/// Marks an answer in progress. While the guard lives, the connection does not wait for its client's next request.
 pub(super) struct AnswerGuard(Arc<Seat>);
 
 impl Slots {
@@ -95,8 +95,8 @@ impl Slots {
         })
     }
 
-    /// Takes a slot for a client. If its share or all slots are taken, the longest-waiting connection is closed: the
-    /// client's own, or any.
+    /// Takes a slot for a client. If the client's share is used, closes the longest-waiting connection of the client.
+    /// If all slots are used, closes the longest-waiting connection of any client.
     pub(super) fn take(self: &Arc<Self>, client: Option<IpAddr>) -> SlotOutcome {
         let client = client.map(client::site);
         let share = self.most.div_euclid(CLIENT_SHARE).max(1);
@@ -131,12 +131,13 @@ impl Slots {
         SlotOutcome::Granted(Slot { slots, seat })
     }
 
-    /// Waits until a slot may be free.
+    /// Waits until a connection has ended, so that a slot may be free.
     pub(super) async fn left(&self) {
         self.left.notified().await;
     }
 
-    /// Closes every connection that has waited this long for its client. Idle live streams end with their server.
+    /// Closes every connection that has waited at least this long for its client. Live streams without news are not
+    /// closed, as they end by themselves at shutdown.
     pub(super) fn end_waiting(&self, wait: Duration) {
         self.end_after(wait, |seat| seat.state.load(Ordering::SeqCst) & IDLE == 0);
     }
@@ -156,12 +157,13 @@ impl Slots {
         }
     }
 
-    /// Closes every connection that has waited this long for a complete header, the first or the next one.
+    /// Closes every connection that has waited at least this long for a complete header. The header may be of the
+    /// first or of a later request.
     pub(super) fn end_silent(&self, wait: Duration) {
         self.end_after(wait, Seat::is_silent);
     }
 
-    /// Closes the matching connections that have waited this long for their client.
+    /// Closes the connections for which `are_these` is true and that have waited at least this long for their client.
     fn end_after(&self, wait: Duration, are_these: impl Fn(&Seat) -> bool) {
         let now_us = self.stopwatch.us();
         let wait_us = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
@@ -188,20 +190,20 @@ impl UsedSlots {
             let Some((since_us, seat)) = self.longest.pop() else {
                 return false;
             };
-            // The connection may be gone, or its client may have sent a request.
+            // The connection may have ended, or its client may have sent a request.
             if seat.waits_since_us() == Some(since_us) && self.end(&seat) {
                 return true;
             }
         }
     }
 
-    /// Closes the client's connection that has waited longest.
+    /// Closes the longest-waiting connection of this client. Returns `false` if none waits.
     fn end_longest_of(&mut self, client: IpAddr) -> bool {
         let mut own = self.waiting_of(|seat| seat.client == Some(client));
         std::iter::from_fn(|| own.pop()).any(|(_, seat)| self.end(&seat))
     }
 
-    /// Closes a listed connection if it waits for its client.
+    /// Closes a connection if it still has a slot and waits for its client. Returns `true` if it was closed.
     fn end(&mut self, seat: &Seat) -> bool {
         let ended = self.seats.contains_key(&seat.number) && seat.end();
         if ended {
@@ -211,7 +213,7 @@ impl UsedSlots {
         ended
     }
 
-    /// Returns the matching connections that have waited longest, the longest last.
+    /// Returns the longest-waiting connections among those for which `are_these` is true. The longest wait is last.
     fn waiting_of(&self, are_these: impl Fn(&Seat) -> bool) -> Vec<(i64, Arc<Seat>)> {
         let these = self.seats.values().filter(|seat| are_these(seat));
         let waiting = these.filter_map(|seat| Some((seat.waits_since_us()?, seat)));
@@ -227,14 +229,14 @@ impl UsedSlots {
             .collect()
     }
 
-    /// Accounts for a closed connection.
+    /// Removes a connection that has ended from the counts.
     fn gone(&mut self, seat: &Seat) {
         if !self.remove(seat) {
             self.ending = self.ending.saturating_sub(1);
         }
     }
 
-    /// Removes a connection from the list. Returns `true` if it was listed.
+    /// Removes a connection from the used slots. Returns `true` if it was among them.
     fn remove(&mut self, seat: &Seat) -> bool {
         let was_there = self.seats.remove(&seat.number).is_some();
         if let (true, Some(client)) = (was_there, seat.client)
@@ -250,19 +252,19 @@ impl UsedSlots {
 }
 
 impl Seat {
-    /// Sets the task that serves the connection, unless a live stream has taken it over.
+    /// Sets the task that serves the connection, unless a live stream has already set its task.
     pub(super) fn served_by(&self, task: AbortHandle) {
         self.task().get_or_insert(task);
         self.end_late();
     }
 
-    /// Sets the task of the live stream that has taken the connection over.
+    /// Replaces the task of the connection by the task of a live stream.
     pub(super) fn taken_over_by(&self, task: AbortHandle) {
         *self.task() = Some(task);
         self.end_late();
     }
 
-    /// Aborts a task that was set after the connection was told to end.
+    /// Aborts the task if the connection was closed before the task was set.
     fn end_late(&self) {
         if self.state.load(Ordering::SeqCst) & ENDING != 0
             && let Some(task) = &*self.task()
@@ -275,7 +277,7 @@ impl Seat {
         self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a request. Never returns if the connection is ending.
+    /// Marks the start of a request. Never returns if the connection is being closed.
     pub(super) async fn begin(self: Arc<Self>) -> AnswerGuard {
         if self.state.fetch_or(ANSWERING, Ordering::SeqCst) & ENDING != 0 {
             std::future::pending::<()>().await;
@@ -283,18 +285,18 @@ impl Seat {
         AnswerGuard(self)
     }
 
-    /// Microseconds since the server started.
+    /// Returns the time since the server's start, in microseconds.
     pub(super) fn now_us(&self) -> i64 {
         self.stopwatch.us()
     }
 
-    /// Starts a wait for the client.
+    /// Sets a state bit and starts a wait for the client.
     pub(super) fn wait(&self, what: u8) {
         self.since_us.store(self.now_us(), Ordering::SeqCst);
         self.state.fetch_or(what, Ordering::SeqCst);
     }
 
-    /// Ends a wait for the client. Returns `false` if the connection is ending.
+    /// Clears state bits and ends the wait for the client. Returns `false` if the connection is being closed.
     pub(super) fn go_on(&self, what: u8) -> bool {
         self.since_us.store(self.now_us(), Ordering::SeqCst);
         self.state.fetch_and(!what, Ordering::SeqCst) & ENDING == 0
@@ -305,13 +307,14 @@ impl Seat {
         self.state.load(Ordering::SeqCst) == 0
     }
 
-    /// Returns the start of the wait for the client, `None` while an answer is made.
+    /// Returns the start of the wait for the client in microseconds, `None` if the connection does not wait for its
+    /// client.
     fn waits_since_us(&self) -> Option<i64> {
         let waits = waits(self.state.load(Ordering::SeqCst));
         waits.then(|| self.since_us.load(Ordering::SeqCst))
     }
 
-    /// Closes the connection if it waits for its client.
+    /// Closes the connection if it waits for its client. Returns `true` if it was closed.
     fn end(&self) -> bool {
         let ending = |state| waits(state).then_some(state | ENDING);
         let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);

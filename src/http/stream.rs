@@ -1,6 +1,6 @@
 //! Bodies of answers: whole, streamed, or live.
 //!
-//! Invariant: at most two pieces of a stream are in memory, and none is made after the caller has gone.
+//! Invariant: at most two pieces of a stream are in memory. No piece is created after the client has disconnected.
 
 use crate::service::Error;
 use http_body_util::Full;
@@ -10,17 +10,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Body of an answer.
+/// Body of an answer: whole, streamed, or live.
 #[derive(Debug)]
 pub(super) enum Outgoing {
     Whole(Full<Bytes>),
-    /// Pieces that are made during transmission.
+    /// Receiver of pieces that are created during transmission.
     Stream(Receiver<Result<Bytes, Broken>>),
-    /// A piece for each event, sent without hyper (`live`).
+    /// A stream that sends a piece for each event, without hyper (`live`).
     Live(Live),
 }
 
-/// The next piece of a live stream with the rest of the stream, `None` at its end.
+/// Future of the next piece of a live stream, together with the rest of the stream. `None` at the end of the stream.
 pub(super) struct Live(pub(super) Pin<Box<NextPiece>>);
 
 type NextPiece = dyn Future<Output = Option<(Bytes, Live)>> + Send;
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Live {
     }
 }
 
-/// A stream that failed before its end. The connection is closed, so that the client notices.
+/// Error of a stream that failed before its end. The connection is closed, so that the client notices the failure.
 #[derive(Debug)]
 pub(super) struct Broken;
 
@@ -47,14 +47,14 @@ impl std::error::Error for Broken {}
 pub(super) struct Pieces(Sender<Result<Bytes, Broken>>);
 
 impl Pieces {
-    /// Sends a piece. Returns `false` if the receiver is gone.
+    /// Sends a piece. Returns `false` if the client has disconnected.
     pub(super) async fn send(&self, piece: String) -> bool {
         self.0.send(Ok(piece.into())).await.is_ok()
     }
 }
 
 impl Outgoing {
-    /// Returns a body whose pieces `make` sends. If it fails, the connection is closed.
+    /// Returns a body whose pieces `make` sends. The connection is closed if `make` fails.
     pub(super) fn stream<F>(make: impl FnOnce(Pieces) -> F + Send + 'static) -> Outgoing
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -65,7 +65,7 @@ impl Outgoing {
         tokio::spawn(async move {
             if let Err(error) = making.await {
                 log::error!("a streamed answer ended early: {error}");
-                // The caller may be gone.
+                // The send fails if the client has disconnected.
                 let _ = end.send(Err(Broken)).await;
             }
         });
@@ -74,7 +74,7 @@ impl Outgoing {
 }
 
 impl Outgoing {
-    /// Returns the body if it is whole.
+    /// Returns the bytes of the body if the body is whole, without consuming it.
     pub(super) fn whole(&self) -> Option<Bytes> {
         let Outgoing::Whole(body) = self else {
             return None;
@@ -102,7 +102,7 @@ impl Body for Outgoing {
             Outgoing::Stream(pieces) => pieces
                 .poll_recv(context)
                 .map(|piece| piece.map(|piece| piece.map(Frame::data))),
-            // Sent by `live`.
+            // Never polled for more: the module `live` sends these pieces.
             Outgoing::Live(_) => Poll::Pending,
         }
     }

@@ -1,26 +1,26 @@
-//! Listeners to invoices, like pages of checkouts.
+//! Subscriptions to invoices, mainly of checkout pages.
 //!
-//! Invariant: a change that is committed after a listener subscribed wakes it. An invoice without listeners uses no
-//! memory.
+//! Invariant: a subscriber is woken by every change that is committed after it subscribed. An invoice without
+//! subscribers uses no memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Listeners by the invoice's id.
+/// Subscriptions, by the id of the invoice.
 #[derive(Default)]
 pub struct Subscribers(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// One listener to one invoice, until it is dropped.
+/// Subscription of one listener to one invoice. Dropping it unsubscribes.
 pub(super) struct Subscription {
-    /// `None` only during the drop.
+    /// Receiver of changes, `None` only while the subscription is dropped.
     changes: Option<watch::Receiver<()>>,
     subscribers: Arc<Subscribers>,
     invoice: String,
 }
 
 impl Subscribers {
-    /// Wakes the listeners of these invoices.
+    /// Wakes the subscribers of these invoices.
     pub fn tell(&self, invoices: &[String]) {
         let by_invoice = self.lock();
         if by_invoice.is_empty() {
@@ -33,14 +33,14 @@ impl Subscribers {
         }
     }
 
-    /// Wakes all listeners.
+    /// Wakes all subscribers.
     pub fn tell_all(&self) {
         for changes in self.lock().values() {
             changes.send_replace(());
         }
     }
 
-    /// Subscribes to an invoice.
+    /// Subscribes to the changes of an invoice.
     pub(super) fn subscribe(self: &Arc<Self>, invoice: &str) -> Subscription {
         let mut by_invoice = self.lock();
         let changes = by_invoice
@@ -60,9 +60,9 @@ impl Subscribers {
 }
 
 impl Subscription {
-    /// Waits for the next change. Several changes count as one.
+    /// Waits for the next change of the invoice. Several changes count as one.
     pub(super) async fn changed(&mut self) {
-        // The sender lives as long as a listener.
+        // The wait cannot fail: the sender lives as long as a subscription.
         if let Some(changes) = &mut self.changes {
             let _ = changes.changed().await;
         }
@@ -72,7 +72,8 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut by_invoice = self.subscribers.lock();
-        // Dropped under the lock, so that of two concurrent drops the second one is the last.
+        // The receiver is dropped under the lock. So of two concurrent drops, the second one sees no receiver and
+        // removes the entry.
         self.changes = None;
         let is_left = |changes: &watch::Sender<()>| changes.receiver_count() == 0;
         if by_invoice.get(&self.invoice).is_some_and(is_left) {

@@ -1,8 +1,8 @@
 //! Throttling of guesses at passwords, second-factor codes and the set-up token.
 //!
-//! Invariant: guesses of one client do not lock out other clients, and guesses of many clients do not lock out a
-//! known client, even if they know the password. The file has the known clients. Failures are removed only by time, a
-//! right password or a new one. Time is the process's own, whatever the wall clock does.
+//! Invariant: guesses of one client do not lock out other clients. Guesses of many clients do not lock out a known
+//! client, even if they know the password. The database stores the known clients. Failures are removed only by time,
+//! by a right password, or by a new password. Time is measured by a monotonic clock, independent of the wall clock.
 
 mod rate;
 mod target;
@@ -17,34 +17,35 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) use target::{Client, Target};
 
-/// Failures of one client at one email without a wait.
+/// Number of failures of one client at one email before the client must wait.
 const FREE: u32 = 5;
-/// Half the wait after the next failure. Each further one doubles the wait.
+/// Half the wait after the first failure that causes a wait, in milliseconds. Each further failure doubles the wait.
 const WAIT_MS_MIN: i64 = SECOND_MS;
-/// Longest wait. A client that then waits as long again without a failure starts anew.
+/// Longest wait, in milliseconds. Failures are forgotten if the client makes no attempt for the same time after its
+/// wait.
 const WAIT_MS_MAX: i64 = 15 * MINUTE_MS;
 
-/// Failures of one client at all emails: 30 at once, three more each minute.
+/// Rate of failures of one client at all emails: 30 at once, then three each minute.
 const BY_CLIENT: Rate = Rate {
     burst: 30,
     cost_ms: 20 * SECOND_MS,
 };
-/// Number of remembered failures at unknown emails and by client. Each costs a hash, so 100 hashes a second do not
-/// reach it before they expire. Beyond it, failures at unknown emails are not counted.
+/// Maximum number of remembered failures at unknown emails, and of remembered clients. Each costs a hash, so 100
+/// hashes a second do not reach it before the failures expire. Beyond it, failures at unknown emails are not counted.
 const REMEMBERED_MAX: usize = 100_000;
-/// Number of remembered clients that guessed the set-up token, which is too long to guess.
+/// Maximum number of remembered clients that guessed the set-up token. The token is too long to guess.
 const SET_UP_MAX: usize = 10_000;
-/// Pause between removals of expired entries.
+/// Pause between two removals of expired entries, in milliseconds.
 const SWEEP_MS: i64 = MINUTE_MS;
 
 /// Limits of password checks.
 #[derive(Clone, Copy, Debug)]
 pub struct PasswordLimits {
-    /// Passwords that may wait to be hashed. The next one is refused as overloaded.
+    /// Maximum number of passwords that wait to be hashed. Further passwords are refused as `overloaded`.
     pub waiting_max: usize,
-    /// Remembered failures at unknown emails. Those at known users are all remembered.
+    /// Maximum number of remembered failures at unknown emails. Failures at existing users are not limited in number.
     pub failures_remembered_max: usize,
-    /// Failures of all unknown clients at one email without a wait.
+    /// Number of failures of all unknown clients at one email before they must wait.
     pub guesses_of_all_max: i64,
     /// Half the wait after the sixth failure of a client at an email, in milliseconds. Each further failure doubles
     /// the wait.
@@ -62,10 +63,10 @@ impl Default for PasswordLimits {
     }
 }
 
-/// Hash of a target, a client, or both.
+/// Hash that identifies a target, a client, or a client at a target.
 type Key = [u8; 16];
 
-/// Failed attempts.
+/// Counters of failed attempts, with the stopwatch that measures their time.
 pub(super) struct Throttle {
     since: Stopwatch,
     counts: Mutex<Counts>,
@@ -82,12 +83,13 @@ struct Counts {
     next_sweep: Option<Time>,
 }
 
-/// Failed attempts at one kind of target.
+/// Counters of failed attempts at one kind of target.
 #[derive(Default)]
 struct Failures {
-    /// By target and client.
+    /// Failures of one client at one target, by the hash of both. These have the strict limit.
     strictly: HashMap<Key, Failed>,
-    /// By target.
+    /// Failures of a group of clients at one target, by the hash of the target and the group. These have the loose
+    /// limit.
     loosely: HashMap<Key, Bucket>,
 }
 
@@ -99,7 +101,7 @@ struct Failed {
 }
 
 impl Throttle {
-    /// Creates an empty throttle with a started stopwatch.
+    /// Creates a throttle without failures. `since` measures the time.
     pub(super) fn new(since: Stopwatch, limits: PasswordLimits) -> Throttle {
         Throttle {
             since,
@@ -107,7 +109,7 @@ impl Throttle {
         }
     }
 
-    /// Checks whether the client may try the target now, without counting.
+    /// Refuses an attempt if the client must wait before it tries the target again. Counts nothing.
     ///
     /// # Errors
     /// `too_many_attempts`.
@@ -116,10 +118,10 @@ impl Throttle {
         allowed(wait_ms)
     }
 
-    /// Counts an attempt as failed before its result is known, so that concurrent attempts count.
+    /// Counts an attempt as failed before its result is known, so that concurrent attempts count too.
     ///
     /// # Errors
-    /// `too_many_attempts`: the attempt must not be made.
+    /// `too_many_attempts` if the client must wait. The attempt must then not be made.
     pub(super) fn begin(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let (now, mut counts) = (self.now(), self.lock());
         allowed(counts.wait_ms(target, client, now))?;
@@ -127,17 +129,17 @@ impl Throttle {
         Ok(())
     }
 
-    /// Marks an attempt as successful.
+    /// Records that an attempt succeeded.
     pub(super) fn succeeded(&self, target: &Target, client: &str) {
         self.lock().succeeded(target, client);
     }
 
-    /// Undoes the count of an attempt whose answer nobody received.
+    /// Undoes the count of an attempt whose caller disconnected before the answer.
     pub(super) fn take_back(&self, target: &Target, client: &str) {
         self.lock().take_back(target, client, self.now());
     }
 
-    /// Removes all failures.
+    /// Removes all recorded failures.
     pub(super) fn forget(&self) {
         let mut counts = self.lock();
         *counts = Counts::new(counts.limits);
@@ -160,7 +162,7 @@ impl Counts {
         }
     }
 
-    /// Returns the time that the client must wait, in milliseconds.
+    /// Returns the time that the client must wait before it tries the target, in milliseconds; 0 or less for no wait.
     fn wait_ms(&self, target: &Target, client: &str, now: Time) -> i64 {
         let failures = match target {
             Target::User(..) => &self.users,
@@ -225,7 +227,7 @@ impl Counts {
         }
     }
 
-    /// Undoes the count of an allowed attempt. Earlier failures remain.
+    /// Undoes the count of an attempt that was allowed. Earlier failures remain.
     fn take_back(&mut self, target: &Target, client: &str, now: Time) {
         let together = target.together(client, &self.limits);
         let failures = self.failures(target);
@@ -247,8 +249,9 @@ impl Counts {
         }
     }
 
-    /// Removes the client's failures at this target, the failures of all clients there, and this attempt of the
-    /// client. Its failures elsewhere remain, or a guesser could reset them by its own account.
+    /// Removes the failures of the client and of all clients at this target, and this attempt from the client's
+    /// total. The client's failures at other targets remain: otherwise guessers could reset them by signing in to
+    /// their own account.
     fn succeeded(&mut self, target: &Target, client: &str) {
         let together = target.together(client, &self.limits);
         let failures = self.failures(target);
@@ -284,7 +287,7 @@ impl Counts {
         }
     }
 
-    /// Removes expired entries from time to time.
+    /// Removes expired entries, at most once in `SWEEP_MS`.
     fn sweep(&mut self, now: Time) {
         if self.next_sweep.is_some_and(|next| now < next) {
             return;
@@ -305,13 +308,14 @@ impl Counts {
 }
 
 impl Failed {
-    /// Returns `true` if the client starts anew.
+    /// Returns `true` if the failures are old enough to be forgotten.
     fn is_over(&self, now: Time) -> bool {
         now.since_ms(self.until) > WAIT_MS_MAX
     }
 }
 
-/// Returns the entry of a key, `None` if it is new and the map is full.
+/// Returns the entry of a key, inserting `fresh` if there is none. Returns `None` if the key is new and the map is
+/// full.
 fn slot<T>(map: &mut HashMap<Key, T>, key: Key, fresh: T, max: usize) -> Option<&mut T> {
     if map.len() >= max && !map.contains_key(&key) {
         return None;
@@ -319,13 +323,13 @@ fn slot<T>(map: &mut HashMap<Key, T>, key: Key, fresh: T, max: usize) -> Option<
     Some(map.entry(key).or_insert(fresh))
 }
 
-/// Hashes a text.
+/// Returns the first 16 bytes of the hash of a text.
 fn key(text: &str) -> Key {
     let hash = apikey::hash(text);
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
 }
 
-/// Returns the wait after this many failures.
+/// Returns the wait after this number of failures, in milliseconds.
 fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
     match times.checked_sub(FREE) {
         None | Some(0) => 0,
@@ -335,7 +339,7 @@ fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
     }
 }
 
-/// Returns `too_many_attempts` if there is a wait.
+/// Refuses with `too_many_attempts` if the wait is positive.
 fn allowed(wait_ms: i64) -> Result<(), Refusal> {
     if wait_ms <= 0 {
         return Ok(());

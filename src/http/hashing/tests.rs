@@ -1,4 +1,4 @@
-//! The queue by itself: a job that waits for the test holds its thread.
+//! Tests of the queue for password hashing. A job that waits for the test keeps the thread busy.
 
 use super::{Code, Error, Hashing};
 use std::future::Future;
@@ -13,7 +13,7 @@ fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
     }
 }
 
-/// Returns a job that reports its start and waits until it may end.
+/// Returns a job that reports its start and waits for its end, the receiver of its start, and the sender of its end.
 fn held() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
     let (begun, has_begun) = channel();
     let (end, may_end) = channel::<()>();
@@ -24,7 +24,7 @@ fn held() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
     (job, has_begun, end)
 }
 
-/// Returns the code of an error, and its `Retry-After`.
+/// Returns the code of a refusal and its `Retry-After`, `None` for another answer.
 fn code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
     match answer {
         Some(Err(Error::Refused(refusal))) => Some((refusal.code, refusal.wait_seconds)),
@@ -78,7 +78,7 @@ fn whoever_hangs_up_leaves_the_queue_and_is_not_hashed() {
             "there is a place for {client}"
         );
     }
-    // The running job counts too: its client may come again.
+    // The running job still counts. Its client may enter the queue again.
     drop(first);
     let (last, was_last) = channel();
     let mut second = Box::pin(hashing.run("a", move |_| last.send(()), || ()));

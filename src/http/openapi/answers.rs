@@ -1,6 +1,6 @@
 //! Responses in the OpenAPI documents: statuses, headers, bodies, and links to following operations.
 //!
-//! Invariant: a header that is called required is on every such answer.
+//! Invariant: a header that is declared as required is on every answer of that kind.
 
 use super::{Subject, content, errors};
 use crate::domain::refusal::Code;
@@ -9,7 +9,7 @@ use crate::http::{error, public};
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// Returns every successful answer and every error, by status.
+/// Returns every successful answer and every error of a route, by status.
 pub(super) fn responses(route: &Route, subject: Subject) -> Value {
     let mut responses = Map::new();
     for answer in route.answers() {
@@ -61,7 +61,7 @@ pub(super) fn responses(route: &Route, subject: Subject) -> Value {
     Value::Object(responses)
 }
 
-/// Returns the response headers by name.
+/// Returns the definitions of all response headers, by name.
 pub(super) fn headers() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     let mut headers = json!({
@@ -84,7 +84,8 @@ pub(super) fn headers() -> Value {
     headers
 }
 
-/// Returns the headers of one answer. `refused` is the status of an error.
+/// Returns references to the headers of one answer. `refused` is the status of an error, `None` for a successful
+/// answer.
 fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
     let mut names = vec!["X-Request-Id"];
     match refused {
@@ -127,7 +128,8 @@ fn links(route: &Route, subject: Subject) -> Map<String, Value> {
         .collect()
 }
 
-/// Returns the content of a stream of events. A document can describe the data, but not the wire format.
+/// Returns the `content` object of an event stream. OpenAPI can describe the data of an event, but not the wire
+/// format.
 fn events(schema: &str) -> Value {
     let data = format!("#/components/schemas/{schema}");
     let about = format!("The data of each event is JSON as `{schema}` describes it.");

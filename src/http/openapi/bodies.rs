@@ -1,10 +1,10 @@
 //! Request schemas in the OpenAPI documents.
 //!
-//! Invariant: every optional field may be null, which counts as absent.
+//! Invariant: every optional field may be null, and null means absent.
 
 use serde_json::{Value, json};
 
-/// Lets every optional field of an object, and of nested objects, be null.
+/// Changes the schema of an object so that every optional field may be null. Includes nested objects.
 pub(super) fn let_optional_be_null(schema: &mut Value) {
     let required: Vec<Value> = schema
         .get("required")
@@ -23,7 +23,7 @@ pub(super) fn let_optional_be_null(schema: &mut Value) {
     }
 }
 
-/// Lets a value be null.
+/// Changes a schema so that the value may be null.
 fn let_be_null(schema: &mut Value) {
     let nothing = json!("null");
     let Some(fields) = schema.as_object_mut() else {

@@ -1,4 +1,4 @@
-//! Schemas of the OpenAPI documents: those that declared operations, handlers and refusals refer to.
+//! Schemas of the OpenAPI documents: those that operations, handlers and errors refer to.
 
 use super::bodies::let_optional_be_null;
 use super::webhooks;
@@ -8,10 +8,10 @@ use crate::http::route::Content;
 use crate::http::routes::routes;
 use serde_json::{Map, Value};
 
-/// Body of every refusal.
+/// Body of every error.
 static ERROR: Component = ErrorView::COMPONENT;
 
-/// Returns the schemas by their names.
+/// Returns the schemas of both documents, by name.
 pub(super) fn schemas() -> Map<String, Value> {
     let schemas = components().into_iter();
     let schemas = schemas.map(|component| {
@@ -27,7 +27,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas
 }
 
-/// Returns the components of both documents.
+/// Returns the components of both documents, also those that other components refer to.
 pub(super) fn components() -> Vec<&'static Component> {
     let mut all = Vec::new();
     ERROR.add_components(&mut all);

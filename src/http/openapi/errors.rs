@@ -12,10 +12,11 @@ use crate::http::request::Param;
 use crate::http::route::Route;
 use serde_json::{Map, Value, json};
 
-/// Request id in examples.
+/// Request id in the examples.
 const REQUEST_ID: &str = "req_5b24d10800000042";
 
-/// Returns an example of each code, by the code's name. Sandbox operations have one more, for a foreign `Host`.
+/// Returns an example of each code, by the name of the code. Operations of the sandbox have a further example for a
+/// foreign `Host`.
 pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
     let mut examples = Map::new();
     let mut show = |name: &str, body: Value| {
@@ -30,7 +31,7 @@ pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
     Value::Object(examples)
 }
 
-/// Returns the body of one error.
+/// Returns an example body of an error with this code.
 fn example(route: &Route, code: Code) -> Value {
     let (message, param) = match code {
         Code::InvalidRequest => invalid(route),
@@ -51,7 +52,8 @@ fn body(code: Code, message: &str, param: Option<&str>) -> Value {
     body
 }
 
-/// Returns an example problem of a route: with its body, else its query, else a header.
+/// Returns an example message of `invalid_request`, and its field. The problem is in the body, else in the query,
+/// else in a header.
 fn invalid(route: &Route) -> (String, Option<&'static str>) {
     let in_query = |param: &Param| {
         let problem = param
@@ -73,7 +75,7 @@ fn invalid(route: &Route) -> (String, Option<&'static str>) {
     }
 }
 
-/// Returns the name of the resource in a path: `invoice` of `/v1/invoices/{id}`.
+/// Returns the name of the resource in the route's path: `invoice` for `/v1/invoices/{id}`.
 fn what_is_sought(route: &Route) -> String {
     let Some((before, _)) = route.path.rsplit_once("/{") else {
         return "invoice".to_owned();
@@ -86,11 +88,11 @@ fn what_is_sought(route: &Route) -> String {
     one.replace('-', " ")
 }
 
-/// Message for an old password confirmation.
+/// Example message of `reauthentication_required`.
 const OLD_PASSWORD: &str = "your password must have been given in the last 15 minutes; send it to \
                             POST /dashboard/api/session/confirm and try again";
 
-/// Returns the message of an error, and its field.
+/// Returns an example message of an error, and the field that the message is about.
 fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
     match code {
         Code::InvalidRequest => ("the body must be a JSON object", None),
@@ -161,7 +163,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// Returns how a caller authenticates.
+/// Returns the example message of `unauthorized`, which says how to authenticate.
 const fn unauthorized(auth: Auth) -> &'static str {
     match auth {
         Auth::Session(_) => "sign in first: POST /dashboard/api/session",
@@ -173,7 +175,7 @@ const fn unauthorized(auth: Auth) -> &'static str {
     }
 }
 
-/// Returns the reason why a caller is forbidden.
+/// Returns the example message of `forbidden`, which says why the caller is refused.
 fn forbidden(route: &Route) -> &'static str {
     match route.auth() {
         Auth::Session(Role::Operator) => "only operators may do this",
@@ -189,7 +191,7 @@ fn forbidden(route: &Route) -> &'static str {
     }
 }
 
-/// Returns the message of an unavailable coin, by the field that names it.
+/// Returns the example message of `coin_unavailable`, and the field that names the coin.
 fn coin_unavailable(route: &Route) -> (&'static str, Option<&'static str>) {
     if route.operation == "assignUnmatchedPayment" {
         ("BTC has no address available just now", Some("invoice"))

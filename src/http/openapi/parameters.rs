@@ -1,6 +1,6 @@
 //! Path, query and header parameters in the OpenAPI documents.
 //!
-//! Invariant: closed lists come from the code's own enumerations.
+//! Invariant: lists of allowed values come from the code's own enumerations.
 
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::customer::REF_PATTERN;
@@ -11,12 +11,12 @@ use crate::http::sandbox::state::SNAPSHOT_PATTERN;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use serde_json::{Value, json};
 
-/// Beginning of a time: none is before 1970.
+/// Pattern of the beginning of a time, which is not before 1970.
 const MOMENT_PATTERN: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-";
-/// Form of a duration.
+/// Pattern of a duration, for example `1h30m`.
 const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
-/// Returns path, query and header parameters.
+/// Returns the path, query and header parameters of a route.
 pub(super) fn parameters(route: &Route) -> Vec<Value> {
     let braced = route
         .path
@@ -36,13 +36,14 @@ pub(super) fn parameters(route: &Route) -> Vec<Value> {
     of_path.chain(of_query).chain(idempotency).collect()
 }
 
-/// Returns the schema of a path parameter.
+/// Returns the schema of the path parameter with this name.
 fn path_schema(route: &Route, name: &str) -> Value {
     let one_of = |texts: Vec<String>| json!({ "type": "string", "enum": texts });
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     match name {
         "ref" => json!({ "type": "string", "pattern": REF_PATTERN }),
-        // Not a closed list: it grows with new coins, and published clients must not break then.
+        // The values are examples and not an enumeration: new coins extend the list, and published clients must
+        // accept them.
         "chain" => json!({ "type": "string", "examples": Chain::TEXTS }),
         "asset" => json!({ "type": "string", "examples": Asset::ids() }),
         "pool" => one_of(owned(

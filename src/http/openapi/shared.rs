@@ -1,13 +1,13 @@
-//! Answers that several operations share: the document has each once, as a component. Answers without a body are
-//! short and stay where they are.
+//! Shared answers: an answer of several operations is written once, as a component of the document. Answers without a
+//! body are short and are not shared.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Most codes that a name lists.
+/// Maximum number of codes in the name of a shared answer.
 const CODES_IN_NAME_MAX: usize = 3;
 
-/// Replaces answers that two or more operations share by references, and returns the answers by their names.
+/// Replaces answers that two or more operations share by references. Returns the shared answers, by name.
 pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value> {
     let mut uses: HashMap<String, usize> = HashMap::new();
     for_each(paths, |_, response| {
@@ -31,7 +31,7 @@ pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value
     shared
 }
 
-/// Calls a function with every answer of every operation that has a body, and with the name of the operation's security scheme.
+/// Calls `visit` with every answer that has a body, and with the security scheme of its operation.
 fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
     let operations = paths.values_mut().filter_map(Value::as_object_mut);
     for operation in operations.flat_map(Map::values_mut) {
@@ -47,7 +47,7 @@ fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Val
     }
 }
 
-/// Returns the name of an answer.
+/// Returns a name for a shared answer, made from its content and its headers.
 fn name(scheme: &str, response: &Value) -> String {
     let content = response.get("content").and_then(Value::as_object);
     let json = content.and_then(|content| content.get("application/json"));
@@ -69,7 +69,7 @@ fn name(scheme: &str, response: &Value) -> String {
     name
 }
 
-/// Returns the name of an error: its codes, and a qualifier.
+/// Returns a name for a shared error: its codes, and a qualifier if there is only one code.
 fn refusal_name(scheme: &str, json: &Value) -> String {
     let examples = json.get("examples");
     let examples = examples.and_then(Value::as_object);
@@ -99,7 +99,7 @@ fn refusal_name(scheme: &str, json: &Value) -> String {
     name
 }
 
-/// Returns a name that no component has yet: this one, or this one with a number.
+/// Returns `name` if no component has the name yet, else `name` with the first free number.
 fn free_name(name: &str, taken: &Map<String, Value>) -> String {
     let numbered = (2..).map(|number| format!("{name}{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
@@ -108,7 +108,7 @@ fn free_name(name: &str, taken: &Map<String, Value>) -> String {
         .unwrap_or_default()
 }
 
-/// Returns words as one name: `not_found` and `not found` become `NotFound`.
+/// Joins words to one name in Pascal case: `not_found` and `not found` become `NotFound`.
 fn pascal_case(words: &str) -> String {
     let words = words.split(|letter: char| !letter.is_ascii_alphanumeric());
     words

@@ -1,8 +1,8 @@
-//! Components that a document needs: those that it, or another kept component, refers to.
+//! Selects the components that a document needs: those that the document or another needed component refers to.
 
 use serde_json::{Map, Value, json};
 
-/// Returns the components that a document refers to, directly or not, and the used security schemes.
+/// Returns the components that a document refers to, directly or indirectly, and the security schemes that it uses.
 pub(super) fn used_components(document: &Value, components: Value) -> Value {
     let mut names = Vec::new();
     let mut wanted = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn used_components(document: &Value, components: Value) -> Value {
     Value::Object(kept)
 }
 
-/// Collects references to components, and the names in `security`.
+/// Collects the references to components in `wanted`, and the names of security schemes in `names`.
 fn find(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

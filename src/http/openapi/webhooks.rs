@@ -1,6 +1,6 @@
 //! Webhooks in the OpenAPI documents: each event with its bodies and headers.
 //!
-//! Invariant: every event type of the code is there, and no other.
+//! Invariant: the document has every event type of the code, and no other.
 
 use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::Component;
@@ -11,10 +11,10 @@ use crate::domain::render::event::{EventView, LegacyEventView};
 use crate::domain::render::transfers::{PayoutView, RefundView};
 use serde_json::{Value, json};
 
-/// Tag of the webhooks, and its description.
+/// Name and description of the tag of all webhooks.
 pub(super) const TAG: (&str, &str) = ("Webhooks", "Requests from Coffer to a shop's server.");
 
-/// Headers of a delivery: name, pattern, description.
+/// Headers of a webhook delivery: name, pattern, description.
 const HEADERS: [(&str, &str, &str); 4] = [
     (
         "X-Service-Signature",
@@ -38,17 +38,17 @@ const HEADERS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Body of a webhook in the legacy format, to which no operation refers.
+/// Body of a webhook in the legacy format. No operation refers to this component.
 pub(super) static LEGACY_EVENT: Component = LegacyEventView::COMPONENT;
 
-/// Returns the `webhooks` of the document.
+/// Returns the `webhooks` object of the document, by event type.
 pub(super) fn webhooks() -> Value {
     let each = EventType::ALL.iter();
     let each = each.map(|kind| (kind.as_str().to_owned(), webhook(*kind)));
     Value::Object(each.collect())
 }
 
-/// Returns the webhook of an event type.
+/// Returns the OpenAPI operation of the webhook for an event type.
 fn webhook(kind: EventType) -> Value {
     let headers = HEADERS.map(|(name, pattern, about)| {
         let schema = json!({ "type": "string", "pattern": pattern });
@@ -88,7 +88,7 @@ fn capital(word: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Returns an example of an event, made from the example of its object.
+/// Returns an example of an event of this type, made from the example of the event's object.
 fn example(kind: EventType) -> Value {
     let (subject, step) = kind.as_str().split_once('.').unwrap_or_default();
     let component = match subject {

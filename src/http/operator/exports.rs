@@ -52,7 +52,7 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
-/// Streams an export until it is complete or the client disconnects. Between two pieces it holds only its position.
+/// Streams an export until it is complete or the client disconnects. Only the position is kept between two pieces.
 async fn send(
     service: Arc<Service>,
     mut place: long_reads::Export,

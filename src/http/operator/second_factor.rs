@@ -1,4 +1,4 @@
-//! Turns the second factor of the signed-in user on and off.
+//! Turns the second factor of the signed-in user on or off.
 
 use crate::domain::qr::Qr;
 use crate::domain::refusal::{Code, Refusal};
@@ -124,7 +124,7 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// Parses a body that contains only a code, and returns the code with the user's attempt.
+/// Parses a body that contains only a second-factor code. Returns the code and the user's attempt with it.
 fn tried(call: &Call, member: &Member) -> Result<(second_factor::EnteredCode, CodeAttempt), Error> {
     let needed = || Refusal::about(Code::InvalidRequest, "code", CODE_MISSING);
     let code = SecondFactorCode::read(&call.object()?)?.code;

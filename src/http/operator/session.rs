@@ -1,4 +1,4 @@
-//! Signs users in to the operator interface and out of it.
+//! Signs users in to the operator interface, and signs them out.
 
 use crate::domain::refusal::Code;
 use crate::domain::render;
@@ -110,7 +110,7 @@ async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
     Ok(Reply::nothing().with(SET_COOKIE, &clear))
 }
 
-/// Returns the session cookie, valid for this many seconds.
+/// Formats the `Set-Cookie` header of the session, valid for this many seconds.
 fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
     let name = cookie_name(public_url);
     let is_https = Site::parse(public_url).is_ok_and(|site| site.is_https());
@@ -122,7 +122,7 @@ fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
     format!("{name}={value}; {place}; Max-Age={seconds}; HttpOnly; SameSite=Strict")
 }
 
-/// Returns the signed-in user's session.
+/// Returns an answer with the session of the signed-in user.
 fn session(
     call: &Call,
     member: &Member,

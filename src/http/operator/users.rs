@@ -250,7 +250,7 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// Reports a wrong password on its field: a signed-in user may learn which field is wrong.
+/// Names the field `password` in the error of a wrong password. A signed-in user may learn which field is wrong.
 fn not_the_present_one(error: Error) -> Error {
     match error {
         Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
@@ -261,7 +261,7 @@ fn not_the_present_one(error: Error) -> Error {
     }
 }
 
-/// Renders a user as JSON.
+/// Renders a user and the user's account as JSON.
 fn view((user, account): &Known) -> Result<Json, Error> {
     Ok(render::operator::user(user, account.as_deref())?)
 }

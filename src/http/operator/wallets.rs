@@ -29,7 +29,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// Query parameter `funded` of the export.
+/// Query parameter that selects addresses with payments.
 const FUNDED: Param = Param {
     name: "funded",
     about: "Only addresses with payments; default all.",
@@ -42,7 +42,7 @@ async fn addresses(call: Call, operator: Operator) -> Result<Reply, Error> {
     let funded = call.query.text("funded") == Some("true");
     let service = Arc::clone(&call.front.service);
     let place = call.front.long_reads.export(operator.quota_owner())?;
-    // A missing wallet is reported by a status, so it must be found before the stream starts.
+    // A missing wallet must be reported by the status, so the first piece is read before the stream starts.
     let (place, first) = {
         let (service, id) = (Arc::clone(&service), id.clone());
         place
@@ -54,7 +54,7 @@ async fn addresses(call: Call, operator: Operator) -> Result<Reply, Error> {
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
-/// Streams the addresses until they are complete or the client disconnects.
+/// Streams the addresses of a wallet until they are complete or the client disconnects.
 async fn send(
     service: Arc<Service>,
     mut place: long_reads::Export,

@@ -36,10 +36,10 @@ async fn operator_pages(call: Call) -> Result<Reply, Error> {
     filled_by_script(call.policy, &page)
 }
 
-/// Builds a page that its script fills, with its headers.
+/// Returns a page that its script fills, with the headers of its policy.
 ///
 /// # Errors
-/// [`Error::Failed`], which no field value causes.
+/// [`Error::Failed`] if rendering fails, which no value of a field causes.
 fn filled_by_script(policy: Policy<'_>, page: &App<'_>) -> Result<Reply, Error> {
     let page = page.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;

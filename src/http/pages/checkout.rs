@@ -1,6 +1,6 @@
-//! The checkout page: first a choice of coins, then amount and address, then the result.
+//! The checkout page: first a choice of coins, then amount and address, then the outcome.
 //!
-//! Invariant: the page is complete without a script, and shows nothing to a reader without the invoice's token.
+//! Invariant: the page is complete without a script. Only a reader with the invoice's token sees the page.
 
 mod phrases;
 mod view;
@@ -29,7 +29,8 @@ const CHOOSING_SECONDS: u32 = 60;
 /// Polling interval while a payment is awaited, in seconds.
 const WAITING_SECONDS: u32 = 10;
 
-/// Polling interval when nothing is left to do, in seconds. The chain can still change.
+/// Polling interval when the customer has nothing left to do, in seconds. The status can still change, for example by
+/// a reorg.
 const SETTLED_SECONDS: u32 = 60;
 
 /// The operations on this path.
@@ -131,7 +132,8 @@ async fn show(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Renders the page of an invoice. Without `again`, the interval in seconds, only the script polls, at a long interval.
+/// Renders the page of an invoice. `again` is the polling interval in seconds. If it is `None`, only the script
+/// polls, at a long interval.
 fn page(
     call: &Call,
     view: &View<'_>,
@@ -175,7 +177,7 @@ async fn select(call: Call) -> Result<Reply, Error> {
     let is_over =
         |refusal: &Refusal| matches!(refusal.code, Code::PaymentInFlight | Code::InvoiceClosed);
     match picked {
-        // If it is too late to choose a coin, the page shows the outcome of the invoice.
+        // It is too late to choose a coin. The page shows the outcome of the invoice.
         Err(Error::Refused(refusal)) if is_over(&refusal) => {}
         picked => picked?,
     }
@@ -189,8 +191,8 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let (now, id) = (call.now, call.id());
     let checkout = service.checkout(now, id, token)?;
-    // Anyone may create a test invoice through a payment link and pay it without a key. Simulated payments have the
-    // same rate limit.
+    // Anyone may create a test invoice through a payment link and pay it without a key. So simulated payments have
+    // the same rate limit as creations.
     if call.front.sandbox.is_none() {
         count_creation(&call)?;
     }
@@ -236,14 +238,15 @@ fn back_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
     Ok(see_other(&format!("../{back}")))
 }
 
-/// Returns the link back to an invoice's page, relative to `/checkout/`, after a form of that page was sent.
+/// Returns the path of the invoice's page, relative to `/checkout/`. `body` is a form that the page sent. Returns
+/// `None` if its token does not open the checkout.
 pub(super) fn return_path(service: &Service, id: &str, body: &[u8]) -> Option<String> {
     let form = FormFields::parse(body).ok()?;
     let is_opened = service.opens_checkout(id, form.text("token").ok()?);
     is_opened.then(|| address(id, &form).ok()).flatten()
 }
 
-/// Returns the address of the invoice's page, with the chosen language and the embedding page.
+/// Returns the path of the invoice's page, relative to `/checkout/`, with the chosen language and the embedding page.
 fn address(id: &str, form: &FormFields) -> Result<String, Refusal> {
     let token = form.text("token")?;
     let lang = super::lang_query(form.text("lang")?);
@@ -252,13 +255,13 @@ fn address(id: &str, form: &FormFields) -> Result<String, Refusal> {
     Ok(format!("{id}?token={token}{lang}{parent}"))
 }
 
-/// Returns the origin if the text is one in the exact form that browsers use.
+/// Returns the origin if the text is an origin in the exact form that browsers send.
 fn origin(text: &str) -> Option<String> {
     let origin = Site::parse(text).ok()?.origin();
     (origin == text && text.is_ascii()).then_some(origin)
 }
 
-/// Returns the query parameter that names the embedding page.
+/// Returns the query parameter that names the origin of the embedding page.
 fn parent_query(parent: Option<&str>) -> String {
     parent.map_or_else(String::new, |parent| format!("&parent={parent}"))
 }

@@ -1,7 +1,7 @@
 //! The documentation pages: the reference, `/docs`, and the guides, `/docs/{guide}`.
 //!
-//! Invariant: all pages are complete without a script. The reference is rendered once, at the first request. Guides are
-//! rendered at build time.
+//! Invariant: all pages are complete without a script. The reference is rendered once, at the first request. The
+//! build script renders the guides.
 
 use super::with_policy;
 use crate::domain::refusal::Refusal;
@@ -59,7 +59,7 @@ async fn show_guide(call: Call) -> Result<Reply, Error> {
     ))
 }
 
-/// Renders the reference of this server.
+/// Renders the API reference of this server.
 fn page(front: &Front) -> Result<Bytes, Error> {
     let is_sandbox = front.sandbox.is_some();
     let mut documents = vec![front.document()];

@@ -1,8 +1,8 @@
 //! Error pages. Operators receive the exact message in English. A shop's customer receives a text in the customer's
 //! language, without technical details.
 //!
-//! Invariant: an error page may be framed by the same origins as the requested page. If no account is known, it may not
-//! be framed.
+//! Invariant: an error page may be framed by the same origins as the requested page. No site may frame it if no
+//! account is known.
 
 use super::form::FormFields;
 use super::{Speech, accepted, checkout, reply, service_frame};
@@ -23,14 +23,14 @@ use hyper::{HeaderMap, StatusCode, Uri};
 /// The parts of a request that an error page needs.
 pub(in crate::http) struct ErrorContext<'a> {
     pub(in crate::http) front: &'a Front,
-    /// Response formats of the route.
+    /// Form of the route's answers.
     pub(in crate::http) form: route::Form,
     pub(in crate::http) uri: &'a Uri,
     pub(in crate::http) request_id: RequestId,
     customer: Option<CustomerRequest>,
 }
 
-/// A request of a shop's customer.
+/// The parts of a shop customer's request that an error page needs.
 struct CustomerRequest {
     pays: Payable,
     /// The browser's `Accept-Language` header.
@@ -40,7 +40,7 @@ struct CustomerRequest {
 }
 
 impl<'a> ErrorContext<'a> {
-    /// Collects these parts from a request.
+    /// Collects the parts of a request that an error page needs.
     pub(in crate::http) fn new(
         (front, request_id): (&'a Front, RequestId),
         form: route::Form,
@@ -62,12 +62,12 @@ impl<'a> ErrorContext<'a> {
         }
     }
 
-    /// Returns the second part of the path: the id of the invoice or link.
+    /// Returns the second segment of the path: the id of the invoice or payment link.
     fn id(&self) -> &str {
         self.uri.path().split('/').nth(2).unwrap_or_default()
     }
 
-    /// Returns the relative path to the root of the server.
+    /// Returns the relative path from the requested page to the root of the server, for example `../`.
     fn root(&self) -> String {
         let slashes = self.uri.path().matches('/').count();
         "../".repeat(slashes.saturating_sub(1))
@@ -75,8 +75,8 @@ impl<'a> ErrorContext<'a> {
 }
 
 impl CustomerRequest {
-    /// Returns the account of the shop. The id is enough: it reveals only a language and the origins that may frame the
-    /// page.
+    /// Returns the account of the shop. No token is needed, because the error page reveals only a language and the
+    /// origins that may frame it.
     fn account(&self, context: &ErrorContext<'_>) -> Option<Account> {
         match self.pays {
             Payable::Invoice => context.front.service.account_of_invoice(context.id()),
@@ -84,7 +84,8 @@ impl CustomerRequest {
         }
     }
 
-    /// Returns the language for the customer, as chosen in the address or in a form.
+    /// Returns the language for the customer: the language in the query or in the form, else the account's or the
+    /// browser's.
     fn speech(&self, context: &ErrorContext<'_>, account: Option<&Account>) -> Speech {
         let query = FormFields::parse(context.uri.query().unwrap_or_default().as_bytes()).ok();
         let form = FormFields::parse(&self.body).ok();
@@ -95,7 +96,7 @@ impl CustomerRequest {
         Speech::choose(picked, setting, &self.accepted)
     }
 
-    /// Returns the link back to the payment, if a form of its page was sent.
+    /// Returns the link back to the checkout page, if the request was a form of that page.
     fn back(&self, context: &ErrorContext<'_>) -> Option<String> {
         let back = match self.pays {
             Payable::Invoice => {
@@ -144,7 +145,7 @@ pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply 
     })
 }
 
-/// Returns the heading and the advice for a customer.
+/// Returns the heading and the advice on the error page of a shop's customer.
 fn advice(refusal: &Refusal, status: StatusCode, words: &Words) -> (&'static str, &'static str) {
     match status {
         StatusCode::NOT_FOUND => (words.error_missing_title, words.error_missing_note),

@@ -3,14 +3,14 @@
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::request::decode;
 
-/// The fields of a form.
+/// The fields of a form, as names and values.
 pub(super) struct FormFields(Vec<(String, String)>);
 
 impl FormFields {
-    /// Parses a body. Unknown fields are ignored.
+    /// Parses the body of a form.
     ///
     /// # Errors
-    /// `invalid_request` if the body is not text.
+    /// `invalid_request` if the body is not UTF-8.
     pub(super) fn parse(body: &[u8]) -> Result<FormFields, Refusal> {
         let wrong = || Refusal::new(Code::InvalidRequest, "the form must be sent as UTF-8");
         let text = str::from_utf8(body).map_err(|_| wrong())?;

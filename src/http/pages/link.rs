@@ -16,7 +16,7 @@ use crate::web::words::{Words, fill};
 use askama::Template;
 use hyper::StatusCode;
 
-/// Amount that shows the expected format.
+/// Amount that shows customers the expected format.
 const EXAMPLE: &str = "19.99";
 
 /// The operations on these paths.
@@ -103,7 +103,7 @@ async fn picture(call: Call) -> Result<Reply, Error> {
     ))
 }
 
-/// Formats a price of a link.
+/// Formats the price of a payment link.
 fn price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
     words.sum(&amount.to_string(), link.currency.as_str())
 }
@@ -147,7 +147,7 @@ async fn pay(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Replaces a decimal comma by a point. With two decimals after it, the comma has no other meaning.
+/// Replaces a decimal comma by a point. A comma before exactly two decimals can only be a decimal comma.
 fn with_point(text: &str) -> String {
     match text.split_once(',') {
         Some((whole, decimals)) if decimals.len() == 2 && !whole.contains('.') => {
@@ -157,7 +157,8 @@ fn with_point(text: &str) -> String {
     }
 }
 
-/// Renders the page. `named` is the amount that the payer entered, and `problem` is the error in it.
+/// Renders the page of a payment link. `named` is the amount that the customer entered, and `problem` describes the
+/// error in this amount.
 fn page(
     call: &Call,
     opened: &OpenLink,

@@ -1,4 +1,4 @@
-//! HTML pages, complete without a script, with their headers.
+//! HTML pages with their headers.
 //!
 //! Invariant: a page loads nothing from other origins except the shop's logo.
 
@@ -32,14 +32,14 @@ use hyper::{HeaderMap, StatusCode};
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// The language settings for a shop's customer.
+/// The language of a page for a shop's customer.
 #[derive(Clone, Copy)]
 struct Speech {
     /// Language of the page.
     language: Language,
-    /// Language that the customer chose on the page.
+    /// Language that the customer chose on the page, `None` if the customer made no choice.
     picked: Option<&'static str>,
-    /// Texts of the language.
+    /// Texts of the page in its language.
     words: &'static Words,
 }
 
@@ -49,7 +49,7 @@ impl Speech {
         Speech::choose(picked, &account.checkout_lang, &accepted(headers))
     }
 
-    /// Chooses the language from a choice, a setting and an `Accept-Language` text.
+    /// Chooses the language from the customer's choice, the account's setting and an `Accept-Language` header.
     fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> Speech {
         let language = Language::choose(picked, setting, accepted);
         let picked = picked.and_then(Language::of_tag);
@@ -61,27 +61,27 @@ impl Speech {
     }
 }
 
-/// Returns the browser's `Accept-Language` header.
+/// Returns the values of the `Accept-Language` header, joined by commas.
 fn accepted(headers: &HeaderMap) -> String {
     let accepted = headers.get_all(ACCEPT_LANGUAGE).into_iter();
     let accepted: Vec<_> = accepted.filter_map(|value| value.to_str().ok()).collect();
     accepted.join(",")
 }
 
-/// Returns the query parameter that keeps the chosen language. It follows other parameters.
+/// Returns the query parameter for the chosen language, to append to other parameters. Empty for an unknown language.
 fn lang_query(lang: &str) -> String {
     let language = Language::of_tag(lang);
     language.map_or_else(String::new, |language| format!("&lang={language}"))
 }
 
-/// Query parameter of pages that exist in several languages.
+/// Query parameter for the language of a customer's page.
 const LANG: Param = Param {
     name: "lang",
     about: "Language of the page.",
     kind: ParamKind::Any,
 };
 
-/// Returns the frame of a shop's page. `query` contains the page's own parameters, without the language.
+/// Returns the frame of a shop's page. `query` contains the parameters of the page except the language.
 fn shop_frame<'a>(
     account: &'a Account,
     is_for_tests: bool,
@@ -116,7 +116,7 @@ fn shop_frame<'a>(
     }
 }
 
-/// Returns the frame of a page of the service itself, at the root of the server.
+/// Returns the frame of a page of the service itself, with paths relative to the root of the server.
 fn service_frame(title: &str) -> Frame<'static> {
     Frame {
         title: title.to_owned(),
@@ -124,10 +124,10 @@ fn service_frame(title: &str) -> Frame<'static> {
     }
 }
 
-/// Renders a page with its headers.
+/// Renders a page and adds its headers.
 ///
 /// # Errors
-/// [`Error::Failed`], which no field value causes.
+/// [`Error::Failed`] if rendering fails, which no value of a field causes.
 fn reply(
     status: StatusCode,
     policy: Policy<'_>,
@@ -144,7 +144,7 @@ fn reply(
     Ok(with_policy(reply, policy, &text))
 }
 
-/// Adds the security headers of the policy. `text` is the Content-Security-Policy.
+/// Adds the security headers of a page. `text` is the value of the Content-Security-Policy.
 fn with_policy(reply: Reply, policy: Policy<'_>, text: &str) -> Reply {
     let reply = with_page_headers(reply).with(CONTENT_SECURITY_POLICY, text);
     if policy.is_isolated {
@@ -154,14 +154,14 @@ fn with_policy(reply: Reply, policy: Policy<'_>, text: &str) -> Reply {
     }
 }
 
-/// Adds the headers of all pages: no content sniffing and no referrer.
+/// Adds the headers of all pages, which forbid content sniffing and referrers.
 fn with_page_headers(reply: Reply) -> Reply {
     reply
         .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
         .with(REFERRER_POLICY, "no-referrer")
 }
 
-/// Turns a refusal's message into a sentence.
+/// Turns the message of a refusal into a sentence, with a capital letter and a full stop.
 fn sentence(message: &str) -> String {
     let mut characters = message.chars();
     let first = characters.next().map(|first| first.to_uppercase());
@@ -172,7 +172,7 @@ fn sentence(message: &str) -> String {
     )
 }
 
-/// Redirects with status 303. `location` is relative to the requested page.
+/// Redirects with status 303 to `location`, which is relative to the requested page.
 fn see_other(location: &str) -> Reply {
     let reply = Reply {
         status: StatusCode::SEE_OTHER,
@@ -181,10 +181,10 @@ fn see_other(location: &str) -> Reply {
     with_page_headers(reply).with(hyper::header::LOCATION, location)
 }
 
-/// Counts an invoice created through a payment link, which needs no key.
+/// Counts an invoice that is created through a payment link. Such a creation needs no key.
 ///
 /// # Errors
-/// `rate_limited` if this client, or a network that contains it, has reached its limit.
+/// `rate_limited` if this client, or a network that contains the client, has reached its limit.
 fn count_creation(call: &Call) -> Result<(), Error> {
     let networks = client::networks(call.client());
     let networks = networks.each_ref().map(String::as_str);
@@ -197,13 +197,13 @@ fn count_creation(call: &Call) -> Result<(), Error> {
     }
 }
 
-/// Returns a link that leaves the page, if its target is a website or an app.
+/// Returns a link to a website or an app outside the page, `None` if the target is neither.
 fn way_out<'a>(url: Option<&'a str>, text: &'static str, kind: &'static str) -> Option<WayOut<'a>> {
     let url = Destination::parse(url?)?;
     Some(WayOut { kind, url, text })
 }
 
-/// Returns a time, also as people read it.
+/// Returns a time in two formats: as in JSON, and as people read it.
 fn moment(time: Time) -> Moment {
     let moment = time.to_string();
     let (day, hour) = (moment.get(..10), moment.get(11..16));

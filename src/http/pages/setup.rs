@@ -1,6 +1,6 @@
-//! The page of the set-up link: email and password of the first operator.
+//! The page of the set-up link: a form for the email and the password of the first operator.
 //!
-//! Invariant: the form is shown only with a valid link.
+//! Invariant: the form is shown only if the token of the link is valid.
 
 use super::form::FormFields;
 use super::{reply, sentence, service_frame};
@@ -73,7 +73,7 @@ async fn finish(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Renders the form. `problem` is the error in the submitted form.
+/// Renders the set-up form. `problem` is the error in the submitted form.
 fn form(call: &Call, token: &str, email: &str, problem: Option<&Refusal>) -> Result<Reply, Error> {
     let problem = problem.map(|refusal| sentence(&refusal.message));
     let status = match problem {

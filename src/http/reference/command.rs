@@ -1,11 +1,11 @@
-//! An operation as a command for a shell.
+//! An operation as a curl command for a shell.
 //!
-//! Invariant: quotes are balanced for any example.
+//! Invariant: shell quotes are balanced for any example.
 
 use super::Server;
 use serde_json::Value;
 
-/// Returns the command. `example` is a body.
+/// Returns the curl command of an operation. `example` is the body to send.
 pub(super) fn curl(
     server: &Server<'_>,
     (method, path): (&str, &str),
@@ -43,7 +43,7 @@ pub(super) fn curl(
     command
 }
 
-/// Returns the header with a key.
+/// Returns the curl option that sends the credentials named by `key`, empty for none.
 fn shown(key: &str, is_sandbox: bool) -> &'static str {
     match (key, is_sandbox) {
         ("secret", true) => " -H 'X-API-Key: sk_test_sandbox'",
@@ -57,7 +57,7 @@ fn shown(key: &str, is_sandbox: bool) -> &'static str {
     }
 }
 
-/// Returns JSON without line breaks.
+/// Returns the JSON on a single line.
 fn on_one_line(json: &str) -> String {
     match serde_json::from_str::<Value>(json) {
         Ok(value) => value.to_string(),

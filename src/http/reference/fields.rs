@@ -1,25 +1,26 @@
 //! Fields of a schema for the reference page: names, types, ranges.
 //!
-//! Invariant: a field of a nested object has both names. An object with a name of its own is linked, not repeated.
+//! Invariant: a field of a nested object has the names of both objects. An object with a schema of its own is linked
+//! and not repeated.
 
 use super::text;
 use crate::web::reference::Field;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Prefix of a reference to an object.
+/// Prefix of a reference to a schema.
 const REFERENCE: &str = "#/components/schemas/";
 
-/// Every named schema.
+/// The schemas of the documents, by name.
 pub(super) struct Schemas<'a>(pub(super) &'a Map<String, Value>);
 
-/// Returns the name of a referenced object.
+/// Returns the name of the schema that `schema` refers to, `None` if it is not a reference.
 pub(super) fn object_of(schema: &Value) -> Option<&str> {
     let target = schema.get("$ref").and_then(Value::as_str)?;
     target.strip_prefix(REFERENCE)
 }
 
-/// Collects the names of all referenced objects.
+/// Collects the names of all schemas that `schema` refers to.
 pub(super) fn name_all(schema: &Value, names: &mut BTreeSet<String>) {
     names.extend(object_of(schema).map(str::to_owned));
     match schema {
@@ -30,7 +31,7 @@ pub(super) fn name_all(schema: &Value, names: &mut BTreeSet<String>) {
 }
 
 impl<'a> Schemas<'a> {
-    /// Follows a reference.
+    /// Returns the schema that `schema` refers to, or `schema` itself if it is not a reference.
     pub(super) fn resolve<'s>(&self, schema: &'s Value) -> &'s Value
     where
         'a: 's,
@@ -40,14 +41,15 @@ impl<'a> Schemas<'a> {
             .unwrap_or(schema)
     }
 
-    /// Returns the fields of an object, or of a list's items.
+    /// Returns the fields of an object, or of the items of a list.
     pub(super) fn fields(&self, schema: &Value) -> Vec<Field> {
         let mut found = Vec::new();
         self.add(schema, "", &mut found);
         found
     }
 
-    /// Adds the fields of an object, prefixed by the name of the outer field.
+    /// Adds the fields of an object to `found`. `within` is the prefix for their names, made of the names of the
+    /// outer fields.
     fn add(&self, schema: &Value, within: &str, found: &mut Vec<Field>) {
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| {
@@ -87,21 +89,21 @@ impl<'a> Schemas<'a> {
         };
         describe(schema, &mut kinds, &mut field);
         kinds.dedup();
-        // Null comes last.
+        // The type null comes last.
         kinds.sort_by_key(|kind| kind == "null");
         field.kind = kinds.join(" or ");
         field
     }
 }
 
-/// Returns the alternatives of a schema.
+/// Returns the alternatives of a schema: `oneOf`, `anyOf` and `allOf`.
 fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
     let lists = ["oneOf", "anyOf", "allOf"].into_iter();
     let lists = lists.filter_map(|name| schema.get(name).and_then(Value::as_array));
     lists.flatten()
 }
 
-/// Collects the types and ranges of a schema.
+/// Collects the types of a schema in `kinds`, and its ranges and values in `field`.
 fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
     if let Some(name) = object_of(schema) {
         field.objects.push(name.to_owned());
@@ -146,7 +148,7 @@ fn types_are_missing(schema: &Value) -> bool {
     schema.get("type").is_none()
 }
 
-/// Adds the types of a list's items.
+/// Adds the allowed values, the examples and the pattern of a schema to the field.
 fn lists(schema: &Value, field: &mut Field) {
     let values = [("enum", "one of"), ("examples", "such as")];
     for (name, said) in values {
@@ -164,7 +166,7 @@ fn lists(schema: &Value, field: &mut Field) {
     }
 }
 
-/// Adds the ranges of a schema in words.
+/// Adds the ranges and the default of a schema to `rules`, in words.
 fn ranges(schema: &Value, rules: &mut Vec<String>) {
     let number = |name: &str| schema.get(name).map(shown);
     for (least, most, unit) in [
@@ -184,7 +186,7 @@ fn ranges(schema: &Value, rules: &mut Vec<String>) {
     rules.extend(number("default").map(|value| format!("{value} where it is left out")));
 }
 
-/// Returns a value for people: a text without quotes.
+/// Returns a JSON value as people read it: a text without quotes.
 fn shown(value: &Value) -> String {
     value
         .as_str()

@@ -1,4 +1,4 @@
-//! The switches of the sandbox's account.
+//! `/sandbox/account`: changes the switches of the sandbox's account.
 
 use super::state::{STATE, answer_state};
 use crate::domain::account::sandbox::SandboxAccount;

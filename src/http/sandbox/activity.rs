@@ -1,6 +1,6 @@
-//! `/sandbox/stream`: streams calls, events and attempts to deliver as they happen.
+//! `/sandbox/stream`: streams calls, events and delivery attempts as they happen.
 //!
-//! Invariant: no password, key, secret or code is sent (`masked`). A listener that is too slow for the kept activity
+//! Invariant: no password, key, secret or code is sent (`masked`). A listener that is slower than the kept history
 //! receives the number of missed items.
 
 use super::masked;
@@ -21,7 +21,7 @@ use tokio::sync::watch;
 /// Header in which a reconnecting browser sends the id of its last event.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// Longest part of a body that is sent.
+/// Maximum size of a body in the stream, in bytes. Longer bodies are cut.
 const BODY_BYTES_MAX: usize = 32 * 1024;
 
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -45,11 +45,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// State of one listener.
+/// State of one listener to the stream.
 struct ActivityListener {
     front: Arc<Front>,
     news: watch::Receiver<()>,
-    /// Number of the last item that was sent.
+    /// Number of the last item that the listener received.
     last: u64,
 }
 
@@ -97,7 +97,7 @@ impl Source for ActivityListener {
     }
 }
 
-/// Returns an item in its wire format, `None` if it does not exist any more.
+/// Returns an item of the activity in the wire format, `None` if its event no longer exists.
 fn to_event(front: &Front, number: u64, happened: &Happened) -> Result<Option<String>, Error> {
     match happened {
         Happened::Call(call) => event_text(number, &ActivityView::Call(view(call))),
@@ -136,7 +136,7 @@ fn view(call: &Answered) -> CallView<'_> {
     }
 }
 
-/// Returns the shown part of a body. Secrets are hidden before a long body is cut.
+/// Returns the part of a body that is shown. Secrets are hidden before a long body is cut.
 fn part(part: &Part) -> BodyView<'_> {
     if part.bytes.len() < part.length {
         let text = format!("(a body of {} bytes)", part.length);

@@ -1,4 +1,4 @@
-//! The sandbox's clock: moved, stopped, restarted.
+//! `/sandbox/clock`: moves, stops or restarts the sandbox's clock.
 
 use super::state::{STATE, answer_state};
 use crate::domain::fields::rule::{FlagRule, OrNull, described};
@@ -31,7 +31,7 @@ input! {
     }
 }
 
-/// Form of a duration, which has at least one part.
+/// Pattern of a duration, for example `1h30m`. A duration has at least one part.
 const SPAN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
 const MOMENT_OR_NULL: Schema =

@@ -1,6 +1,6 @@
-//! Simulated faults of the sandbox.
+//! `/sandbox/faults`: simulates faults of the next calls.
 //!
-//! Invariant: a refused body sets nothing.
+//! Invariant: a refused body changes nothing.
 
 use super::DONE;
 use super::state::{STATE, answer_state};
@@ -88,7 +88,7 @@ async fn end(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// Returns the fault of calls, `None` if the body has none.
+/// Returns the fault that the body describes for further calls, `None` if the body describes none.
 fn fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
     let operation = match input.route {
         None => None,

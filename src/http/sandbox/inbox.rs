@@ -1,4 +1,4 @@
-//! Inboxes of the sandbox: received webhooks, and configured answers.
+//! `/sandbox/inbox`: shows received webhooks, and configures the answers of inboxes.
 
 use super::DONE;
 use crate::domain::event::EventType;
@@ -51,7 +51,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 RouteAnswer::empty(200, "Received."),
                 RouteAnswer::empty(0, "Configured status."),
             ],
-            // Webhooks use the host name of their endpoint's URL.
+            // Webhooks send the host name of their endpoint's URL, which may be any name.
             takes_any_host: true,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(receive(call, sandbox))),
             ..PLAIN
@@ -133,7 +133,7 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
         }
     };
     let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
-    // An empty list is a valid answer after the time limit.
+    // After the time limit, an empty list is a valid answer.
     let first_match = tokio::time::timeout(wait, first_match);
     call.front.unless_closed(first_match).await;
     let found = inboxes.messages(name, kind);

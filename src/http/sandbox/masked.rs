@@ -1,7 +1,7 @@
-//! Hides secrets in bodies and queries that a sandbox shows.
+//! Hides secrets in bodies, paths and queries that a sandbox shows.
 //!
 //! Invariant: passwords, keys, secrets and codes are hidden by the names of their fields and by their form. A
-//! sandbox's own keys, which are public, stay readable. A body that is no JSON is shown only if it cannot contain a
+//! sandbox's own keys are public and stay readable. A body that is not JSON is shown only if it cannot contain a
 //! secret.
 
 use crate::domain::json;
@@ -11,12 +11,12 @@ use crate::service::sandbox::is_public;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Text in place of a secret.
+/// Text that replaces a secret.
 const HIDDEN: &str = "(hidden)";
 
-/// Names of hidden fields, in any case.
+/// Names of fields whose values are hidden, compared without case and punctuation.
 const NAMES: [&str; 7] = ["key", "code", "codes", "seed", "wif", "qr", "import"];
-/// Parts of names of hidden fields.
+/// Parts of field names whose values are hidden.
 const PARTS: [&str; 9] = [
     "password",
     "passphrase",
@@ -28,14 +28,14 @@ const PARTS: [&str; 9] = [
     "mnemonic",
     "seedphrase",
 ];
-/// Beginnings of keys, tokens and secrets of this service and of authenticator links.
+/// Beginnings of secret keys and tokens of this service, and of links for authenticator apps.
 const BEGINNINGS: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
-/// Parts of names of fields with 32 bytes in hexadecimal that are no keys.
+/// Parts of field names whose values have 32 bytes in hexadecimal and are no keys.
 const HASHES: [&str; 4] = ["txid", "hash", "block", "signature"];
-/// Fields with sentences of the service, in which twelve words are not a wallet's phrase.
+/// Fields that contain sentences of the service. Twelve words in such a field are not a wallet's phrase.
 const SENTENCES: [&str; 3] = ["message", "warnings", "error"];
 
-/// Returns a body without secrets.
+/// Returns a body with its secrets hidden.
 pub(super) fn body(text: &str) -> Cow<'_, str> {
     let Ok(mut value) = json::parse(text.as_bytes()) else {
         return match may_hold(text) {
@@ -44,7 +44,8 @@ pub(super) fn body(text: &str) -> Cow<'_, str> {
         };
     };
     hide("", &mut value);
-    // Returned unchanged if nothing was hidden. Of a repeated name, only the last value was checked.
+    // The text is returned unchanged if nothing was hidden. If a name is repeated, the parser saw only the last
+    // value, and the texts differ.
     match serde_json::to_string(&value) {
         Ok(masked) if masked == text => Cow::Borrowed(text),
         Ok(masked) => Cow::Owned(masked),
@@ -52,7 +53,7 @@ pub(super) fn body(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a path and a query without secrets.
+/// Returns a path and its query with their secrets hidden.
 pub(super) fn target(text: &str) -> Cow<'_, str> {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let masked = masked_path(path);
@@ -66,7 +67,7 @@ pub(super) fn target(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a path, hidden if it contains a private key.
+/// Returns a path with its segments hidden that contain a key.
 fn mask_path(path: &str) -> Cow<'_, str> {
     if !path.split('/').any(part_has_key) {
         return Cow::Borrowed(path);
@@ -75,12 +76,12 @@ fn mask_path(path: &str) -> Cow<'_, str> {
     Cow::Owned(path.split('/').map(masked).collect::<Vec<_>>().join("/"))
 }
 
-/// Returns `true` if a part of a path contains a key, or cannot be decoded.
+/// Returns `true` if a segment of a path contains a key or cannot be decoded.
 fn part_has_key(part: &str) -> bool {
     decode(part).is_none_or(|part| has_key(&part))
 }
 
-/// Returns a query without secrets.
+/// Returns a query string with its secrets hidden.
 fn query(text: &str) -> String {
     let masked = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -99,14 +100,14 @@ fn query(text: &str) -> String {
     };
     let pairs: Vec<String> = text.split('&').map(masked).collect();
     let whole = decode(&text.replace('+', " ")).unwrap_or_default();
-    // Words of a phrase in several values.
+    // The words of a wallet's phrase may be spread over several values.
     match WalletSecret::find_in_argument(&whole) {
         Some(WalletSecret::Phrase) => HIDDEN.to_owned(),
         _ => pairs.join("&"),
     }
 }
 
-/// Hides secrets in the value of this field.
+/// Replaces secrets in the value of the field `name` by a placeholder.
 fn hide(name: &str, value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) => {}
@@ -142,19 +143,19 @@ fn hide(name: &str, value: &mut Value) {
     }
 }
 
-/// Returns the letters and digits of a name, for comparison.
+/// Returns the letters and digits of a name in lower case, for comparison.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Returns `true` if a field of this name is hidden.
+/// Returns `true` if values of a field with this name are always hidden.
 fn is_hidden(name: &str) -> bool {
     let name = plain(name);
     NAMES.contains(&name.as_str()) || PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Returns `true` if the text of this field looks like a secret.
+/// Returns `true` if this text of the field `name` looks like a secret.
 fn is_secret(name: &str, text: &str) -> bool {
     let name = plain(name);
     if has_key(text) {
@@ -168,14 +169,14 @@ fn is_secret(name: &str, text: &str) -> bool {
     }
 }
 
-/// Returns `true` if a text contains a key of this service that is not public.
+/// Returns `true` if a text contains a secret key or token of this service.
 fn has_key(text: &str) -> bool {
     let mut pieces = text.split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
     let begins = |piece: &str| BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
     pieces.any(|piece| begins(piece) && !is_public(piece))
 }
 
-/// Returns `true` if a text that is no JSON may contain a secret.
+/// Returns `true` if a text that is not JSON may contain a secret.
 fn may_hold(text: &str) -> bool {
     let plain = plain(text);
     let names = || PARTS.iter().chain(&NAMES);
@@ -254,7 +255,7 @@ mod tests {
         ] {
             assert!(!body(&text).contains("x1x"), "{text}");
         }
-        // A repeated name.
+        // The name `a` is repeated in this body.
         let twice = format!("{{\"a\":\"{KEY}\",\"a\":\"b\"}}");
         assert_eq!(body(&twice), "{\"a\":\"b\"}");
     }

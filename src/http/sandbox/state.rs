@@ -1,4 +1,4 @@
-//! The whole state of a sandbox: read, reset, saved under a name and restored.
+//! `/sandbox`: shows, resets, saves and restores the whole state of a sandbox.
 
 use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox::SandboxStateView;
@@ -10,7 +10,7 @@ use crate::service::Error;
 use hyper::StatusCode;
 use std::sync::Arc;
 
-/// Form of a snapshot's name.
+/// Pattern of a snapshot's name.
 pub(in crate::http) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
 pub(super) const STATE: &[RouteAnswer] = &[RouteAnswer::json(
@@ -80,7 +80,7 @@ async fn state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     answer_state(&call, &sandbox)
 }
 
-/// Returns the present state, as `GET /sandbox` does.
+/// Returns an answer with the present state of the sandbox, like `GET /sandbox`.
 pub(super) fn answer_state(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
     let (clock, service) = (&call.front.clock, &call.front.service);
     let faults = sandbox.faults.view(service.faults());
@@ -106,7 +106,7 @@ async fn restore(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     answer_state(&call, &sandbox)
 }
 
-/// Returns the name of a snapshot, which becomes part of a file name.
+/// Returns the snapshot's name from the path. The name becomes part of a file name.
 fn snapshot_name(call: &Call) -> Result<String, Refusal> {
     let name = call.id();
     let plain = name

@@ -1,15 +1,15 @@
-//! Rates: a number of attempts at once, and then one more after each interval.
+//! Rates of attempts: a number at once, and then one more after each interval.
 
 use crate::domain::time::Time;
 
-/// Attempts at once, and the interval until one more is allowed.
+/// A rate: the number of attempts at once, and the interval until one more attempt is allowed.
 #[derive(Clone, Copy)]
 pub(super) struct Rate {
     pub(super) burst: i64,
     pub(super) cost_ms: i64,
 }
 
-/// Time at which the full number of attempts is allowed again.
+/// A counter of attempts: the time at which the full number of attempts is allowed again.
 #[derive(Clone, Copy)]
 pub(super) struct Bucket {
     pub(super) full_at: Time,
@@ -22,12 +22,12 @@ impl Bucket {
         self.full_at.since_ms(now).saturating_sub(room)
     }
 
-    /// Counts an attempt.
+    /// Counts one attempt.
     pub(super) fn take(&mut self, rate: &Rate, now: Time) {
         self.full_at = self.full_at.max(now).plus_ms(rate.cost_ms);
     }
 
-    /// Undoes the count of an attempt.
+    /// Undoes the count of one attempt.
     pub(super) fn give_back(&mut self, rate: &Rate) {
         self.full_at = self.full_at.plus_ms(rate.cost_ms.saturating_neg());
     }

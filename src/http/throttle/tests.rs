@@ -1,4 +1,4 @@
-//! Tests of the counters, with times chosen by each test.
+//! Tests of the failure counters. Each test chooses its own times.
 
 use super::target::{BY_EMAIL_MS, BY_USER, GUESSES_OF_ALL_MAX};
 use super::{Client, Counts, FREE, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN, wait_ms};
@@ -22,12 +22,12 @@ fn mark(password: u8) -> Mark {
     }
 }
 
-/// Returns the target of a user from an unknown client.
+/// Returns the password of a user as the target of an unknown client.
 fn user(password: u8) -> Target {
     Target::User(mark(password), Client::Unknown)
 }
 
-/// Returns the target of a user from a known client.
+/// Returns the password of a user as the target of a known client.
 fn known_user() -> Target {
     Target::User(mark(1), Client::Known)
 }
@@ -36,7 +36,7 @@ fn nobody(email: &str) -> Target {
     Target::Nobody(email.to_owned())
 }
 
-/// Returns `true` if the attempt is allowed.
+/// Makes an attempt. Returns `true` if the attempt is allowed.
 fn tries(counts: &mut Counts, target: &Target, client: &str, now: i64) -> bool {
     let wait_ms = counts.wait_ms(target, client, Time(now));
     if wait_ms <= 0 {
@@ -45,7 +45,7 @@ fn tries(counts: &mut Counts, target: &Target, client: &str, now: i64) -> bool {
     wait_ms <= 0
 }
 
-/// Tries once a second. Returns the number of allowed attempts.
+/// Makes an attempt each second. Returns the number of allowed attempts.
 fn tries_for(counts: &mut Counts, target: &Target, client: &str, span_ms: i64) -> usize {
     let step_ms = usize::try_from(SECOND_MS).unwrap_or(1);
     let moments = (0..span_ms).step_by(step_ms);
@@ -95,7 +95,7 @@ fn who_hangs_up_learns_nothing_and_is_not_counted() {
             assert!(tries(&mut counts, &target, "a", 0));
         }
         assert!(!tries(&mut counts, &target, "a", 0));
-        // Earlier failures still count.
+        // Earlier failures still count after an attempt was undone.
         assert!(tries(&mut counts, &target, "a", 2_000));
         counts.take_back(&target, "a", Time(2_000));
         assert!(tries(&mut counts, &target, "a", 2_000));
@@ -121,16 +121,16 @@ fn a_right_password_takes_back_no_wrong_code() {
     };
     let before = i64::from(FREE) + 1;
     assert_eq!(made(&mut counts, 0), BY_USER.burst - before, "all clients");
-    // A right code undoes its own count, not those of others.
+    // A right code undoes its own count, but not the counts of others.
     counts.succeeded(&code, "z");
     assert_eq!(made(&mut counts, 0), 1);
     assert!(!tries(&mut counts, &code, "b", 0));
     assert_eq!(made(&mut counts, 3 * HOUR_MS), 3);
-    // A signed-in user is counted apart.
+    // Attempts in the user's own session are counted separately.
     assert!(tries(&mut counts, &own, "user 1", 0));
     // Recovery codes are never throttled, because they cannot be guessed.
     assert!(tries(&mut counts, &recovery, "b", 0));
-    // A new password starts anew.
+    // A new password resets the count.
     let other = Target::Code(mark(2), Client::Unknown);
     assert!(tries(&mut counts, &other, "b", 0));
 }
@@ -140,7 +140,7 @@ fn guesses_at_codes_are_few_in_a_year_wherever_they_come_from() {
     const DAY_MS: i64 = 24 * HOUR_MS;
     let code = |client: Client| Target::Code(mark(1), client);
     let mut counts = Counts::new(limits());
-    // A guesser who knows the password uses a new client for each attempt, as fast as allowed.
+    // Simulates a guesser who knows the password and uses a new client for each attempt, as fast as allowed.
     let guess = |counts: &mut Counts, client: &str, now: i64| -> i64 {
         counts.succeeded(&user(1), client);
         let is_known = if client == "phone" {
@@ -152,7 +152,7 @@ fn guesses_at_codes_are_few_in_a_year_wherever_they_come_from() {
     };
     let (mut by_new, mut at_phone) = (0, 0);
     for now in (0..30 * DAY_MS).step_by(15 * 60 * 1000) {
-        // The owner signs in every day, and is refused only if the guesser is, too.
+        // The owner signs in every day from two clients. Only the client that the guesser also uses may be refused.
         if now % DAY_MS == 0 {
             for own in ["own", "phone"] {
                 let is_let = tries(&mut counts, &code(Client::Known), own, now);
@@ -228,7 +228,7 @@ fn one_client_does_not_try_one_password_at_many_emails() {
     let mut made = 0;
     for email in 0..1_000 {
         made += i64::from(tries(&mut counts, &nobody(&email.to_string()), "a", 0));
-        // A success at the guesser's own account allows no more of them.
+        // A success at the guesser's own account does not raise the limit.
         if tries(&mut counts, &user(1), "a", 0) {
             counts.succeeded(&user(1), "a");
         }

@@ -1,6 +1,6 @@
 //! Texts of the checkout page that depend on numbers or on the status.
 //!
-//! Invariant: each is a pure function of its arguments.
+//! Invariant: each function is a pure function of its arguments.
 
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
@@ -10,7 +10,8 @@ use crate::domain::time::Time;
 use crate::web::templates::Kind;
 use crate::web::words::{Words, fill};
 
-/// Describes the confirmations of a payment. Returns `None` if it is confirmed or no longer on the chain.
+/// Describes the number of confirmations of a payment. Returns `None` if the payment is confirmed or no longer on the
+/// chain.
 pub(super) fn depth(on_chain: &OnChain, words: &Words) -> Option<String> {
     let count = on_chain.confirmations?.to_string();
     Some(match on_chain.confirmations_needed? {
@@ -22,7 +23,7 @@ pub(super) fn depth(on_chain: &OnChain, words: &Words) -> Option<String> {
     })
 }
 
-/// Formats an approximate duration in whole minutes, rounded up.
+/// Formats an approximate duration in minutes, rounded up.
 pub(super) fn about(seconds: u32, words: &Words) -> String {
     match seconds.div_ceil(60) {
         0 | 1 if seconds < 60 => words.wait_soon.to_owned(),
@@ -30,7 +31,7 @@ pub(super) fn about(seconds: u32, words: &Words) -> String {
     }
 }
 
-/// Returns the seconds between two times, rounded up, or 0 if the later time has passed.
+/// Returns the seconds from `now` to `then`, rounded up, or 0 if `then` has passed.
 pub(super) fn seconds_between(now: Time, then: Time) -> i64 {
     let ms = then.0.saturating_sub(now.0).max(0);
     ms.saturating_add(999).checked_div(1000).unwrap_or_default()
@@ -48,14 +49,15 @@ pub(super) fn clock(seconds: i64) -> String {
     }
 }
 
-/// Returns the common name of a chain's network.
+/// Returns the name of a chain's network for people, for example `Polygon`.
 pub(super) fn network(chain: Chain) -> String {
     let mut letters = chain.as_str().chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// Returns icon, heading and sentence for a status. If money was `seen` but none counts, it arrived too late.
+/// Returns icon, heading and sentence for a status. `seen` is `true` if a payment was seen; if the invoice is then
+/// still unpaid, the payment came too late.
 pub(super) fn describe(
     status: InvoiceStatus,
     seen: bool,

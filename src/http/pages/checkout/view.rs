@@ -1,6 +1,6 @@
 //! The content of the checkout page in each state.
 //!
-//! Invariant: texts come from the language's words, and amounts to copy have a decimal point.
+//! Invariant: all texts are in the customer's language. Amounts to copy have a decimal point in every language.
 
 use super::phrases::{about, clock, depth, describe, network, seconds_between};
 use crate::domain::asset::{Asset, Mode};
@@ -21,7 +21,7 @@ use crate::web::templates::{
 };
 use crate::web::words::{Words, fill};
 
-/// An invoice as its customer sees it at one time.
+/// An invoice as its customer sees it at the time `now`.
 pub(super) struct View<'a> {
     /// The invoice with its coins and payments.
     pub(super) checkout: &'a Checkout,
@@ -32,7 +32,7 @@ pub(super) struct View<'a> {
     /// Origin of the embedding page that receives messages.
     pub(super) parent: Option<String>,
     now: Time,
-    /// `true` if the server has a clock that can be moved.
+    /// `true` if the server has a clock that the customer may move: in a sandbox.
     has_controls: bool,
 }
 
@@ -62,21 +62,21 @@ impl<'a> View<'a> {
         &self.checkout.invoice
     }
 
-    /// Returns the title of the page.
+    /// Returns the title of the page: the price and the shop.
     pub(super) fn title(&self) -> String {
         let (amount, shop) = (self.price(), &self.checkout.account.name);
         let title = self.words().page_title;
         fill(title, &[("amount", &amount), ("shop", shop)])
     }
 
-    /// Formats the price.
+    /// Formats the price of the invoice with its currency.
     fn price(&self) -> String {
         let invoice = self.invoice();
         let (amount, currency) = (invoice.amount.to_string(), invoice.currency.as_str());
         self.words().sum(&amount, currency)
     }
 
-    /// Formats an amount of a coin.
+    /// Formats an amount of a coin with its symbol.
     fn amount(&self, asset: &Asset, amount: Units) -> String {
         self.words().sum(&asset.text(amount), asset.symbol)
     }
@@ -90,7 +90,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns how the page learns of changes. A paid invoice rarely changes, so its page opens no event stream.
+    /// Returns how the page learns of changes. The page of a paid invoice opens no event stream, because a paid
+    /// invoice rarely changes.
     pub(super) fn updates(&self, poll_seconds: u32) -> Updates {
         let (id, token, version) = (&self.invoice().id, self.token, &self.checkout.version);
         let events = format!("../v1/public/checkouts/{id}/events?token={token}&since={version}");
@@ -100,7 +101,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns `true` if a payment is in progress.
+    /// Returns `true` if a payment was seen and is not final yet.
     pub(super) fn is_pending(&self) -> bool {
         let (invoice, is_seen) = (self.invoice(), !self.checkout.unconfirmed.is_empty());
         is_seen
@@ -118,7 +119,7 @@ impl<'a> View<'a> {
             }
     }
 
-    /// Returns the buttons that simulate payments, if a test invoice waits for money.
+    /// Returns the buttons that simulate payments, `None` unless a test invoice waits for money.
     pub(super) fn simulation(&self) -> Option<Trial> {
         let (invoice, words) = (self.invoice(), self.words());
         let payable = match invoice.status {
@@ -154,7 +155,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Returns the time left to pay.
+    /// Returns the time left to pay, `None` after the deadline.
     fn time_left(&self) -> Option<Left> {
         let seconds = seconds_between(self.now, self.invoice().terms().deadline());
         (seconds > 0).then(|| Left {
@@ -163,7 +164,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Renders the choice of coins.
+    /// Returns the page on which the customer chooses a coin.
     pub(super) fn choose(&self) -> Choose<'a> {
         let invoice = self.invoice();
         Choose {
@@ -176,7 +177,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the coins to choose from, except the one already `picked`.
+    /// Returns the coins that the customer can choose, except the coin already `picked`.
     fn coins(&self, picked: Option<&InvoiceCoin>) -> Coins<'a> {
         let others = self.checkout.coins.iter();
         let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
@@ -192,7 +193,7 @@ impl<'a> View<'a> {
         let network = network(asset.chain);
         templates::Coin {
             id: asset.id,
-            // The network is shown separately.
+            // The page shows the network in its own place.
             name: asset.name.split(" on ").next().unwrap_or_default(),
             symbol: asset.symbol,
             logo: asset.symbol.to_ascii_lowercase(),
@@ -203,7 +204,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Renders the chosen coin before any payment was seen.
+    /// Returns the page for the chosen coin before any payment was seen.
     pub(super) fn pay(&self, coin: &'a InvoiceCoin) -> Pay<'a> {
         let others = self.coins(Some(coin));
         Pay {
@@ -212,7 +213,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Renders the request for the rest of an underpaid invoice, if there is still time.
+    /// Returns the page that asks for the rest of an underpaid invoice.
     pub(super) fn top_up(&self, coin: &'a InvoiceCoin, rest: Units) -> Pay<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let received = invoice.amount_received.unwrap_or(Units::ZERO);
@@ -229,7 +230,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Renders the amount, address and deadline of a payment. `title` contains the amount.
+    /// Returns the page with amount, address and deadline of a payment. `title` is the text of the heading, which
+    /// contains the amount.
     fn send(&self, coin: &'a InvoiceCoin, due: Units, title: &str) -> Pay<'a> {
         let (invoice, words, asset) = (self.invoice(), self.words(), coin.asset);
         let network = network(asset.chain);
@@ -275,7 +277,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Renders the outcome of an invoice.
+    /// Returns the page that shows the outcome of an invoice.
     pub(super) fn state(&self) -> State<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let (kind, heading, message) =
@@ -313,7 +315,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Renders the page after the deadline: the customer must send nothing more, and earlier payments may still be
+    /// Returns the page after the deadline. It tells the customer to send nothing more. Earlier payments may still be
     /// found.
     pub(super) fn after_deadline(&self) -> State<'a> {
         let words = self.words();
@@ -326,19 +328,19 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns `true` if the deadline has passed.
+    /// Returns `true` if the deadline of the invoice has passed.
     pub(super) fn is_over(&self) -> bool {
         self.now >= self.invoice().terms().deadline()
     }
 
-    /// Returns the payments that are not confirmed.
+    /// Returns all payments that are not confirmed.
     fn all_unconfirmed(&self) -> Vec<Unconfirmed<'a>> {
         let all = self.checkout.unconfirmed.iter();
         all.filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain))
             .collect()
     }
 
-    /// Returns a payment that is not confirmed, if its confirmations are known.
+    /// Describes a payment that is not confirmed. Returns `None` if its confirmations are not known.
     fn unconfirmed(&self, payment: &'a Payment, on_chain: &'a OnChain) -> Option<Unconfirmed<'a>> {
         let (asset, words) = (payment.asset, self.words());
         let explorer = on_chain.explorer_url.as_deref();
@@ -356,7 +358,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Returns the link for a customer who does not pay.
+    /// Returns the link back to the shop, for a customer who does not pay. `None` while a payment is being confirmed.
     fn back_link(&self) -> Option<WayOut<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
         let text = if invoice.status.is_open() && !self.is_over() {
