@@ -1,5 +1,4 @@
-//! Behaviour of the newest bitcoind in regtest that differs from that of other nodes. The tests are skipped without a
-//! bitcoind.
+//! Regtest behaviour in which the newest bitcoind differs from other nodes. The tests are skipped without a bitcoind.
 
 use super::counter::{UtxoShop, foreign_address};
 use super::watch::{LIMITS, Watch, paid_in, payments, utxo};
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 const UNTESTED: &str = "the newest bitcoind";
 
-/// JSON-RPC 2.0 errors have the HTTP status 200, and an output has one address instead of a list.
+/// JSON-RPC 2.0 errors have the HTTP status 200. Each output has a field with one address instead of a list.
 #[test]
 fn client_reads_responses_of_the_newest_bitcoind() {
     let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
@@ -60,7 +59,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     let mined = head.block.height - 2;
     let blocks = seen.blocks(mined, head.block.height, &watch).unwrap();
     assert_eq!((blocks.len(), paid_in(&blocks)), (3, expected));
-    // Without an index, the node still finds the blocks of unspent outputs.
+    // Without a transaction index, the node still finds the blocks of unspent outputs.
     let error = node.try_call("getrawtransaction", json!([made.txid, 1]));
     assert_eq!(error.unwrap_err()["code"], -5);
     let place = seen.block_of(&made.txid).unwrap().unwrap();
@@ -119,7 +118,7 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
     assert_eq!(taken["package_msg"], "success", "{taken}");
     counter.assert_invoices(&[(first, "detected", price), (second, "detected", price)]);
-    // Another transaction replaces the whole package.
+    // A replacement of the first transaction also removes the second one, which spends its change.
     let other = counter.payer.replace(&free, &[(&first.address, price / 2)]);
     counter.assert_invoices(&[
         (first, "detected", price / 2),
@@ -156,7 +155,7 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     counter.till.coffer(&["rescan", "bitcoin", "--from", "1"]);
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
     let running = counter.start_synced();
-    // The chain has caught up since the failed rescan, and the problem is still shown.
+    // The chain has caught up since the failed rescan, but the problem of the rescan is still shown.
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let bitcoin = chains.expect(200).json()["data"][0].take();
     let problem = "the rescan: its node is the wrong one: it has pruned the block at height 1";

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::process::Command;
 
 const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
-/// 0.01 ether, in wei.
+/// Price of an invoice: 0.01 ether, in wei.
 const TEN: u128 = 10_000_000_000_000_000;
 const CLAIMS: &str = "/dashboard/api/chains/ethereum/claims";
 
@@ -76,7 +76,7 @@ impl Shop {
             .unwrap()
     }
 
-    /// Observations as text: transaction, position, amount and state.
+    /// Returns transaction, position, amount and state of each observation, as text.
     #[track_caller]
     fn observations(&self) -> String {
         let sql =
@@ -111,8 +111,10 @@ fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns two invoices and three transactions: a contract pays the first invoice, one fails, and one is not final
-/// yet. The server sees only that the balance is unexplained.
+/// Sends three transactions: a contract pays the first invoice, one transaction fails, and one is not final. Returns
+/// two invoices and the transactions.
+///
+/// The server cannot see the payment of the contract, but reports an unexplained balance.
 #[track_caller]
 fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let (anvil, blind) = (&shop.anvil, shop.blind.url());
@@ -133,7 +135,7 @@ fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let mut running = shop.start(&blind);
     running.process.kill();
     drop(running);
-    // The balances were compared before these blocks were read. This forces another comparison.
+    // The server compared the balances before it read these blocks. This update forces another comparison.
     let looks = "update balance_walks set looked_at = 0";
     assert_eq!(shop.served.open_file().execute(looks, []), Ok(1));
     let running = shop.start(&blind);
@@ -151,7 +153,7 @@ fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     (invoices, [paid, failed, young])
 }
 
-/// Rescans with a node without traces, then with one that has them, and expects the same observation.
+/// Rescans with a node without traces, then with a node with traces, and asserts the same observation.
 #[track_caller]
 fn assert_rescans_keep_observation(shop: &Shop, seen: &str) {
     for node in [&shop.blind.url(), &shop.anvil.url] {
@@ -188,7 +190,7 @@ fn contract_payment_is_claimed_once_and_booked() {
     assert_eq!(asked["outcome"], Value::Null);
     claim(&running, &right).assert_error(409, "invalid_transition", None);
     let unknown = json!(format!("0x{:064x}", 7));
-    // The last claim names another address; the node reports its balance.
+    // The last claim names an address that the transaction did not pay.
     for wrong in [
         of(&failed, one),
         of(&unknown, one),
@@ -221,7 +223,7 @@ fn contract_payment_is_claimed_once_and_booked() {
     let alarms = "select count(*) || '' from unexplained";
     shop.served.poll(alarms, &["0"]);
     shop.assert_audit_clean();
-    // The payment is known now, and the transaction has no second one like it.
+    // The payment is booked now, and the transaction has no second payment of this amount to this address.
     claim(&running, &right).assert_error(409, "invalid_transition", None);
     let mut again = right.clone();
     again["ordinal"] = 2.into();

@@ -50,7 +50,7 @@ impl<'t> ConfirmationShop<'t> {
         self.till.call(&self.running, method, path, &body)
     }
 
-    /// Restarts the server, so that it polls at once, and waits until it has read this block.
+    /// Restarts the server, so that it polls at once, and waits until it has read the block at this height.
     #[track_caller]
     fn restart_and_read(&mut self, height: u32) {
         self.running.process.kill();
@@ -79,8 +79,7 @@ impl<'t> ConfirmationShop<'t> {
             .json()
     }
 
-    /// Asserts the confirmations of the only payment of an invoice, counted and needed, in each place that shows
-    /// them.
+    /// Asserts the number of confirmations, and the number needed, wherever the only payment of an invoice is shown.
     #[track_caller]
     fn assert_confirmations(&self, invoice: &Value, count: u32, needed: Value) {
         let payment = self.read_as_operator(invoice, "")["payments"][0].clone();
@@ -213,7 +212,7 @@ fn follows_what_the_operator_sets(
     let invoice = counter.invoice("20.00", "EUR", "LTC");
     node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
     node.mine(4);
-    // More confirmations than this test mines.
+    // The operator requires more confirmations than this test mines.
     set(counter, 200);
     counter.restart_and_read(117);
     counter.till.wait_for_event("invoice.detected", &invoice);
@@ -226,7 +225,7 @@ fn follows_what_the_operator_sets(
     set(counter, 5);
     counter.assert_confirmations(&invoice, 4, json!(5));
     set(counter, 4);
-    // The next poll, without a further block.
+    // The poll after the restart confirms the payment, although no block was added.
     counter.restart_and_read(117);
     counter.assert_paid(&invoice);
 }
@@ -276,10 +275,11 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     assert_eq!(payment["explorerUrl"], url);
     let page = counter.page(&small);
     assert!(page.contains(&format!("href=\"{url}\"")), "{page}");
-    // Test networks are allowed, but the main network is followed.
+    // The shop allows test networks, but the node is on the main network.
     assert!(!page.contains("TEST."), "{page}");
     assert_eq!(counter.read_as_operator(&small, "")["testNetwork"], NULL);
-    // 2400 EUR more: all unconfirmed payments of that customer now need finality.
+    // The sum of the customer's payments rises by 2400 EUR: all unconfirmed payments of that customer now need
+    // finality.
     node.pay(&customer, 12 * 10_u128.pow(17));
     is_confirmed_as_it_gets_final(&node, &mut counter, first, [&small, &large]);
     drop(counter);

@@ -1,5 +1,4 @@
-//! A shop on a chain with outputs, its wallet with private keys, its payer, and the comparison of its ledger with the
-//! chain.
+//! A shop on a UTXO chain, its wallet with private keys, its payer, and the comparison of its ledger with the chain.
 //!
 //! Invariant: every expected payment is sent before the server starts, so its first poll finds the payment.
 
@@ -23,10 +22,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Price of every invoice, in cents.
 const PRICE: Cents = Cents(2_000);
-/// Number of the payer's coins, which limits the payments of one history.
+/// Number of coins that the payer starts with, which limits the payments of one test.
 pub const COINS: usize = 40;
 
-/// A shop on a chain with outputs, with the private key of its wallet.
+/// A shop on a UTXO chain, with the private key of its wallet.
 pub struct UtxoShop<'a> {
     pub till: Till,
     pub node: &'a Regtest,
@@ -36,9 +35,9 @@ pub struct UtxoShop<'a> {
     script: &'static str,
     /// Private key of the wallet, which the server never has.
     account: Xpriv,
-    /// Minimum number of indexes above the next one at which the server sees payments.
+    /// Minimum number of indexes above the next one for which the server already detects payments.
     ahead: u32,
-    /// Paid addresses of the wallet that the server has not handed out.
+    /// Paid addresses of the wallet that the server has not assigned.
     strays: Vec<String>,
 }
 
@@ -49,10 +48,10 @@ pub struct PayableInvoice {
     pub amount: u64,
 }
 
-/// Outputs on a chain or in the ledger, each with address and amount.
+/// Outputs on the chain or in the ledger, each with its address and its amount in base units.
 type Outputs = BTreeMap<OutputId, (String, u64)>;
 
-/// Transaction id and position.
+/// Id of an output: transaction id, and position in the transaction.
 type OutputId = (String, u32);
 
 impl<'a> UtxoShop<'a> {
@@ -63,7 +62,7 @@ impl<'a> UtxoShop<'a> {
         UtxoShop::open_at(payer, node, (&node.url(), 900), (coin, script))
     }
 
-    /// Opens a shop that reads the node at this URL and looks `ahead` indexes ahead.
+    /// Opens a shop that reads the node at this URL and detects payments up to `ahead` indexes above the next one.
     #[track_caller]
     pub fn open_at(
         payer: Payer<'a>,
@@ -109,7 +108,7 @@ impl<'a> UtxoShop<'a> {
         counter
     }
 
-    /// Asserts that the addresses shown to the owner are those that the node derives.
+    /// Asserts that the first wallet addresses, as the command prints them, are those that the node derives.
     #[track_caller]
     fn assert_node_derives(&self, added: &Value, public: &str) {
         let descriptor = format!("{}({public}/0/*)", self.script);
@@ -149,7 +148,7 @@ impl<'a> UtxoShop<'a> {
         Some(ours.unwrap()["address"].as_str().unwrap().to_owned())
     }
 
-    /// Returns an address of the wallet that the server has not handed out.
+    /// Returns an address of the wallet that the server has not assigned.
     #[track_caller]
     pub fn unassigned_address(&mut self) -> String {
         let next = "select next_index from wallets";
@@ -166,7 +165,7 @@ impl<'a> UtxoShop<'a> {
         stray
     }
 
-    /// Starts a server and waits until it has seen the present state of the node.
+    /// Starts a server and waits until it has read the newest block and the mempool of the node.
     #[track_caller]
     pub fn start_synced(&self) -> RunningServer {
         let chain = self.node.chain;
@@ -185,7 +184,7 @@ impl<'a> UtxoShop<'a> {
         running
     }
 
-    /// Starts a server, asserts status and received amount of these invoices, and kills it.
+    /// Starts a server, asserts status and received amount of these invoices, and kills the server.
     #[track_caller]
     pub fn assert_invoices(&self, expected: &[(&PayableInvoice, &str, u64)]) {
         let running = self.start_synced();
@@ -260,7 +259,7 @@ impl<'a> UtxoShop<'a> {
         child.unwrap().private_key
     }
 
-    /// Asserts that the ledger has each output of the chain and the mempool exactly once, and no other.
+    /// Asserts that the ledger has each output that pays the shop, on the chain or in the mempool, exactly once.
     #[track_caller]
     pub fn assert_ledger_matches_chain(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
@@ -302,7 +301,7 @@ impl<'a> UtxoShop<'a> {
         eprintln!("{chain}: the chain says {total}, the books {sums:?}");
     }
 
-    /// Asserts that the confirmed unspent outputs are those that the node reports for these scripts.
+    /// Asserts that the unspent amount of these scripts equals the amount that the node reports.
     #[track_caller]
     fn assert_node_holds(
         &self,
@@ -322,7 +321,7 @@ impl<'a> UtxoShop<'a> {
         assert_eq!(units(&held["total_amount"]), unspent);
     }
 
-    /// Returns the addresses of the shop by script, as the node encodes them.
+    /// Returns each address of the shop by its output script.
     #[track_caller]
     fn scripts(&self) -> BTreeMap<String, String> {
         let file = self.till.served.open_file();
@@ -338,8 +337,8 @@ impl<'a> UtxoShop<'a> {
             .collect()
     }
 
-    /// Returns every output that ever paid these scripts, on the active chain and in the mempool, and which of them
-    /// are spent.
+    /// Returns every output that ever paid these scripts, on the active chain and in the mempool, and the ids of all
+    /// spent outputs.
     #[track_caller]
     fn on_chain(&self, scripts: &BTreeMap<String, String>) -> (Outputs, BTreeSet<OutputId>) {
         let (mut found, mut spent) = (Outputs::new(), BTreeSet::new());

@@ -1,4 +1,5 @@
-//! Chains read through Electrum: a real ElectrumX over a litecoind, also behind a lying proxy.
+//! Chains read through Electrum: a real ElectrumX in front of a litecoind, also behind a proxy that changes
+//! responses.
 
 mod certificates;
 
@@ -118,7 +119,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
         assert!(running.process.close());
         assert_eq!(findings(&till.served.file), Vec::<String>::new());
     }
-    // With this server alone, the payment stays hidden.
+    // The only server of this shop hides the payment, so the payment stays unseen.
     let (till, _running, to) = shop(&hiding);
     node.pay(&to, "0.25");
     liar.inject(ElectrumFault::Hides);
@@ -141,7 +142,7 @@ fn payment_is_seen_with_the_notice_of_an_electrum_server() {
         return;
     };
     let (till, mut running, to) = shop(&server.url());
-    // The next regular poll would be ten seconds later.
+    // The next scheduled poll is ten seconds away, so only the notification of the server can cause an earlier one.
     let height = node.call("getblockcount", json!([]));
     let read = format!("select (height = {height}) || '' from chain_cursors");
     till.served.poll(&read, &["1"]);
@@ -154,7 +155,7 @@ fn payment_is_seen_with_the_notice_of_an_electrum_server() {
     assert!(running.process.close());
 }
 
-/// Arguments of `coffer doctor`, which has no setting for webhook targets.
+/// Returns the arguments of `coffer doctor`, which has no setting for webhook targets.
 fn doctor(till: &Till) -> Vec<&str> {
     let settings = till.settings();
     let (settings, _) = settings.split_at(settings.len() - 2);
@@ -179,7 +180,7 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
     let (first, took) = (electrum.requests(), since.elapsed());
     let first_bytes = electrum.bytes();
-    // One step without news.
+    // This step finds no change.
     electrum.head().unwrap();
     electrum.mempool(&[], &watch).unwrap();
     electrum.head().unwrap();
@@ -232,7 +233,7 @@ fn addresses_are_spread_over_connections_if_the_server_limits_them() {
         let read = electrum.mempool(&[], &watch).unwrap();
         assert!(read.received.iter().any(|one| one.txid == txid));
     }
-    // More addresses than eight connections take.
+    // 801 addresses are more than eight connections accept, at 100 addresses each.
     let many = (0..801).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
     let many: Vec<String> = many.collect();
     let names: Vec<&str> = many.iter().map(String::as_str).collect();

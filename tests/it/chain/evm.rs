@@ -1,4 +1,4 @@
-//! EVM chains on a real node: payments, their positions, costs, and rejected responses.
+//! EVM chains on a real node: payments, their positions, the number of requests, and rejected responses.
 
 mod contracts;
 pub mod fixtures;

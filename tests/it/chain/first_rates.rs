@@ -1,4 +1,4 @@
-//! Payments that arrive before any rate is known: they wait, and are booked at the first rates.
+//! Payments that arrive before any rate is known: they wait, and are booked when the first rates arrive.
 
 use crate::operator::wallets::{EVM, parse_output, wallet};
 use crate::support::anvil::Node;

@@ -20,21 +20,21 @@ use std::collections::BTreeSet;
 
 /// Default number of kills within a block.
 const KILLS: usize = 2;
-/// Number of invoices paid in each block, below the creation limit.
+/// Number of invoices paid in each block. Must stay below the limit for creating invoices.
 const INVOICES: usize = 90;
-/// Number of payments to each invoice in a block of outputs.
+/// Number of payments to each invoice in each block of a UTXO chain.
 const TIMES: usize = 3;
 /// Number of payments in one call of the token.
 const BATCH: usize = 60;
-/// Number of blocks that confirm all payments, and the most often that so many are mined.
+/// Number of blocks that are mined together to confirm all payments, and the maximum number of repetitions.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 
-/// A chain and its payer.
+/// A payer on one chain, whose payments and reorgs are random.
 pub(super) trait Payer {
-    /// Pays each address at least once, more than two hundred times in all, in one block.
+    /// Pays each address at least once, with more than two hundred payments in one block.
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]);
-    /// Replaces so many blocks. Their transactions may return.
+    /// Replaces this number of blocks. Their transactions may be confirmed again in other blocks.
     fn reorganise(&mut self, dice: &mut Dice, depth: u32);
     fn mine_empty(&self, blocks: u32);
     fn height(&self) -> u32;
@@ -58,7 +58,7 @@ fn invalidate(node: &Regtest, depth: u32) {
     node.call("invalidateblock", json!([hash]));
 }
 
-/// A litecoind, and the chain that it stands for.
+/// A payer with a litecoind, which may also stand for a Dogecoin node.
 pub(super) struct LitecoindPayer {
     pub(super) node: Litecoind,
     pub(super) chain: &'static str,
@@ -86,7 +86,7 @@ impl Payer for LitecoindPayer {
     }
 
     fn mine_empty(&self, blocks: u32) {
-        // Sends transactions again that the node lost in a reorg.
+        // Sends transactions again that the node removed in a reorg.
         for txid in &self.sent {
             let known = self.node.call("gettransaction", json!([txid, true]));
             if known["confirmations"] == 0 {
@@ -108,7 +108,7 @@ impl Payer for LitecoindPayer {
     }
 }
 
-/// A bitcoind without a wallet.
+/// A payer with a bitcoind that has no wallet.
 struct BitcoindPayer<'a> {
     node: &'a Regtest,
     payer: payer::Payer<'a>,
@@ -127,7 +127,7 @@ impl Payer for BitcoindPayer<'_> {
 
     fn reorganise(&mut self, _: &mut Dice, depth: u32) {
         invalidate(self.node, depth);
-        // Each branch has another miner, because the node rejects blocks that it has invalidated.
+        // Each branch has another miner, because the node rejects blocks that it was told to invalidate.
         self.reorganised += 1;
         let script = 0x52 + self.reorganised % 14;
         let script = format!("raw({script:x})");
@@ -148,7 +148,7 @@ impl Payer for BitcoindPayer<'_> {
     }
 }
 
-/// A node of an EVM chain with a token, and its native coin if that is accepted.
+/// A payer with the node of an EVM chain. It pays a token, and also the native coin if `coin` is not empty.
 pub(super) struct AnvilPayer {
     pub(super) node: Node,
     pub(super) token: String,
@@ -185,7 +185,7 @@ impl Payer for AnvilPayer {
 
     fn reorganise(&mut self, dice: &mut Dice, depth: u32) {
         let kept = self.node.reorg(depth);
-        // The first transactions return, each in a block of its own; the others never do.
+        // A random number of transactions returns, each in a block of its own. The others never return.
         for (_, raw) in &kept[..dice.roll(kept.len() + 1)] {
             let txid = self.node.ask("eth_sendRawTransaction", json!([raw]));
             self.node.wait_receipt(&txid);
@@ -207,7 +207,7 @@ impl Payer for AnvilPayer {
         let came = self
             .node
             .received_by(to, (self.coin, (self.asset, &self.token)));
-        // The balances must agree.
+        // The sums of the payments must equal the balances.
         let sums = (sum(&came, "ETH"), sum(&came, self.asset));
         assert_eq!(self.node.balances_of(to, &self.token), sums);
         came
@@ -219,7 +219,7 @@ fn query_number(file: &Connection, query: &str) -> u32 {
     file.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
-/// Plays until the server was killed often enough within a block.
+/// Pays and kills the server until `COFFER_KILLS` kills were within a block.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
@@ -253,7 +253,7 @@ fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
         running.process.kill();
         let read = query_number(&file, "select height from chain_cursors");
         in_the_middle += usize::from(read < payer.height());
-        // One more kill, at a random moment.
+        // The server is killed once more, at a random moment.
         let mut running = till.start();
         for _ in 0..dice.roll(2_000) {
             std::thread::yield_now();

@@ -1,7 +1,8 @@
-//! A lying proxy between the server and a node of each kind: no lie is booked, and the operator sees the problem. The
-//! server stays ready, and its memory stays small.
+//! A proxy between the server and a node of each kind changes responses. No false response is booked, and the
+//! operator sees the problem. The server stays ready, and its memory stays small.
 //!
-//! Invariant: a payment precedes each lie, so that the lie concerns something. The lies are in `lies`.
+//! Invariant: a payment precedes each false response, so that there is something to misreport. The responses are in
+//! `lies`.
 
 mod lies;
 
@@ -18,20 +19,20 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Memory allowed above that of a server with an honest node, for responses of up to 100 MiB.
+/// Allowed additional memory of the server, in KiB, compared with a server whose node is honest.
 const MORE_KIB_MAX: u64 = 200 * 1024;
 
-/// A chain and its payer.
+/// A payer on a chain whose node sends false responses to the server.
 trait Payer {
-    /// Pays in a block and, if the chain has a mempool, also in the mempool.
+    /// Pays in a block and, if the chain has a mempool, also in the mempool. `time` makes the amounts unique.
     fn pay_all(&self, time: u64);
     /// Returns all confirmed payments.
     fn received_by(&self) -> ReceivedAmounts;
-    /// Confirms all payments, and returns the expected text of the cursor.
+    /// Confirms all payments, and returns an SQL condition on the cursor that is true when the server has read them.
     fn confirm_all(&self) -> String;
 }
 
-/// A litecoind, the chain that it stands for, and an address of the shop.
+/// A payer with a litecoind, which may also stand for a Dogecoin node, and an address of the shop.
 struct Outputs {
     node: Litecoind,
     asset: &'static str,
@@ -59,7 +60,7 @@ impl Payer for Outputs {
     }
 }
 
-/// An Ethereum node, a token, and addresses of the shop for token and coin.
+/// A payer with an Ethereum node and a token, and addresses of the shop for token and coin.
 struct Accounts {
     node: Node,
     token: String,
@@ -95,7 +96,7 @@ fn peak_kib(running: &RunningServer) -> u64 {
     kib.parse().unwrap()
 }
 
-/// Asserts that each stored payment exists.
+/// Asserts that each stored payment exists on the chain.
 #[track_caller]
 fn assert_payments_exist(file: &Connection, truth: &ReceivedAmounts, about: &str) {
     let sql = "select txid, position, asset, amount from observations";
@@ -135,7 +136,7 @@ fn doctor_output(till: &Till) -> String {
     till.coffer(&[&["doctor"][..], &settings].concat())
 }
 
-/// Plays each lie, and the truth in the end.
+/// Injects the false responses of each case in turn, then stops them. Asserts that nothing false is booked.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "prints the memory of the server")]
 fn play_lies(
@@ -248,7 +249,7 @@ fn lies_of_an_ethereum_node_are_not_booked() {
     play_lies(&till, (&liar, "ethereum"), cases, &payer);
 }
 
-/// Only `doctor` waits for a node that sends one byte at a time, and not for long.
+/// Only `coffer doctor` waits for a node that sends one byte at a time, and its wait ends with a timeout.
 #[test]
 fn slow_node_delays_no_other_chain() {
     let untested = "nodes that send one byte at a time";

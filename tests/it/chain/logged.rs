@@ -1,4 +1,4 @@
-//! Log lines of a chain: connected, lagging, caught up, reorganised, stopped.
+//! Log lines for the states of a chain: connected, lagging, caught up, reorganised, stopped.
 //!
 //! Invariant: each start logs each state once, and no line has a credential of a node.
 
@@ -33,9 +33,9 @@ fn stop_and_read_log(till: &Till, running: RunningServer) -> Vec<String> {
     let lines = logged
         .lines()
         .filter_map(|line| line.split_once("litecoin: "));
-    // With rates from a file, this line depends on timing.
+    // The rates come from a file, so the server logs this line or not, depending on timing.
     let lines = lines.filter(|(_, said)| *said != "waits for the first rates");
-    // The wallet of the node chooses the position of the output.
+    // The wallet of the node chooses the position of the output, so the position is removed.
     let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {
         Some((payment, _)) => payment.to_owned(),
         None => said.to_owned(),
@@ -116,7 +116,7 @@ fn reorganise_too_deep(till: &Till, node: &Litecoind) {
     // The server has stopped the chain and waits for a person.
     let running = start_until_logged(till, "stopped: ");
     assert_eq!(stop_and_read_log(till, running), [stopped]);
-    // The rescan starts at the lowest reorganised block, and no second one is ordered.
+    // A rescan must start at or below block 70, the lowest reorganised block, so the first command is rejected.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
     till.coffer(&["rescan", "litecoin", "--from", "71"]);
     till.served.poll(ordered, &["0 "]);

@@ -1,4 +1,4 @@
-//! Chains: requests to nodes, and which responses are accepted.
+//! Chains: requests to nodes, and the responses that are accepted.
 
 mod bitcoind;
 mod claimed;

@@ -1,4 +1,4 @@
-//! Payments on real test nodes: a running server with a wallet of public keys sees, books and confirms them.
+//! Payments on real test nodes: a running server with a wallet of public keys detects, books and confirms them.
 
 use super::till::{TPUB, Till};
 use crate::file::audit::findings;
@@ -50,7 +50,7 @@ fn litecoin_paid_during_downtime_pays_and_confirms_an_invoice() {
     pay_unassigned_address_and_rescan(&till, &node, &txid, seen);
 }
 
-/// Asserts that the progress and the cost of reading the chain are shown.
+/// Asserts that the server shows the progress of reading the chain, and the number of requests.
 #[track_caller]
 fn assert_progress_shown(running: &RunningServer) {
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
@@ -91,7 +91,7 @@ fn assert_progress_shown(running: &RunningServer) {
 
 #[track_caller]
 fn pay_unassigned_address_and_rescan(till: &Till, node: &Litecoind, txid: &str, seen: &str) {
-    // A payment to an address that this file has not handed out is kept as unmatched.
+    // A payment to an address that this file has not assigned is stored as unmatched.
     let said = WalletHints {
         script: Some(ScriptType::Wpkh),
         network: Some(WalletNetwork::Regtest),
@@ -133,8 +133,8 @@ fn pay_unassigned_address_and_rescan(till: &Till, node: &Litecoind, txid: &str, 
     assert!(said.contains(requests), "{said}");
 }
 
-/// Index 900 was paid, so the wallet is stopped, and every place reports it until the wallet continues behind that
-/// index.
+/// Asserts that the wallet is stopped because its index 900 was paid, and that all interfaces report the problem. The
+/// wallet continues when the owner moves its next index above 900.
 #[track_caller]
 fn resume_stopped_wallet(till: &Till, running: &RunningServer, address: &str) {
     assert_eq!(till.offers(running), Vec::<String>::new());
@@ -179,7 +179,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     let till = Till::of_accounts("ethereum", &node.url, ("USDC-ERC20", &token));
     let mut running = till.start();
     till.wait_for_rate("ethereum", "USDC");
-    // Tether has no contract on this network.
+    // Tether has no contract on this test network.
     assert_eq!(till.offers(&running), ["ETH", "USDC-ERC20"]);
     let invoices = ["ETH", "USDC-ERC20"].map(|asset| till.invoice(&running, asset));
     let [coin, tokens] = &invoices;
@@ -204,7 +204,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     let booked = "select group_concat(state) from (select state from observations)";
     till.served.poll(booked, &["confirmed,confirmed"]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    // `doctor` reports a node that has another block at a final height.
+    // `coffer doctor` reports a node whose block at a final height differs from the block that was read.
     let doctor = || till.coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
     assert!(doctor().contains("ok: node of ethereum"), "{}", doctor());
     let file = Connection::open(&till.served.file).unwrap();

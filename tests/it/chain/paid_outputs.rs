@@ -1,4 +1,4 @@
-//! One history of payments with every outcome, on each kind of node with outputs.
+//! One sequence of payments with every outcome, on each kind of node of a UTXO chain.
 //!
 //! Invariant: the server is killed after each step. In the end the ledger has each output of the chain exactly once.
 
@@ -19,7 +19,7 @@ fn ledger_agrees_with_a_random_litecoin_history() {
 
 #[test]
 fn ledger_agrees_with_a_random_bitcoin_history() {
-    // A small shop has a pruned node without an index.
+    // This node is pruned and has no transaction index, as is usual for a small shop.
     if let Some(node) = Regtest::bitcoind(&["-prune=550"], UNTESTED) {
         play_history(UtxoShop::open(&node, "BTC", "wpkh"));
     }
@@ -39,7 +39,7 @@ fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
     }
 }
 
-/// Plays the whole history.
+/// Plays all steps, and compares the ledger with the chain.
 #[track_caller]
 fn play_history(mut counter: UtxoShop<'_>) {
     simple_payments(&mut counter);
@@ -61,7 +61,7 @@ fn play_history(mut counter: UtxoShop<'_>) {
     counter.assert_ledger_matches_chain();
 }
 
-/// Payments that are exact, topped up, too large, several in one transaction, or repeated.
+/// Sends payments that are exact, topped up, too large, several in one transaction, or repeated.
 #[track_caller]
 fn simple_payments(counter: &mut UtxoShop<'_>) {
     let dues = counter.invoices(7);
@@ -132,7 +132,7 @@ fn simple_payments(counter: &mut UtxoShop<'_>) {
     );
 }
 
-/// Replacements that raise only the fee, pay more, pay less, or pay another address.
+/// Replaces transactions by others that raise only the fee, pay more, pay less, or pay another address.
 #[track_caller]
 fn replacements(counter: &mut UtxoShop<'_>) {
     let dues = counter.invoices(6);
@@ -144,7 +144,7 @@ fn replacements(counter: &mut UtxoShop<'_>) {
     let made: Vec<SignedTransaction> = simple
         .map(|due| counter.payer.pay(&[(&due.address, price)]))
         .collect();
-    // A child spends the change of the last transaction, and is dropped with it.
+    // A second transaction spends the change of the last transaction, and is dropped together with it.
     let rest = made[4].rest.clone().unwrap();
     let on_top = counter.payer.spend(vec![rest], &[(&child.address, price)]);
     counter.payer.send(&on_top);
@@ -178,13 +178,14 @@ fn replacements(counter: &mut UtxoShop<'_>) {
         (child, "awaiting_payment", 0),
     ]);
     assert_eq!(counter.events(same), "created detected confirmed");
-    // The invoice is paid in the end.
+    // A new payment confirms the invoice whose payment was lost.
     counter.payer.pay(&[(&lost.address, price)]);
     counter.mine_until_confirmed();
     counter.assert_invoices(&[(lost, "confirmed", price)]);
 }
 
-/// Reorgs: transactions return to the mempool, move to other blocks, return with their blocks, or are lost.
+/// Reorganises blocks: transactions return to the mempool, move to other blocks, return with their blocks, or are
+/// lost.
 #[track_caller]
 fn reorganisations(counter: &mut UtxoShop<'_>) {
     let dues = counter.invoices(3);
@@ -208,7 +209,7 @@ fn reorganisations(counter: &mut UtxoShop<'_>) {
     let elsewhere = foreign_address(counter.node);
     let thief = counter.payer.replace(&made[1], &[(&elsewhere, price)]);
     let second = counter.payer.mine_only(&[]);
-    // Another block, and another index in it.
+    // The third payment gets another block, and another index in its block.
     counter.payer.mine_only(&[&thief.txid, &made[2].txid]);
     for _ in 0..counter.confirmations_needed() {
         counter.payer.mine_only(&[]);
@@ -221,7 +222,7 @@ fn reorganisations(counter: &mut UtxoShop<'_>) {
     counter.mine_until_confirmed();
     counter.assert_invoices(&[(waits, "confirmed", price), (gone, "failed", 0)]);
 
-    // The first branch wins, and loses again.
+    // The first branch becomes active again, then the second one.
     switch_branch(counter, &second, &first);
     counter.assert_invoices(&all("confirmed"));
     switch_branch(counter, &first, &second);
@@ -232,8 +233,8 @@ fn reorganisations(counter: &mut UtxoShop<'_>) {
     ]);
 }
 
-/// Switches from the branch of one block to that of another, which becomes longer. A node with an index does not
-/// switch back.
+/// Switches to the branch of another block and extends that branch until it is the longest. A node with an index does
+/// not switch back by itself.
 #[track_caller]
 fn switch_branch(counter: &UtxoShop<'_>, from: &str, to: &str) {
     let height = || counter.node.call("getblockcount", json!([])).as_u64();
@@ -245,7 +246,7 @@ fn switch_branch(counter: &UtxoShop<'_>, from: &str, to: &str) {
     }
 }
 
-/// Payments after the invoice was cancelled.
+/// Pays an invoice after it was cancelled.
 #[track_caller]
 fn late_payments(counter: &mut UtxoShop<'_>) {
     let dues = counter.invoices(1);
@@ -262,8 +263,8 @@ fn late_payments(counter: &mut UtxoShop<'_>) {
         .operator_request("POST", &path, &Value::Null)
         .expect(200);
     drop(running);
-    // Block times have a resolution of one second. The clock of the node is ahead, so that each block is after the
-    // cancellation.
+    // Block times have a resolution of one second. The clock of the node is set ahead, so that each block is later
+    // than the cancellation.
     let block = counter.node.text("getbestblockhash", json!([]));
     let header = counter.node.call("getblockheader", json!([block]));
     let later = header["time"].as_u64().unwrap() + 3_600;
@@ -274,7 +275,8 @@ fn late_payments(counter: &mut UtxoShop<'_>) {
     counter.node.call("setmocktime", json!([0]));
 }
 
-/// Transfers between addresses of the shop are no sales, mined or not, seen before or not.
+/// Transfers between addresses of the shop are not booked as payments, whether or not the server saw the first
+/// transaction before its block.
 #[track_caller]
 fn own_transfers(counter: &mut UtxoShop<'_>) {
     let dues = counter.invoices(3);
@@ -293,7 +295,7 @@ fn own_transfers(counter: &mut UtxoShop<'_>) {
         .spend(vec![coin], &[(&unpaid.address, price - FEE)]);
     counter.payer.send(&moves);
     counter.assert_invoices(&[(paid, "detected", price), (unpaid, "awaiting_payment", 0)]);
-    // Both transactions are in one block before the server polls.
+    // The payment and the transfer that spends it are in one block before the server polls.
     let second = counter.payer.pay(&[(&swept.address, price)]);
     let coin = counter.spendable_coin(&second.txid, 0, &swept.address, price);
     let moves = counter.payer.spend(vec![coin], &[(&ours, price - FEE)]);
@@ -307,7 +309,7 @@ fn own_transfers(counter: &mut UtxoShop<'_>) {
     counter.poll_query("select count(*) || '' from own_transfers", "2");
 }
 
-/// Coinbase outputs, dust, zero outputs, and payments to addresses that were not handed out.
+/// Coinbase outputs, dust, zero outputs, and payments to addresses that were not assigned confirm no invoice.
 #[track_caller]
 fn ignored_outputs(counter: &mut UtxoShop<'_>) {
     let dues = counter.invoices(2);
@@ -318,7 +320,7 @@ fn ignored_outputs(counter: &mut UtxoShop<'_>) {
     counter
         .node
         .call("generatetoaddress", json!([1, made.address]));
-    // No node relays so little, but a miner may include it.
+    // No node relays outputs as small as these, but a miner may include them in a block.
     let tiny = counter
         .payer
         .sign(&[(&dust.address, 0), (&dust.address, 7)]);

@@ -1,4 +1,4 @@
-//! JSON-RPC: failures are classified, a response must belong to its call, and no secret is shown.
+//! JSON-RPC: failures are classified, each response must belong to its call, and no secret is shown.
 
 use crate::support::receiver::{Receiver, Reply};
 use coffer::chain::NodeError;
@@ -19,7 +19,7 @@ fn client(urls: &[String]) -> Rpc {
     Rpc::new(endpoints, Vec::new(), LIMITS)
 }
 
-/// Returns a client of a node that always gives this reply.
+/// Returns a node that always gives this reply, and a client of the node.
 #[track_caller]
 fn client_with(does: Reply) -> (Receiver, Rpc) {
     let node = Receiver::replying(does);
@@ -135,7 +135,7 @@ fn failures_are_classified() {
     assert_eq!(hanging, Err(Failure::Node(late)));
 }
 
-/// A change of the responses of a batch.
+/// A function that changes the responses of a batch.
 type Change = fn(Vec<Value>) -> Value;
 
 /// Starts a node that returns the first parameter of each call, passed through `change`.
@@ -245,7 +245,7 @@ fn three_failures_switch_to_the_next_url_and_back() {
 #[test]
 fn credentials_and_header_are_sent_and_never_shown() {
     let node = Receiver::scripted(|_, message| {
-        // A careless node that repeats the request in its error.
+        // This node repeats the request, with its secrets, in its error message.
         let sent = format!("{:?} {} limit", message.headers, message.path);
         let error = json!({ "code": -32000, "message": sent.replace(['"', '\\'], "") });
         Reply::Text(200, json!({ "id": null, "error": error }).to_string())

@@ -1,5 +1,5 @@
-//! Outcomes of an invoice on each kind of chain, played by one driver with the real binary. The status of each
-//! invoice is asserted, and the file must agree with the node.
+//! Outcomes of an invoice on each kind of chain, with the real binary. The status of each invoice is asserted, and
+//! the file must agree with the node.
 //!
 //! See `killed` for kills within a block.
 
@@ -16,13 +16,13 @@ use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A chain and its payer.
+/// A payer on one chain.
 trait Payer {
-    /// Chain, id of the asset, and its symbol.
+    /// Returns the chain, the id of the asset, and its symbol.
     fn chain_asset_symbol(&self) -> [&'static str; 3];
-    /// Amount of 20 EUR, in base units.
+    /// Returns the amount of 20 EUR, in base units.
     fn twenty_eur(&self) -> u128;
-    /// Pays all of these in one transaction, which enters the next block.
+    /// Pays all these addresses in one transaction, which enters the next block, and returns its id.
     fn send_all(&self, to: &[(&str, u128)]) -> String;
     fn mine_empty(&self, blocks: u32);
     fn height(&self) -> u32;
@@ -32,14 +32,15 @@ trait Payer {
     }
     /// Returns `true` if unconfirmed transactions are visible.
     fn has_mempool(&self) -> bool;
-    /// Replaces an unconfirmed transaction. Where none is visible, replaces one of a reorganised block.
+    /// Replaces an unconfirmed transaction. On a chain without a visible mempool, reorganises the block of the
+    /// transaction first.
     fn replace(&self, txid: &str, to: &[(&str, u128)]);
-    /// Reorganises the newest block. Its transactions return in another order, except `gone`.
+    /// Reorganises the newest blocks. Their transactions are confirmed again in another order, except `gone`.
     fn reorganise(&self, gone: &str);
-    /// Sends payments that must be ignored to this address.
+    /// Sends payments to this address that the server must ignore.
     fn send_ignored(&self, to: &str);
-    /// Returns what these addresses received, according to the node. If the node cannot list some payments, takes
-    /// them from `booked` and compares balances.
+    /// Returns the payments to these addresses, according to the node. If the node cannot list some payments, takes
+    /// these from `booked` and compares balances.
     fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
 }
 
@@ -55,14 +56,14 @@ impl<P: Payer> Play<'_, P> {
         self.invoices[name]["depositAddress"].as_str().unwrap()
     }
 
-    /// Pays so many twentieths of the amount of an invoice.
+    /// Pays a part of an invoice, in twentieths of its amount, and returns the transaction id.
     fn pay_all(&self, name: &str, twentieths: u128) -> String {
         let units = self.payer.twenty_eur() * twentieths / 20;
         self.payer.send_all(&[(self.to(name), units)])
     }
 
-    /// Runs the server until it has read the newest block and the query is true, and returns the status of each
-    /// invoice.
+    /// Runs the server until it has read the newest block and the condition `until` is true. Returns the status of
+    /// each invoice.
     #[track_caller]
     fn run_until(&self, until: &str) -> BTreeMap<&'static str, String> {
         let mut running = self.till.start();
@@ -79,7 +80,7 @@ impl<P: Payer> Play<'_, P> {
         told
     }
 
-    /// Makes the first payments, and returns how many were seen.
+    /// Sends the first payments, and returns the number of payments that the server has seen.
     #[track_caller]
     fn make_first_payments(&self, customer: Option<&str>) -> usize {
         let (payer, twenty) = (self.payer, self.payer.twenty_eur());
@@ -106,7 +107,7 @@ impl<P: Payer> Play<'_, P> {
                 "back" | "gone" | "stray" | "more" | "less" | "else" => {
                     assert_eq!(status, "awaiting_payment", "{name}");
                 }
-                // With one block for each transaction, some are already confirmed.
+                // On chains with one block for each transaction, the first payments may already be confirmed.
                 "late" => assert!(
                     ["expired", "paid_late"].contains(&status.as_str()),
                     "{status}"
@@ -118,7 +119,8 @@ impl<P: Payer> Play<'_, P> {
         count
     }
 
-    /// Pays again and tops up, then reorganises blocks. Returns how many payments were seen.
+    /// Sends more payments for some invoices, then reorganises blocks. Returns the number of payments that the server
+    /// has seen.
     #[track_caller]
     fn top_up_and_reorganise(&self, count: usize) -> usize {
         self.pay_all("topped up", 10);
@@ -143,7 +145,8 @@ impl<P: Payer> Play<'_, P> {
         count
     }
 
-    /// Replaces unconfirmed transactions by others that pay more, less, or another address.
+    /// Replaces unconfirmed transactions by others that pay more, less, or another address. Returns the number of
+    /// payments that remain.
     #[track_caller]
     fn replace(&self, count: usize) -> usize {
         let (payer, twenty) = (self.payer, self.payer.twenty_eur());
@@ -170,15 +173,15 @@ impl<P: Payer> Play<'_, P> {
         let count = count + 2;
         let told = self.run_until(&self.seen_condition(count));
         assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
-        // A transaction of a reorganised block may return until a later block is final.
+        // On a chain without a mempool, the lost transaction still counts, because it may return until a later block
+        // is final.
         if payer.has_mempool() {
             assert_eq!(told["else"], "awaiting_payment");
         }
         count
     }
 
-    /// Condition for this number of payments. Without a mempool, a lost transaction counts until a later block is
-    /// final.
+    /// Returns an SQL condition for this number of payments. Without a mempool, only payments in blocks are counted.
     fn seen_condition(&self, count: usize) -> String {
         if self.payer.has_mempool() {
             seen(count)
@@ -188,20 +191,21 @@ impl<P: Payer> Play<'_, P> {
     }
 }
 
-/// Condition for this number of confirmed payments.
+/// Returns an SQL condition for this number of payments in blocks.
 fn in_blocks(count: usize) -> String {
     format!("{SEEN} and block_height is not null) = {count}")
 }
 
-/// Condition for this number of seen payments.
+/// Returns an SQL condition for this number of payments that are not dropped.
 fn seen(count: usize) -> String {
     format!("{SEEN}) = {count}")
 }
 
-/// Number of payments that are not dropped, without the closing parenthesis.
+/// SQL for the number of payments that are not dropped, without its closing parenthesis, so that conditions can be
+/// added.
 const SEEN: &str = "(select count(*) from observations where state != 'dropped'";
 
-/// Condition that no payment is unconfirmed.
+/// SQL condition: no payment is unconfirmed.
 const REST: &str = "not exists (select 1 from observations where state = 'seen')";
 
 /// Names of the invoices, created before the first payment.

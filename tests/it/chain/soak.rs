@@ -1,7 +1,7 @@
 //! All kinds of nodes at once, with faults, while the server is killed repeatedly. In the end the file agrees with
-//! the nodes, memory has not grown, and no thread spins.
+//! the nodes, memory has not grown, and no thread uses the processor without need.
 //!
-//! `COFFER_SOAK_SECONDS` sets the duration and enables the measurements. The test itself plays some rounds.
+//! `COFFER_SOAK_SECONDS` sets the duration and enables the measurements. Without it, the test plays twelve rounds.
 
 mod front;
 mod solana;
@@ -33,7 +33,7 @@ const UNTESTED: &str = "all kinds of node at once";
 const ROUNDS: usize = 12;
 /// Number of invoices on each chain.
 const INVOICES: usize = 6;
-/// Number of blocks that confirm all payments, and the most often that so many are mined.
+/// Number of blocks that are mined together to confirm all payments, and the maximum number of repetitions.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 /// Allowed growth of the memory of a server between two idle moments, in kB.
@@ -43,7 +43,7 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Allowed share of one processor for the thread of an idle chain.
 const IDLE_SHARE_MAX: f64 = 0.005;
 
-/// A chain, its payer, and the proxy that the server reads.
+/// A chain, its payer, the proxy between server and node, and the addresses to pay.
 struct ChainSide {
     chain: &'static str,
     payer: Box<dyn Payer>,
@@ -81,7 +81,7 @@ fn utxo_side(chain: &'static str, asset: &'static str) -> Option<ChainSide> {
     })
 }
 
-/// Opens a chain with accounts, and returns the setting of its token.
+/// Starts an EVM chain, and returns it with the setting of its token.
 fn account_side(
     id: u64,
     chain: &'static str,
@@ -177,7 +177,7 @@ fn shop(sides: &[ChainSide], tokens: &[String]) -> Till {
     till
 }
 
-/// Assets that are paid on a chain.
+/// Returns the assets that are paid on a chain.
 fn assets(chain: &str) -> &'static [&'static str] {
     match chain {
         "bitcoin" => &["BTC"],
@@ -212,7 +212,7 @@ fn wait_until_read(till: &Till, sides: &[ChainSide]) {
     till.served.poll(&read, &["1"]);
 }
 
-/// Anonymous memory of a server, in kB.
+/// Returns the anonymous memory of a server, in kB.
 #[track_caller]
 fn memory_kb(running: &RunningServer) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
@@ -223,7 +223,7 @@ fn memory_kb(running: &RunningServer) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Processor time of each thread of a server, in hundredths of a second.
+/// Returns the processor time of each thread of a server, in hundredths of a second.
 #[track_caller]
 fn ticks(running: &RunningServer) -> BTreeMap<String, u64> {
     let folder = format!("/proc/{}/task", running.process.id());
@@ -238,7 +238,7 @@ fn ticks(running: &RunningServer) -> BTreeMap<String, u64> {
     read.collect()
 }
 
-/// Asserts that no thread of an idle server takes more than its share.
+/// Asserts that no thread of an idle server uses more than its share of a processor.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn assert_no_thread_spins(running: &RunningServer) {
@@ -252,7 +252,7 @@ fn assert_no_thread_spins(running: &RunningServer) {
     }
 }
 
-/// Plays one random event.
+/// Reorganises, starts a fault, ends all faults, or pays, at random.
 fn play_random_event(side: &mut ChainSide, dice: &mut Dice) {
     match dice.roll(6) {
         0 => {

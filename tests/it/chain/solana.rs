@@ -1,4 +1,4 @@
-//! Solana, through surfpool: payments, rejected responses, and the number of requests.
+//! Solana, with surfpool as its node: payments, rejected responses, and the number of requests.
 
 mod cost;
 mod earlier;

@@ -1,4 +1,4 @@
-//! A shop on test networks with a running server. Each test starts the nodes.
+//! A shop on test networks, with a receiver of its webhooks. Each test starts the nodes itself.
 //!
 //! Invariant: rates are fixed, and wallets have public keys only.
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// An account key of regtest.
+/// Extended public key of an account in regtest.
 pub const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
 
 const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": "80", "USD": "90"},
@@ -47,7 +47,7 @@ impl Till {
         }
     }
 
-    /// Opens a shop that accepts the coin of a chain with outputs, through the node at this URL, with the wallet
+    /// Opens a shop that accepts the coin of a UTXO chain through the node at this URL. Its wallet has the key
     /// [`TPUB`].
     #[track_caller]
     pub fn of_outputs(chain: &str, url: &str) -> Till {
@@ -56,8 +56,8 @@ impl Till {
         till
     }
 
-    /// Opens a shop that accepts the coins of a chain with accounts and the token of this contract, through the node
-    /// at this URL.
+    /// Opens a shop that accepts the coins of an account-based chain, and the token with this contract, through the
+    /// node at this URL.
     #[track_caller]
     pub fn of_accounts(chain: &str, url: &str, (asset, contract): (&str, &str)) -> Till {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
@@ -67,7 +67,7 @@ impl Till {
         till
     }
 
-    /// Opens a shop that accepts the coins of a local Solana, through the node at this URL, with a pool of forty
+    /// Opens a shop that accepts the coins of a local Solana chain through the node at this URL. Its pool has forty
     /// addresses.
     #[track_caller]
     pub fn of_solana(node: &Surfpool, url: &str) -> Till {
@@ -126,7 +126,7 @@ impl Till {
         self.served.path("log")
     }
 
-    /// Waits until a coin is followed and has a rate.
+    /// Waits until the server follows the chain and has a rate for the coin.
     #[track_caller]
     pub fn wait_for_rate(&self, chain: &str, symbol: &str) {
         let known = format!(
@@ -139,7 +139,8 @@ impl Till {
     /// Creates an invoice of 20 EUR in this coin.
     #[track_caller]
     pub fn invoice(&self, running: &RunningServer, asset: &str) -> Value {
-        // An account gets few imported addresses in one minute.
+        // The assignments are moved into the past, because an account gets only a few imported addresses in one
+        // minute.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
         self.served.open_file().execute_batch(minute).unwrap();
         let body = json!({
@@ -176,7 +177,7 @@ impl Till {
             .unwrap()
     }
 
-    /// Runs a command on the file and returns its output.
+    /// Runs a command on the shop's file and returns its output.
     #[track_caller]
     pub fn coffer(&self, args: &[&str]) -> String {
         self.coffer_with(args, &[])

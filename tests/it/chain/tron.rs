@@ -1,4 +1,5 @@
-//! Tron, with a stand-in node that answers as java-tron does: payments, rejected responses, and costs.
+//! Tron, with a simulated node that responds as java-tron does: payments, rejected responses, and the number of
+//! requests.
 
 mod cost;
 mod earlier;

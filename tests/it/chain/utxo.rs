@@ -1,5 +1,5 @@
-//! A litecoind in regtest, read by JSON-RPC: blocks, mempool, replacements and reorgs. Also pruned nodes, nodes
-//! without an index, and the RPC subset of Dogecoin.
+//! A litecoind in regtest, read by JSON-RPC: blocks, mempool, replacements and reorgs. The tests include pruned
+//! nodes, nodes without an index, and the RPC subset of Dogecoin.
 
 use super::watch::{LIMITS, Watch, paid_in, payments, utxo};
 use crate::support::litecoind::Litecoind;
@@ -82,7 +82,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
         assert_eq!(json!(at.unix_seconds()), entry["time"]);
         assert!(matches!(&one.spends[0], InputSource::Output(txid, _) if txid.len() == 64));
     }
-    // Payments that the caller has stored are not returned again.
+    // Payments in transactions that the caller has already stored are not returned again.
     let rest = seen
         .mempool(std::slice::from_ref(&to_three), &watch)
         .unwrap();
@@ -95,7 +95,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
     assert_moved_to_block(&node, &mut seen, &watch, &expected, &[to_three, other]);
 }
 
-/// Asserts that the payments of the mempool are in the next block, and no longer in the mempool.
+/// Asserts that the payments that were in the mempool are in the next block, and no longer in the mempool.
 #[track_caller]
 fn assert_moved_to_block(
     node: &Litecoind,
@@ -213,7 +213,7 @@ fn reorg_unconfirms_an_indexed_transaction() {
     assert_eq!(seen.head().unwrap().block.height, 101);
     assert_eq!(seen.mempool(&[], &watch).unwrap().received.len(), 1);
 
-    // Another transaction has spent the output, and the index still finds it.
+    // A replacement spends the same input, but the index of the node still returns the replaced transaction.
     let bumped = node.call("bumpfee", json!([paid]))["txid"]
         .as_str()
         .unwrap()
@@ -235,7 +235,7 @@ fn reorg_unconfirms_an_indexed_transaction() {
         [&bumped]
     );
 
-    // The first branch wins with one more block.
+    // The first branch becomes active again, because it is longer by one block.
     node.call("invalidateblock", json!([hashes[0]]));
     node.call("reconsiderblock", json!([lost]));
     assert_eq!(seen.block_of(&paid).unwrap().unwrap().hash, lost);
@@ -338,7 +338,7 @@ fn node_of_another_network_is_rejected() {
     let wrong = node.url().replace("regtest", "guessed");
     let refused = utxo(Chain::Litecoin, &wrong, LIMITS).network();
     assert!(matches!(refused, Err(NodeError::Wrong(_))), "{refused:?}");
-    // After three failures the second URL takes over.
+    // After three failures the client switches to the second URL.
     let both = format!("{wrong},{}", node.url());
     let mut seen = utxo(Chain::Litecoin, &both, LIMITS);
     let answers: Vec<bool> = (0..5).map(|_| seen.head().is_ok()).collect();

@@ -1,4 +1,4 @@
-//! False responses of a node with outputs: each is rejected, and nothing of it is kept.
+//! False responses of a node of a UTXO chain: each is rejected, and no part of it is kept.
 
 use super::watch::{LIMITS, Watch, paid_in, utxo};
 use crate::support::litecoind::Litecoind;
@@ -283,7 +283,7 @@ fn inconsistent_mempool_is_rejected() {
             scene.seen.mempool(&[], &scene.watch).map(drop)
         });
     }
-    // An unknown transaction is no payment, and is requested again.
+    // A transaction that the node cannot return is not a payment, and the client requests it again.
     scene.seen = utxo(Chain::Litecoin, &scene.liar.url(), LIMITS);
     scene.liar.inject(
         "getmempoolentry",
@@ -298,7 +298,7 @@ fn inconsistent_mempool_is_rejected() {
         asked,
         "only new transactions are fetched"
     );
-    // The mempool is empty for a moment: the payment is dropped and returns.
+    // The node reports an empty mempool once: the payment is dropped, and returns with the next response.
     let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0]
         .txid
         .clone();
@@ -357,7 +357,7 @@ fn head_that_goes_back_is_accepted() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };
-    // Behind a load balancer, one method knows the newest block and another does not.
+    // Behind a load balancer, one node knows the newest block and another does not.
     let behind = |params: &Value, answer: &mut Value| {
         if params[0].as_u64() == Some(102) {
             answer["result"] = Value::Null;

@@ -1,4 +1,4 @@
-//! Watched addresses and outputs of the chain tests.
+//! Watched addresses and outputs for the tests of clients.
 
 use coffer::chain::NodeError;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
@@ -10,7 +10,7 @@ use coffer::domain::following::PolledAddress;
 use coffer::domain::time::Time;
 use std::collections::HashSet;
 
-/// The watched addresses and outputs.
+/// Addresses and outputs that a client watches.
 #[derive(Default)]
 pub struct Watch {
     scripts: HashSet<Vec<u8>>,
@@ -30,7 +30,7 @@ impl Watch {
         }
     }
 
-    /// Adds addresses for which the node is queried one by one.
+    /// Adds addresses that the client polls one by one.
     pub fn by_name(mut self, addresses: &[&str]) -> Watch {
         let named = addresses.iter().map(|address| PolledAddress {
             address: (*address).to_owned(),
@@ -41,7 +41,7 @@ impl Watch {
         self
     }
 
-    /// Adds an output.
+    /// Adds an output, whose spending is watched.
     pub fn output(mut self, txid: &str, position: u32) -> Watch {
         self.outputs.insert((txid.to_owned(), position));
         self
@@ -86,7 +86,7 @@ pub fn utxo(chain: Chain, urls: &str, limits: Limits) -> Utxo {
     Utxo::new(chain, rpc).unwrap()
 }
 
-/// Transaction, position, address and amount in base units of each payment.
+/// Returns transaction, position, address and amount in base units of each payment.
 pub fn payments(received: &[ReceivedOutput]) -> Vec<(String, u32, String, u128)> {
     let told = received.iter();
     let told = told.map(|one| {
@@ -96,7 +96,7 @@ pub fn payments(received: &[ReceivedOutput]) -> Vec<(String, u32, String, u128)>
     told.collect()
 }
 
-/// Like [`payments`], for the payments of these blocks.
+/// Returns transaction, position, address and amount in base units of each payment in these blocks.
 pub fn paid_in(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
     blocks
         .iter()
@@ -104,7 +104,7 @@ pub fn paid_in(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
         .collect()
 }
 
-/// Name of the error variant.
+/// Returns the name of the error variant.
 pub fn error_kind(error: &NodeError) -> &'static str {
     match error {
         NodeError::Unreachable(_) => "unreachable",

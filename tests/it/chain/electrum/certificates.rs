@@ -61,7 +61,7 @@ fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
         "{remarks}"
     );
     assert!(remarks.contains("ElectrumX"), "{remarks}");
-    // The trusted authorities are those of the system.
+    // Without a setting, the server trusts the authorities of the system.
     let till = Till::of_outputs("litecoin", &url);
     for (authority, is_trusted) in [(&ca, true), (&certificate, false)] {
         let said = till.coffer_with(&doctor(&till), &[("SSL_CERT_FILE", authority)]);

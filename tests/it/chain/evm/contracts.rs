@@ -1,4 +1,4 @@
-//! Payments by contracts: seen if the node returns traces, each transfer at its own position.
+//! Payments sent by contracts: the server detects them if the node returns traces, each at its own position.
 
 use super::fixtures::{EvmScene, ONE, TWO, proxy_node, received, refusal, summary};
 use crate::chain::watch::error_kind;
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Functions of the contract that send money, with their address arguments.
+/// Functions of the contract that send coins, with their address arguments.
 const WAYS: [(&str, &[&str]); 5] = [
     ("split(address,address)", &[ONE, TWO]),
     ("past(address,address)", &[TWO, ONE]),
@@ -48,7 +48,7 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     let canonical =
         account_address(Chain::Ethereum, &super::fixtures::account_of(&sender)).unwrap();
     let sender = canonical.as_str();
-    // Address of the contract that was created and that sent the money.
+    // Address of the contract that the third call created and that then sent the coins.
     let purse = came.iter().find(|came| came.1 == sent[2]).unwrap().5;
     assert_ne!(purse, sender);
     let at = |ordinal: u32| 1_000_000 + ordinal;
@@ -59,12 +59,12 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
         ("ETH", &sent[1], at(0), ONE, 10, sender),
         // The first position is the transfer that funded the new contract.
         ("ETH", &sent[2], at(1), ONE, 10, purse),
-        // A delegate call counts once.
+        // A transfer within a delegate call is counted once.
         ("ETH", &sent[3], at(0), ONE, 10, sender),
         ("ETH", &sent[5], 0, ONE, 10, came.last().unwrap().5),
     ];
     assert_eq!(came, expected);
-    // The node reports the same balance.
+    // The sums equal the balances that the node reports.
     assert_eq!(scene.anvil.balance(ONE), 45);
     assert_eq!(scene.anvil.balance(TWO), 5);
 }
@@ -97,7 +97,7 @@ fn node_without_traces_sees_other_payments_and_reports_the_gap() {
         assert_eq!(node.has_traces(), None);
         node.network().unwrap();
         assert_eq!(node.has_traces(), Some(false), "{message}");
-        // For a single block, only the error code shows that the node has no traces.
+        // For a single block, only these error codes show that the node has no traces.
         let mut unasked = scene.client_at(&proxy.url());
         let nodes = match code {
             -32601 | -32004 => vec![&mut node, &mut unasked],
@@ -140,7 +140,7 @@ fn failed_traces_are_retried_later_and_block_nothing() {
         });
         let mut node = scene.client_at(&proxy.url());
         let mut read = |height| {
-            // As at the beginning of each step.
+            // Each step of the server begins with a check of the network.
             node.network().unwrap();
             let blocks = node.blocks(height, height, &scene.ours);
             let came = blocks.map(|blocks| received(blocks).len());

@@ -1,4 +1,4 @@
-//! A node of an EVM chain with a token, watched addresses, and a proxy that changes responses.
+//! A node of an EVM chain with a token, the watched accounts, and a proxy that changes responses.
 
 use crate::support::anvil::Node as Anvil;
 use crate::support::receiver::{Receiver, Reply};
@@ -12,19 +12,19 @@ use coffer::domain::asset::Chain;
 use coffer::domain::observation::InputSource;
 use serde_json::{Value, json};
 
-/// Addresses of the shop, with checksum.
+/// Two addresses of the shop, with checksum.
 pub const ONE: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
 pub const TWO: &str = "0xde709f2102306220921060314715629080e2fb77";
 /// An address that does not belong to the shop.
 pub const OTHER: &str = "0x1111111111111111111111111111111111111111";
-/// Chains with the chain id of a test network and the id of the token.
+/// Each chain with the chain id of a test network and the id of the token.
 pub const CHAINS: [(Chain, u64, &str); 3] = [
     (Chain::Ethereum, 11_155_111, "USDC-ERC20"),
     (Chain::Base, 84532, "USDC-BASE"),
     (Chain::Polygon, 80002, "USDC-POLYGON"),
 ];
 
-/// The watched accounts.
+/// Accounts that a client watches.
 pub struct WatchedAccounts(pub Vec<[u8; 20]>);
 
 impl WatchedAccounts {
@@ -37,7 +37,7 @@ impl WatchedAccounts {
         )
     }
 
-    /// Watches these addresses and `others` more, too many for an address filter.
+    /// Watches these addresses and `others` more, which can be too many for an address filter.
     pub fn with_others(addresses: &[&str], others: u32) -> WatchedAccounts {
         let mut ours = WatchedAccounts::from_addresses(addresses);
         for other in 0..others {
@@ -134,13 +134,13 @@ pub fn account_of(address: &str) -> [u8; 20] {
     account_bytes(Chain::Base, address).unwrap()
 }
 
-/// Returns all payments, in order.
+/// Returns all payments of these blocks, in order.
 pub fn received(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
     let received = blocks.into_iter().flat_map(|block| block.received);
     received.collect()
 }
 
-/// Asset, transaction, position, address, amount and sender of a payment.
+/// Returns asset, transaction, position, address, amount and sender of a payment.
 pub fn summary(received: &ReceivedOutput) -> (&str, &str, u32, &str, u128, &str) {
     let from = match received.spends.as_slice() {
         [InputSource::Address(from)] => Some(from),
@@ -185,7 +185,7 @@ pub fn proxy_node(
     })
 }
 
-/// An error response.
+/// Returns a JSON-RPC error response.
 pub fn refusal(code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } })
 }

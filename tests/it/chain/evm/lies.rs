@@ -1,4 +1,4 @@
-//! Inconsistent responses: each is rejected, none is used, and none causes a panic.
+//! Inconsistent responses: each is rejected, no part of it is used, and none causes a panic.
 
 use super::fixtures::ONE;
 use super::recorded::{self, FIRST, LAST};
@@ -6,7 +6,7 @@ use crate::chain::watch::error_kind;
 use coffer::chain::{BlockRead, Head, Node, NodeError};
 use serde_json::{Value, json};
 
-/// A change of the result of one method.
+/// A function that changes the result of one method.
 type RpcFault = fn(&mut Value);
 
 const OTHER_HASH: &str = "0xabababababababababababababababababababababababababababababababab";
@@ -188,7 +188,7 @@ fn inconsistent_blocks_are_rejected() {
         ),
     ];
     assert_rejected("eth_getBlockByNumber", &cases);
-    // An amount above the maximum is skipped, and other payments are seen.
+    // An amount above the maximum is skipped, and the other payments are detected.
     let lie: RpcFault = |block| {
         let value = format!("0x{}", "f".repeat(64)).into();
         set_field(first_log(&mut block["transactions"]), "value", value);
@@ -225,7 +225,7 @@ fn inconsistent_traces_are_rejected() {
         ),
     ];
     assert_rejected("trace_block", &cases);
-    // A failed call reverts the calls within it. The receipt reports a failed transaction, too.
+    // A failed call also reverts the calls within it. The receipt also shows that the transaction failed.
     let failed: RpcFault = |traces| set_field(first_log(traces), "error", "Reverted".into());
     let came = super::fixtures::received(blocks("trace_block", failed).unwrap());
     assert!(
@@ -259,7 +259,7 @@ fn impossible_head_is_rejected() {
             "{at}"
         );
     }
-    // The final block is never above the newest block.
+    // The final block is never above the newest block, even if the node reports a higher one.
     let low: RpcFault = |block| {
         if block["number"] != "0x0" {
             block["number"] = "0x2".into();

@@ -1,4 +1,4 @@
-//! Ranges of blocks: their cost in calls, and how they shrink when a node rejects them.
+//! Ranges of blocks: the number of calls for a range, and smaller ranges after a rejection by the node.
 
 use super::fixtures::{
     EvmScene, ONE, TWO, WatchedAccounts, account_of, proxy_node, received, refusal,
@@ -54,13 +54,13 @@ fn range_costs_four_calls_unless_it_has_payments() {
     assert_eq!(cost(first, paid - 1), (vec![first, paid - 1], 4));
     assert_eq!(cost(paid, last), (vec![paid, last], 4 + 1));
     assert_eq!(cost(last, last), (vec![last], 2));
-    // Zero transfers, a common spam, cost no calls.
+    // Zero transfers, a common kind of spam, cost no further calls.
     anvil.pay_token(&scene.token, ONE, 0);
     assert_eq!(cost(last, last + 1), (vec![last, last + 1], 4));
     let calls = node.rpc().requests();
     node.head().unwrap();
     assert_eq!(node.rpc().requests() - calls, 2);
-    // Cost of the head, as `doctor` reports it.
+    // These are the calls of one poll, as `coffer doctor` counts them.
     let calls = node.rpc().requests();
     node.network().unwrap();
     node.head().unwrap();
@@ -68,8 +68,8 @@ fn range_costs_four_calls_unless_it_has_payments() {
     node.blocks(first, paid - 1, &scene.ours).unwrap();
     let cost = Cost::for_chain(Chain::Base);
     assert_eq!(node.rpc().requests() - calls, cost.a_poll);
-    // Cost of final blocks: two blocks, three times two calls for logs, and the hash of the last block. Then the
-    // chain id, the head and the last block read.
+    // Calls to read final blocks: two blocks, three times two calls for logs, and the hash of the last block. Then
+    // the chain id, the head and the last block read.
     assert_eq!(2 + 3 * 2 + 1 + 4, cost.a_final);
     let calls = node.rpc().requests();
     // Without watched addresses, only the first and the last block are read.

@@ -1,6 +1,6 @@
-//! A short chain recorded from a node in recorded.json, so that parsing is tested without a node.
+//! Payments read from the responses of a real node in `recorded.json`, so that parsing is tested without a node.
 //!
-//! `COFFER_BLESS=1 cargo test --test it -- recorded` records it again from anvil.
+//! `COFFER_BLESS=1 cargo test --test it -- recorded` records the responses again from anvil.
 
 use super::fixtures::{
     CHAINS, ONE, OTHER, TWO, WatchedAccounts, client, proxy_node, received, refusal, summary,
@@ -13,10 +13,10 @@ use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// Address of the token, the first contract of the account, and of the sending contract, its second.
+/// Addresses of the token, the first contract of the account, and of the sending contract, the second one.
 const TOKEN: &str = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
 const SENDER: &str = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
-/// First block with transactions, and last block read.
+/// First block with transactions, and the last block that is read.
 pub const FIRST: u32 = 3;
 pub const LAST: u32 = 5;
 const FILE: &str = concat!(
@@ -28,7 +28,7 @@ pub fn ours() -> WatchedAccounts {
     WatchedAccounts::from_addresses(&[ONE, TWO])
 }
 
-/// Expected payments: asset, index of the transaction on the chain, position, address, amount and sender.
+/// Returns the expected payments: asset, index of the transaction on the chain, position, address, amount and sender.
 pub fn expected() -> [(&'static str, usize, u32, &'static str, u128, &'static str); 5] {
     [
         ("ETH", 0, 0, ONE, 7, ADDRESS),
@@ -55,7 +55,7 @@ pub fn answering(
             let result = known.map(|known| known["result"].clone()).next();
             let answer = match (result, method) {
                 (Some(result), _) => json!({ "jsonrpc": "2.0", "result": result }),
-                // Real nodes answer an unknown block in this way.
+                // Real nodes respond to an unknown block with this error.
                 (None, "eth_getLogs") => refusal(-32000, "unknown block"),
                 (None, _) => json!({ "jsonrpc": "2.0", "result": null }),
             };
@@ -75,7 +75,7 @@ pub fn answering(
     (receiver, node)
 }
 
-/// Starts a node that lies in the responses of one method.
+/// Starts a node with changed results of one method, and returns it with a client.
 #[track_caller]
 pub fn node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver, Evm) {
     answering(move |method, _, mut answer| {
@@ -86,7 +86,7 @@ pub fn node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver, Evm) {
     })
 }
 
-/// Starts a node with changed responses, and a client that has checked its network.
+/// Starts a node with changed responses, and returns it with the network that its client reads.
 #[track_caller]
 pub fn scripted(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
@@ -96,7 +96,7 @@ pub fn scripted(
     (receiver, network)
 }
 
-/// Plays the chain on a real node and records its responses.
+/// Sends the transactions on a real node and records its responses.
 #[track_caller]
 fn record() {
     let anvil = Anvil::start(CHAINS[0].1, "recording of an EVM chain").unwrap();
@@ -164,7 +164,7 @@ fn recorded_transactions_are_read() {
     assert_eq!(seen, expected);
     for (txid, read) in [(txids[0], 0), (txids[1], 0), (txids[2], 1)] {
         assert_eq!(node.block_of(txid), Ok(Some(blocks[read].block.clone())));
-        // The case of the letters does not matter.
+        // Transaction ids are compared without regard to case.
         let large = format!("0x{}", txid[2..].to_uppercase());
         assert_eq!(node.block_of(&large), Ok(Some(blocks[read].block.clone())));
     }

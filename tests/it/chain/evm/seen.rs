@@ -45,7 +45,7 @@ fn coin_and_token_are_seen_at_one_address() {
             assert_eq!(came, [coin, token]);
             assert_eq!(node.has_traces(), Some(true));
         } else {
-            // The native coins of these chains are not accepted.
+            // The shop does not accept the native coins of these chains.
             assert_eq!(came, [token], "{chain}");
             assert_eq!(node.has_traces(), None);
         }
@@ -116,7 +116,7 @@ fn foreign_and_failed_transfers_are_ignored() {
             (&json!("0x0"), &json!([]))
         );
     }
-    // The token contract rejects coins: the transaction fails with its value.
+    // The token contract rejects coins, so the transaction fails and its value returns to the sender.
     let address = account_of(&scene.token);
     let refused = anvil.pay(&scene.token, 5);
     assert_eq!(anvil.wait_receipt(&refused)["status"], "0x0");
@@ -161,7 +161,8 @@ fn position_is_the_log_index_within_its_transaction() {
     };
     let anvil = &scene.anvil;
     let before = anvil.height();
-    // Offsets of the lists, their lengths, and their items: a foreign address, one, two, and one again.
+    // Arguments of the call: offsets of the lists, their lengths, and their items. The recipients are a foreign
+    // address, `ONE`, `TWO`, and `ONE` again.
     let number = |number: u128| format!("{number:064x}");
     let to = [OTHER, ONE, TWO, ONE].map(address_word);
     let values = [1, 20, 300, 4000].map(number);

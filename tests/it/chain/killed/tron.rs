@@ -1,4 +1,4 @@
-//! Kills within a block of Tron, with the stand-in node.
+//! Kills of the server within a block of Tron, with a simulated node.
 
 use super::{BATCH, Payer, play};
 use crate::chain::till::Till;

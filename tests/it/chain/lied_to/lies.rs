@@ -1,29 +1,29 @@
-//! Lies of the proxy, and the problem that the operator reads for each.
+//! False responses of the proxy, and the problem that the operator reads for each.
 
 use crate::support::rpc_proxy::RpcFault;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// More bytes than a response may have.
+/// More bytes than a response may have (64 MiB).
 const TOO_MUCH: usize = 65 << 20;
 /// Nearly as many bytes as a response may have.
 const MUCH: usize = 60 << 20;
-/// Genesis hashes of other chains.
+/// Hashes of the genesis blocks of main networks and regtest networks, which identify another chain.
 const GENESIS_OF_BITCOIN: &str = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
 const GENESIS_OF_LITECOIN: &str =
     "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
 const GENESIS_OF_DOGECOIN: &str =
     "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691";
 
-/// Lies, and the problem that is reported.
+/// False responses that are injected together, and the problem that the operator reads.
 pub(super) struct LieCase {
     pub(super) lies: Vec<(&'static str, RpcFault)>,
-    /// Texts in `/readyz?verbose` and in `coffer doctor`; empty where the lie cannot be detected.
+    /// Texts in `/readyz?verbose` and in `coffer doctor`; empty where the false response cannot be detected.
     pub(super) told: [&'static str; 2],
 }
 
 impl LieCase {
-    /// Method that returns the lie.
+    /// Returns the method with the false response.
     pub(super) fn method(&self) -> &'static str {
         self.lies[0].0
     }
@@ -41,12 +41,12 @@ const LIED: [&str; 2] = ["is not believed"; 2];
 const WRONG: [&str; 2] = ["is the wrong one"; 2];
 const LAGS: [&str; 2] = ["does not have block ", ""];
 
-/// A problem that only the server finds, because `doctor` does not call the method.
+/// Returns texts for a problem that only the server finds, because `coffer doctor` does not call the method.
 const fn server_only(told: [&'static str; 2]) -> [&'static str; 2] {
     [told[0], ""]
 }
 
-/// Replaces a field of the result, if present.
+/// Returns a fault that replaces a field of the result, if present.
 fn field(name: &'static str, value: Value) -> RpcFault {
     RpcFault::change(move |_, answer| {
         if answer["result"].get(name).is_some() {
@@ -55,7 +55,7 @@ fn field(name: &'static str, value: Value) -> RpcFault {
     })
 }
 
-/// Returns a list of numbered items that has nearly the maximum length.
+/// Returns a JSON list of numbered items that is nearly as long as a response may be.
 fn flood(one: impl Fn(usize) -> String) -> Arc<str> {
     let mut list = "[".to_owned();
     for at in 0.. {
@@ -78,7 +78,7 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
             answer["result"] = old.clone();
         }
     });
-    // Behind a load balancer, one method knows the newest block and another does not.
+    // Behind a load balancer, one node knows the newest block and another does not.
     let is_behind = RpcFault::change(|params, answer| {
         if params[0].as_str().is_some_and(|at| at.starts_with("0x")) && params[1] == true {
             answer["result"] = Value::Null;
@@ -134,11 +134,11 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
     ]
 }
 
-/// Lies of a node with outputs. `before` is an earlier chain state, and `script` belongs to the shop. `shows` tells
-/// whether blocks include whole transactions.
+/// Returns the false responses of a node of a UTXO chain, as cases. `before` is an earlier chain state, and `script`
+/// belongs to the shop. `shows` is `true` if blocks include whole transactions.
 pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCase> {
     let tip = before["blocks"].as_u64().unwrap();
-    // Behind a load balancer, one method knows the newest block and another does not.
+    // Behind a load balancer, one node knows the newest block and another does not.
     let is_behind = RpcFault::change(move |params, answer| {
         if params[0].as_u64() > Some(tip) {
             answer["result"] = Value::Null;
@@ -159,7 +159,7 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
             answer["error"] = json!({ "code": -1, "message": message });
         }
     });
-    // `doctor` reads a block of such a node.
+    // `coffer doctor` reads a block only from a node whose blocks do not include whole transactions.
     let of_block = |told| if shows { server_only(told) } else { told };
     let main = if shows {
         GENESIS_OF_LITECOIN
@@ -211,8 +211,8 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
     cases
 }
 
-/// A block of nearly the maximum size that pays only the shop, and a mempool as large, whose transactions cannot be
-/// read.
+/// Returns two cases: a block of nearly the maximum size that pays only the shop, and a mempool as large, whose
+/// transactions cannot be read.
 fn floods_of_transactions(script: &str) -> Vec<LieCase> {
     let transactions = flood(|at| {
         let output = json!({ "value": 1, "n": 0, "scriptPubKey": { "hex": script } });
@@ -235,7 +235,7 @@ fn floods_of_transactions(script: &str) -> Vec<LieCase> {
     ]
 }
 
-/// A block above the maximum size, and one near it.
+/// Returns two cases: a block above the maximum size, and a block of nearly that size.
 fn floods_of_ids() -> Vec<LieCase> {
     let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
     vec![

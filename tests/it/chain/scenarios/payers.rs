@@ -1,4 +1,4 @@
-//! Payers: a litecoind, also in the place of a Dogecoin node, and an anvil for each EVM chain.
+//! Payers: a litecoind, which may also stand for a Dogecoin node, and an anvil for each EVM chain.
 
 use super::{Payer, play};
 use crate::chain::till::Till;
@@ -12,19 +12,19 @@ use std::collections::BTreeSet;
 
 const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
 
-/// A node with outputs, and the chain that it stands for.
+/// A payer with a litecoind, which may also stand for a Dogecoin node.
 struct Outputs {
     node: Litecoind,
     names: [&'static str; 3],
     twenty: u128,
 }
 
-/// Formats base units as the node does.
+/// Formats base units as a decimal amount, as the node does.
 fn coins(units: u128) -> String {
     format!("{}.{:08}", units / 100_000_000, units % 100_000_000)
 }
 
-/// Converts an amount of the node to base units.
+/// Converts a decimal amount of the node to base units.
 #[track_caller]
 fn units(value: &Value) -> u128 {
     format!("{:.8}", value.as_f64().unwrap())
@@ -114,7 +114,7 @@ impl Payer for Outputs {
     }
 }
 
-/// A node of an EVM chain with a token, with or without traces.
+/// A payer with the node of an EVM chain and a token.
 struct Accounts {
     node: Node,
     token: String,
@@ -171,7 +171,7 @@ impl Payer for Accounts {
         let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
         let given_up = self.node.reorg(self.height() + 1 - height);
         self.node.mine_together(|| {
-            // All are unconfirmed again, until one of them is replaced with a higher fee.
+            // All transactions are unconfirmed again, until one of them is replaced with a higher fee.
             for (_, raw) in &given_up {
                 self.node.ask("eth_sendRawTransaction", json!([raw]));
             }
@@ -211,7 +211,8 @@ impl Payer for Accounts {
             0,
         );
         assert_eq!(self.node.wait_receipt(&failed)["status"], "0x0");
-        // A coin that was not requested, or that the shop does not accept.
+        // This payment stays unmatched: on Ethereum it is in a coin that the invoice does not request, elsewhere it
+        // is dust.
         if self.names[0] == "ethereum" {
             let sender = self.node.deploy_forwarder();
             let words = [address_word(to), address_word(FOREIGN)];
@@ -227,7 +228,8 @@ impl Payer for Accounts {
         let coin = if chain == "ethereum" { "ETH" } else { "" };
         let mut came = self.node.received_by(to, (coin, (asset, &self.token)));
         came.retain(|_, (asset, _)| !asset.is_empty());
-        // The node lists no contract transfers, so the balances are compared.
+        // The node cannot list transfers by contracts, so these are taken from `booked`, and the balances are
+        // compared.
         let sent = booked
             .iter()
             .filter(|((_, position), _)| *position >= 1_000_000);

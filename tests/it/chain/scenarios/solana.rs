@@ -1,4 +1,4 @@
-//! Payer on Solana, through surfpool, which has no reorgs.
+//! Payer on Solana, with surfpool as its node, which has no reorgs.
 
 use super::{Payer, play};
 use crate::chain::till::Till;
@@ -64,7 +64,7 @@ impl Payer for Solana<'_> {
         }
         let failing = json!([["sol", to, 200_000_000], ["fail"]]);
         self.node.send(None, &failing);
-        // A coin that was not requested.
+        // The payment is in an asset that the invoice does not request.
         let other = if self.asset == USDT { SOL } else { USDT };
         self.node.pay(other, to, 30_000_000);
     }

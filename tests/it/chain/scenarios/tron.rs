@@ -1,4 +1,4 @@
-//! Payer on Tron, with the stand-in node.
+//! Payer on Tron, with a simulated node.
 
 use super::{Payer, play};
 use crate::chain::till::Till;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// An account that does not belong to the shop.
 const FOREIGN: [u8; 20] = [0xbb; 20];
-/// Token that is requested.
+/// Token that the invoices request.
 const ASSET: &str = "USDT-TRC20";
 
 struct Tron {
@@ -89,7 +89,7 @@ impl Payer for Tron {
             to,
             amount: 5_000_000,
         });
-        // A coin that was not requested.
+        // A contract sends a coin that the invoice does not request.
         let steps = vec![sends(true, 7_000_000), sends(false, 9_000_000)];
         self.node.send(Act::steps(SENDER, PAYER, steps));
         self.node.mine(20);

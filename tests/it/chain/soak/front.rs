@@ -1,4 +1,4 @@
-//! Proxies between a shop and the nodes of its chains, with faults that start and end.
+//! Proxies between a shop and the nodes of its chains. Their faults start and end at random.
 
 use crate::support::dice::Dice;
 use crate::support::electrum_proxy::{ElectrumFault, ElectrumProxy};
@@ -8,29 +8,29 @@ use crate::support::tron::{self, Fault};
 
 /// A proxy between the shop and a node.
 pub(super) enum FaultyFront {
-    /// Faults in the responses to these methods.
+    /// A proxy that changes the responses to these methods.
     RpcProxy(RpcProxy, &'static [&'static str]),
-    /// Faults in the responses to these paths.
+    /// A simulated node that changes the responses to some paths.
     Tron(tron::Node),
-    /// Faults in all responses of this server.
+    /// A proxy that changes all responses of this server.
     Electrum {
         liar: ElectrumProxy,
         _server: Electrumx,
     },
-    /// No faults.
+    /// A proxy without faults.
     Honest(RpcProxy),
 }
 
-/// Methods of nodes with outputs.
+/// Methods of nodes of UTXO chains whose responses may be changed.
 pub(super) const OF_OUTPUTS: &[&str] = &[
     "getblock",
     "getblockhash",
     "getblockchaininfo",
     "getrawmempool",
 ];
-/// Methods of EVM nodes.
+/// Methods of EVM nodes whose responses may be changed.
 pub(super) const OF_ACCOUNTS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
-/// Methods of Solana nodes.
+/// Methods of Solana nodes whose responses may be changed.
 pub(super) const OF_SOLANA: &[&str] = &[
     "getSlot",
     "getBlock",
@@ -38,7 +38,7 @@ pub(super) const OF_SOLANA: &[&str] = &[
     "getSignaturesForAddress",
     "getTransaction",
 ];
-/// Paths of Tron nodes.
+/// Paths of Tron nodes whose responses may be changed.
 const OF_TRON: [&str; 3] = [
     "/wallet/getnowblock",
     "/wallet/getblockbylimitnext",

@@ -1,4 +1,4 @@
-//! Payer on Solana, through surfpool, which has no reorgs.
+//! Payer on Solana, with surfpool as its node, which has no reorgs.
 
 use crate::chain::killed::Payer;
 use crate::support::dice::Dice;
@@ -12,7 +12,7 @@ impl Payer for Solana {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         for to in to {
             let asset = [SOL, USDC, USDT][dice.roll(3)];
-            // A Solana account must hold its rent.
+            // A Solana account must hold a minimum balance, the rent.
             let least = if asset == SOL { 1_000_000 } else { 10_000 };
             let units = least + u64::try_from(dice.roll(10_000)).unwrap();
             self.0.pay(asset, to, units);

@@ -1,4 +1,4 @@
-//! Number of requests that following the chain takes.
+//! Number of requests to follow a Solana chain.
 
 use super::fixtures::{Follower, UNTESTED, client};
 use crate::support::rpc_proxy::RpcProxy;
@@ -7,7 +7,8 @@ use coffer::chain::Node;
 use coffer::chain::cost::Cost;
 use coffer::domain::asset::Chain;
 
-/// Number of requests that other nodes do not need, because they return the right block time.
+/// Returns the number of requests for block times, which only surfpool makes necessary, because its blocks have a
+/// wrong time.
 fn time_requests(liar: &RpcProxy) -> u64 {
     u64::try_from(liar.call_count("getBlockTime")).unwrap()
 }
@@ -39,13 +40,14 @@ fn poll_makes_the_documented_number_of_requests() {
     let poll = cost(&follower, &liar);
     let told = Cost::for_chain(Chain::Solana);
     assert_eq!(poll, told.a_poll);
-    // Final slots are read again after some minutes.
+    // 600 slots later, the final slots are due to be read again.
     node.mine(600);
     follower.poll();
     let finals = cost(&follower, &liar);
-    // On a growing chain the head is another block by then, so one more request reads the last block.
+    // On a growing chain the head has moved on by then, so one more request reads the last block.
     assert_eq!(finals + 1, told.a_poll + told.a_final);
-    // A payment costs a history, a transaction and a block, and all of these again when it is final.
+    // A payment costs requests for a history, a transaction and a block, and the same requests again when it is
+    // final.
     node.pay(SOL, &ours[3], 1_000_000);
     follower.poll();
     let seen = cost(&follower, &liar);

@@ -1,4 +1,4 @@
-//! Customer addresses from before the chain was watched: the chain is read back for them once.
+//! Customer addresses from before the server watched the chain: the past of the chain is read once for them.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -30,7 +30,7 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     old.execute_batch(unwatched).unwrap();
     drop(old);
     till.served.file = older;
-    // The payment was received and swept before the server looked.
+    // The payment was received and spent before the server read the chain.
     node.pay(SOL, &address, 70_000_000);
     node.pay(USDC, &address, 7_000_000);
     let at = node.pool(0, 40).iter().position(|one| *one == address);

@@ -23,7 +23,7 @@ pub fn now() -> Time {
     Time(i64::try_from(since.as_millis()).unwrap())
 }
 
-/// The watched addresses.
+/// Addresses that a client watches.
 pub struct WatchedAddresses(pub Vec<PolledAddress>);
 
 impl WatchedAddresses {
@@ -94,7 +94,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Watches these addresses from the present head on.
+    /// Starts to watch these addresses at the present head.
     #[track_caller]
     pub fn begin(node: Solana, addresses: &[String]) -> Follower {
         let mut follower = Follower {
@@ -152,7 +152,7 @@ impl Follower {
         known.kept.dedup();
     }
 
-    /// Steps until nothing more is due, as one poll of a server does, and returns the observations.
+    /// Runs steps until the head is reached, as one poll of a server does, and returns the new observations.
     #[track_caller]
     pub fn poll(&mut self) -> Vec<Observation> {
         let before = self.found.len();

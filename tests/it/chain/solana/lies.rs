@@ -1,4 +1,4 @@
-//! Rejected responses, which change nothing.
+//! False responses of a Solana node, which are rejected and change nothing.
 
 use super::fixtures::{Follower, UNTESTED, client, client_with};
 use crate::chain::watch::error_kind;
@@ -14,12 +14,12 @@ use std::collections::BTreeSet;
 
 const MAIN: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
 
-/// A change of the result of a transaction.
+/// Returns a fault that changes the result of a transaction.
 fn change_result(change: fn(&mut Value)) -> RpcFault {
     RpcFault::change(move |_, answer| change(&mut answer["result"]))
 }
 
-/// Lies of one method, with the error of each.
+/// Returns the false responses of each method: method, fault, and expected error.
 fn lies() -> Vec<(&'static str, RpcFault, &'static str)> {
     let skip = |field: &'static str| {
         RpcFault::change(move |_, answer| {
@@ -72,7 +72,7 @@ fn lies() -> Vec<(&'static str, RpcFault, &'static str)> {
     ]
 }
 
-/// Lies about the effects of a transaction.
+/// Returns false responses about the effects of a transaction.
 fn lies_of_transactions() -> Vec<(&'static str, RpcFault, &'static str)> {
     vec![
         (
@@ -161,14 +161,14 @@ fn payment_hidden_at_the_head_is_seen_later() {
     let ours = node.pool(0, 2);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     follower.poll();
-    // A load balancer selects a node with a shorter history. The account has changed, so its history is requested
-    // again.
+    // The load balancer selects a node with a shorter history. The account has changed, so the client requests its
+    // history again.
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(SOL, &ours[0], 1_000_000);
     assert!(follower.poll().is_empty());
     liar.clear_faults();
     assert_eq!(follower.poll().len(), 1);
-    // A node that does not know the account either: the final slots are read again.
+    // This node does not know the account either, so the payment is found when the final slots are read again.
     let nobody = |_: &Value, answer: &mut Value| {
         for one in answer["result"]["value"].as_array_mut().unwrap() {
             *one = Value::Null;
@@ -189,7 +189,7 @@ fn payment_hidden_at_the_head_is_seen_later() {
         .map(|one| one.amount.0)
         .collect();
     assert!(told.contains(&5), "{told:?}");
-    // A head that goes back counts as lagging. The final slot never goes back.
+    // A node whose head is lower than before counts as lagging. The final slot never becomes lower.
     let complete = follower.complete();
     let slot = node.slot();
     liar.inject("getSlot", RpcFault::result(json!(slot - 500)));
@@ -258,7 +258,7 @@ fn skipped_slot_differs_from_a_future_slot() {
         -32001,
         "Block 5 cleaned up, does not exist on node. First available block: 9",
     );
-    // A slot that was read must exist. A slot that was not read may be missing.
+    // A slot that was read before must exist. A slot that was not read may be missing.
     assert!(told(gone.clone(), finalized - 1).unwrap().is_some());
     let error = told(gone, finalized).unwrap_err();
     assert!(
@@ -314,7 +314,7 @@ fn node_of_another_network_or_mint_is_rejected() {
     let liar = RpcProxy::start(&node.url);
     let mut known = client(&node, &liar.url());
     assert_eq!(known.network().unwrap(), "localnet");
-    // After a failure the network is checked again, because another node may answer.
+    // After a failure the client checks the network again, because the URL may lead to another node.
     liar.inject("getSlot", RpcFault::Status(500));
     known.head().unwrap_err();
     liar.clear_faults();
@@ -349,7 +349,7 @@ fn node_of_another_network_or_mint_is_rejected() {
             "{refused}"
         );
     }
-    // Accounts are requested in batches, and a limit halves the batch.
+    // Accounts are requested in batches. If the node reports a limit, the client halves the batch.
     liar.inject("getMultipleAccounts", RpcFault::Status(413));
     assert_eq!(
         error_kind(&client(&node, &liar.url()).network().unwrap_err()),

@@ -1,4 +1,4 @@
-//! Payments that a node reports.
+//! Payments that a Solana node reports.
 
 use super::fixtures::{Follower, UNTESTED, client, named, now};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
@@ -68,7 +68,7 @@ fn only_increases_paid_by_others_are_payments() {
     let ours = node.pool(0, 4);
     let mut follower = Follower::begin(client(&node, &node.url), &ours);
     follower.poll();
-    // Several payments in one transaction, two of them to one account, and the rent of new accounts.
+    // One transaction has several payments, two of them to one account, and also pays the rent of new accounts.
     let several = node.send(
         None,
         &json!([
@@ -96,17 +96,17 @@ fn only_increases_paid_by_others_are_payments() {
     assert_eq!(told.iter().copied().collect::<BTreeSet<_>>(), expected);
     assert_eq!(told.len(), expected.len());
     assert!(seen.iter().all(|one| one.txid == several));
-    // Lamports paid by a program.
+    // A program pays lamports.
     node.send(None, &json!([["by program", ours[2], 3_000_000]]));
     let seen = follower.poll();
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].asset.id, seen[0].amount.0), (SOL, 3_000_000));
-    // An unknown mint, the other token program, and a failed transaction.
+    // These transactions are not payments: an unknown mint, the Token-2022 program, and a failed transaction.
     node.send(None, &steps("other", &ours[0], 20));
     node.send(None, &steps("token2022", &ours[0], 20));
     node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     assert!(follower.poll().is_empty());
-    // Transfers by the owner, and the rent that returns to the owner.
+    // The owner sends tokens, then closes the account, and its rent returns to the owner.
     node.pay(SOL, &ours[0], 10_000_000);
     follower.poll();
     let swept = [
@@ -154,19 +154,19 @@ fn money_spent_between_two_polls_is_seen() {
             ]),
         );
     };
-    // The balances are unchanged, but another node of the chain requests the history.
+    // The balances are the same as before, but a newly started client requests the history and finds the payments.
     sweep(0);
     let known = follower.known.clone();
     follower.node = client(&node, &node.url);
     assert_eq!(follower.poll().len(), 2);
-    // A node that has looked before requests it again only on the daily turn of the address.
+    // A client that has read the history requests it again only once a day for each address.
     sweep(1);
     node.mine(FINAL + 2);
     assert_eq!(follower.poll().len(), 2, "the final payments again");
     follower.ours.0.push(named(&ours[1], true));
     assert_eq!(follower.poll().len(), 2);
     assert_agrees_with_node(&node, &follower, &ours);
-    // Another node also knows slots that were read long ago.
+    // A new client can also read slots that another client read long ago.
     let mut other = client(&node, &node.url);
     let at = known.cursor.unwrap().block;
     assert_eq!(other.hash_at(at.height).unwrap(), Some(at.hash));
@@ -248,7 +248,7 @@ fn signature_looks_up_a_transaction() {
     let paid = node.pay(USDC, &ours[0], 20);
     let failed = node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     node.mine(2);
-    // The owner, and its token account.
+    // The address may be the owner, or the token account of the owner.
     for address in [&ours[0], &account] {
         let mut follower = Follower::begin(client(&node, &node.url), std::slice::from_ref(address));
         let mut found = |txid: &str| {

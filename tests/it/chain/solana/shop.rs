@@ -38,7 +38,7 @@ fn final_slot_confirms_coin_and_tokens() {
     assert_eq!(till.offers(&running), [SOL, USDC, USDT]);
     let invoices = [SOL, USDC, USDT].map(|asset| till.invoice(&running, asset));
     assert_eq!(invoices[0]["amountExpected"], "0.2");
-    // No payment URI is offered: it names no network, so a wallet could send real money.
+    // No payment URI is offered: a Solana URI cannot name a test network, so a wallet could send real money.
     assert_eq!(invoices[0]["paymentUri"], Value::Null);
     running.process.kill();
     node.pay(SOL, &to(&invoices[0]), 200_000_000);
@@ -181,7 +181,8 @@ fn own_transfers_book_nothing() {
     let running = till.start();
     till.wait_for_event("invoice.detected", &paid);
     drop(running);
-    // Gas for a sweep, the sweep with its returned rent, and a transfer between two addresses of the shop.
+    // Own transfers: gas for a sweep, the sweep with its returned rent, and a transfer between two addresses of the
+    // shop.
     let own = ["own", "solana", &node.payer];
     parse_output(&wallet(&till.served.file, &own, ""));
     node.pay(SOL, &to(&paid), 300_000_000);

@@ -1,4 +1,4 @@
-//! Number of requests that following the chain takes.
+//! Number of requests to follow a Tron chain.
 
 use super::fixtures::{client, ours};
 use crate::support::tron::{Node as Standin, address};
@@ -13,7 +13,7 @@ use coffer::domain::time::Time;
 /// Number of blocks between two polls.
 const BLOCKS: u32 = 20;
 
-/// Mines the blocks of one poll, each with a contract call.
+/// Mines the blocks between two polls, each with a contract call.
 #[track_caller]
 fn mine_poll(node: &Standin) {
     for _ in 0..BLOCKS {
@@ -22,7 +22,7 @@ fn mine_poll(node: &Standin) {
     }
 }
 
-/// Cursor at a height.
+/// Returns the cursor at a height.
 #[track_caller]
 fn cursor_at(node: &Standin, height: u32) -> ChainPosition {
     let chain = node.chain();
@@ -53,7 +53,7 @@ fn poll_makes_the_documented_number_of_requests() {
         rescans: false,
     };
     let before = client.requests();
-    // More blocks are final, so a second step reads the head again.
+    // The newly final blocks need a second step, which reads the head again.
     for is_last in [false, true] {
         let came = step(&mut client, &known, &ours(), manner, &mut |_| {}).unwrap();
         let FollowOutcome::Step(taken) = came else {
@@ -73,6 +73,6 @@ fn poll_makes_the_documented_number_of_requests() {
     }
     let cost = Cost::for_chain(Chain::Tron);
     let told = cost.a_poll + cost.a_final + u64::from(BLOCKS) * cost.a_block;
-    // A real chain usually grows during the poll, which costs one request more.
+    // A real chain usually grows during the poll, which costs one more request.
     assert_eq!(client.requests() - before, told - 1);
 }

@@ -1,4 +1,4 @@
-//! Customer addresses from before the chain was watched: the chain is read back for them once.
+//! Customer addresses from before the server watched the chain: the past of the chain is read once for them.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const DAY_MS: i64 = 24 * 3_600_000;
 const UNMATCHED: &str = "/dashboard/api/unmatched-payments";
 
-/// Opens a shop with two customer addresses, of 40 and of 20 days ago.
+/// Opens a shop with two customer addresses, 40 and 20 days old.
 #[track_caller]
 fn shop() -> (Till, [String; 2]) {
     let node = Node::start();
@@ -28,7 +28,7 @@ fn shop() -> (Till, [String; 2]) {
     (till, addresses)
 }
 
-/// Replaces the shop's file by one of a version without Tron.
+/// Replaces the shop's file by a file from a version without Tron.
 fn downgrade_file(till: &mut Till) {
     let older = till.served.path("older.db");
     let old = downgraded_copy(&till.served.file, &older, 27);
@@ -39,7 +39,7 @@ fn downgrade_file(till: &mut Till) {
     till.served.file = older;
 }
 
-/// Starts a node with a payment to each address, of 35 and of 10 days ago.
+/// Pays each address, 35 and 10 days ago.
 fn paid(node: &Node, [bob, ada]: &[String; 2]) {
     node.pay(bob, 5_000_000);
     node.mine(1);

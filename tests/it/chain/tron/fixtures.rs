@@ -1,4 +1,4 @@
-//! A client of a Tron node, and watched accounts.
+//! A client of a Tron node, and the watched accounts.
 
 use crate::support::tron::{self, address, bytes};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
@@ -7,13 +7,13 @@ use coffer::chain::tron::Tron;
 use coffer::chain::{BlockRead, Node, ReceivedOutput, Watched};
 use coffer::domain::observation::InputSource;
 
-/// Accounts of the shop.
+/// Two accounts of the shop.
 pub const ONE: [u8; 20] = [0xa1; 20];
 pub const TWO: [u8; 20] = [0xa2; 20];
 /// An account that does not belong to the shop.
 pub const OTHER: [u8; 20] = [0xbb; 20];
 
-/// The watched accounts.
+/// Accounts that a client watches.
 pub struct WatchedTronAccounts(pub Vec<[u8; 20]>);
 
 impl Watched for WatchedTronAccounts {
@@ -38,7 +38,7 @@ pub fn ours() -> WatchedTronAccounts {
     WatchedTronAccounts(vec![ONE, TWO])
 }
 
-/// Returns a client of this URL that knows the token of the stand-in.
+/// Returns a client of this URL that knows the token of the simulated node.
 #[track_caller]
 pub fn client(url: &str) -> Tron {
     let limits = Limits {
@@ -55,13 +55,13 @@ pub fn client(url: &str) -> Tron {
     Tron::new(Rpc::new(endpoints, vec![key], limits), tokens)
 }
 
-/// Returns all payments, in order.
+/// Returns all payments of these blocks, in order.
 pub fn received(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
     let received = blocks.into_iter().flat_map(|block| block.received);
     received.collect()
 }
 
-/// Reads the payments of a range from the final blocks of a node.
+/// Reads the blocks from `from` to `to` as final blocks of a node, and returns their payments.
 #[track_caller]
 pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<ReceivedOutput> {
     let mut client = client(&node.url());

@@ -1,4 +1,4 @@
-//! Rejected responses, and limits.
+//! False responses of a Tron node, which are rejected, and responses that report a limit.
 
 use super::fixtures::{ONE, client, ours, received};
 use crate::chain::watch::error_kind;
@@ -7,7 +7,7 @@ use coffer::chain::tron::Tron;
 use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 
-/// A read that returns the error of a client.
+/// A request of the client, which returns only its error.
 type ClientRead = fn(&mut Tron) -> Result<(), NodeError>;
 
 fn head(client: &mut Tron) -> Result<(), NodeError> {
@@ -27,7 +27,7 @@ fn network(client: &mut Tron) -> Result<(), NodeError> {
     client.network().map(drop)
 }
 
-/// Starts a node that pays the shop in the block at height 12, also by a contract.
+/// Starts a node that pays the shop twice in the block at height 12: with coins, and with tokens by a contract.
 #[track_caller]
 fn paid() -> Standin {
     let node = Standin::start();
@@ -44,7 +44,7 @@ const BY_NUM: &str = "/wallet/getblockbynum";
 const BLOCKS: &str = "/walletsolidity/getblockbylimitnext";
 const INFOS: &str = "/walletsolidity/gettransactioninfobyblocknum";
 
-/// A changed field of a response: path, JSON pointer, new value, read, and expected error.
+/// A changed field of a response: path, JSON pointer, new value, request, and expected error.
 type ChangedField = (&'static str, &'static str, Value, ClientRead, &'static str);
 
 fn changed_fields() -> Vec<ChangedField> {
@@ -85,7 +85,7 @@ fn changed_fields() -> Vec<ChangedField> {
     ]
 }
 
-/// Replaced responses: path, fault, read, and expected error.
+/// Returns replaced responses: path, fault, request, and expected error.
 fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> {
     let body = |body: Value| Fault::body(&body);
     let change = |to: fn(&mut Value)| Fault::change(move |_, answer| to(answer));
@@ -176,7 +176,7 @@ fn node_of_another_network_is_rejected() {
             }
         }),
     );
-    // The network is checked again after each failure.
+    // After each failure the client checks the network again.
     node.inject("/wallet/getnowblock", Fault::Status(503, String::new()));
     assert_eq!(
         client.head().map_err(|error| error_kind(&error)),
@@ -229,11 +229,11 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
         assert_eq!(error_kind(&error), "limited", "{status}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
         node.clear_faults();
-        // A range of eighteen blocks was too large.
+        // A range of eighteen blocks reached the limit, so the next range has half as many blocks.
         assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 9, "{status}");
         assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 10, "{status}");
     }
-    // A wrong API key is no limit.
+    // A response about a wrong API key is not treated as a limit.
     let mut client = client(&node.url());
     node.inject("/wallet/getnowblock", Fault::Status(401, String::new()));
     assert_eq!(

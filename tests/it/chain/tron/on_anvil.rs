@@ -1,4 +1,4 @@
-//! Logs of a real contract on an anvil: the Tron virtual machine writes the same logs, and its nodes return them
+//! Logs of a real contract on an anvil. The Tron virtual machine writes the same logs, and its nodes return them
 //! without `0x`.
 
 use super::fixtures::{ONE, OTHER, TWO, all_short, read};
@@ -8,13 +8,13 @@ use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use serde_json::Value;
 
-/// Removes the `0x` of a text of anvil.
+/// Removes the `0x` from a hexadecimal value of anvil.
 #[track_caller]
 fn strip_prefix(value: &Value) -> String {
     value.as_str().unwrap().trim_start_matches("0x").to_owned()
 }
 
-/// Returns the logs of a transaction with the address of the listed token.
+/// Returns the logs of a transaction, with the address of the listed token in place of the deployed one.
 #[track_caller]
 fn logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
     let receipt = anvil.wait_success(txid);

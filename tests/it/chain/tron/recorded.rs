@@ -46,7 +46,7 @@ fn recorded_main_network_block_is_read() {
         .unwrap()
         .to_owned();
     assert_eq!(received, [("TRX", txid, 0, to, 6, from)]);
-    // The main network has no setting for a token.
+    // The token of the main network is built in and needs no setting.
     let first = "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc";
     node.inject(
         "/wallet/getblockbynum",
@@ -87,7 +87,8 @@ fn recorded_java_tron_responses_are_read() {
         let info = &recorded[name];
         let id = info["id"].as_str().unwrap();
         node.inject("/wallet/gettransactioninfobyid", Fault::body(info));
-        // Only the block of the last transaction was recorded. The blocks of the others are built from it.
+        // Only the block of the last transaction was recorded. The test builds the blocks of the other transactions
+        // from it.
         let mut block = recorded["other_block"].clone();
         let height = info["blockNumber"].as_u64().unwrap();
         let text = block["blockID"].as_str().unwrap().to_owned();

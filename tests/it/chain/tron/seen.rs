@@ -1,4 +1,4 @@
-//! Payments on a chain, and their positions.
+//! Payments that a Tron node reports, and their positions.
 
 use super::fixtures::{
     ONE, OTHER, TWO, WatchedTronAccounts, all_short, client, ours, read, received,
@@ -78,7 +78,7 @@ fn each_kind_of_payment_is_seen_once() {
     let height = node.height();
     let (usdt, trx) = ("USDT-TRC20", "TRX");
     let id = |at: usize| sent[at].clone();
-    // At the head, only transfers that a transaction names itself.
+    // At the head, the server reads only transfers that a transaction names itself.
     let at_head = vec![
         (trx, id(0), 0, ONE, 7, PAYER),
         (trx, id(2), 0, ONE, 70, TWO),
@@ -91,7 +91,7 @@ fn each_kind_of_payment_is_seen_once() {
     assert_eq!(all_short(&read(&node, height, height)), at_head);
     node.mine(FINAL);
     assert_eq!(all_short(&read(&node, height - 3, height + 3)), at_head);
-    // Without internal transactions, the other payments are the same.
+    // If the node keeps no internal transactions, the other payments are the same.
     node.chain().keeps_internal = false;
     let without = read(&node, height, height);
     assert_eq!(all_short(&without), at_head[..5]);
@@ -110,7 +110,7 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
         (node.request_count(path), node.request_count(solid)),
         (0, 0)
     );
-    // The payment is found when it is final. Blocks without contract calls need no receipts.
+    // Both payments are found when they are final. Blocks without contract calls need no receipts.
     node.pay(&address(ONE), 7);
     node.mine(FINAL);
     assert_eq!(read(&node, height, height + 1).len(), 2);
@@ -118,7 +118,7 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
         (node.request_count(path), node.request_count(solid)),
         (0, 1)
     );
-    // No account is watched.
+    // Without watched accounts, no receipts are requested.
     let mut client = client(&node.url());
     client.head().unwrap();
     let blocks = client
@@ -144,7 +144,7 @@ fn client_reports_head_range_and_final_block() {
         client.time_at(30).unwrap().map(|time| time.0),
         Some(tip.time_ms)
     );
-    // Some blocks become final at once.
+    // Each case is a number of mined blocks and the resulting final height. Several blocks may become final at once.
     for (blocks, finalized) in [(3, 11), (1, 15), (3, 15), (4, 22)] {
         node.mine(blocks);
         assert_eq!(client.head().unwrap().finalized, Some(finalized));

@@ -73,7 +73,7 @@ fn final_block_confirms_coin_and_token() {
     assert_agrees_with_node(&till, &node, &invoices.each_ref().map(to));
 }
 
-/// Asserts that the Chains page and `doctor` show the chain.
+/// Asserts that the Chains page and `coffer doctor` show the chain.
 #[track_caller]
 fn assert_shown(till: &Till, running: &crate::support::installation::RunningServer, node: &Node) {
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
@@ -189,7 +189,7 @@ fn own_transfers_book_nothing() {
     let [paid, other] = [ASSET, "TRX"].map(|asset| till.invoice(&running, asset));
     running.process.kill();
     node.pay_token(&to(&paid), 20_000_000);
-    // Gas for a sweep, and a transfer from a customer's address.
+    // Own transfers: gas for a sweep, and a transfer from a customer's address.
     node.send(Act::Transfer {
         from: gas,
         to: bytes(&to(&paid)),
