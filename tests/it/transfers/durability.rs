@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 
-/// Number of kills.
+/// Number of times that the server is killed.
 const KILLS: usize = 8;
 /// Number of responses before each kill.
 const SHARE: usize = 150;
@@ -19,19 +19,19 @@ const SHARE: usize = 150;
 /// Id and status of an acknowledged step.
 type AcknowledgedStep = (String, String);
 
-/// A client that requests payouts or refunds and moves each to an end, one after the other.
+/// A client that requests payouts or refunds, one after the other, and moves each to a final status.
 struct TransferClient {
     kind: &'static str,
-    /// Number of the client, part of its idempotency keys.
+    /// Number of the client, which is a part of its idempotency keys.
     place: usize,
     invoice: String,
-    /// Number of the request, part of its idempotency key, so that a retry has the same key.
+    /// Number of the request, which is a part of its idempotency key. A retry has the same key.
     number: usize,
     id: Option<String>,
 }
 
 impl TransferClient {
-    /// Works until no response arrives.
+    /// Sends requests until no response arrives.
     fn work(&mut self, url: &str, answered: &Sender<AcknowledgedStep>) {
         let agent = agent();
         while let Some(answer) = self.step(&agent, url) {
@@ -45,7 +45,7 @@ impl TransferClient {
         }
     }
 
-    /// Requests a transfer if there is none to move, otherwise moves it by one step.
+    /// Requests a new transfer if none is open, otherwise moves the open transfer by one step.
     fn step(&self, agent: &ureq::Agent, url: &str) -> Option<Value> {
         let kind = self.kind;
         match &self.id {
@@ -61,7 +61,7 @@ impl TransferClient {
                 let now = read.header("X-API-Key", LIVE).call().ok()?;
                 let now: Value = json_of(now)?;
                 match next(now["status"].as_str().unwrap(), self.number) {
-                    // The transfer ended in the step that was killed before its response.
+                    // The server was killed after it stored the last step, but before its response.
                     None => Some(now),
                     Some(action) => {
                         let path = format!("/sandbox/{kind}/{id}");
@@ -84,7 +84,7 @@ impl TransferClient {
     }
 }
 
-/// Parses a successful response; `None` if it broke off.
+/// Parses a successful response; `None` if the connection broke off.
 fn json_of(mut answer: ureq::http::Response<ureq::Body>) -> Option<Value> {
     let text = answer.body_mut().read_to_string().ok()?;
     assert!(answer.status().is_success(), "{text}");
@@ -95,7 +95,8 @@ fn text(object: &Value, field: &str) -> String {
     object[field].as_str().unwrap().to_owned()
 }
 
-/// Returns the next action for a status. Consecutive requests come to different ends.
+/// Returns the next action for a status; `None` for a final status. Consecutive requests reach different final
+/// statuses.
 fn next(status: &str, number: usize) -> Option<&'static str> {
     match (status, number % 3) {
         ("requested", 0) => Some("cancel"),
@@ -107,7 +108,7 @@ fn next(status: &str, number: usize) -> Option<&'static str> {
     }
 }
 
-/// Order of a status on the way to an end.
+/// Returns the order of a status on the way to a final status.
 fn rank(status: &str) -> usize {
     let open = ["requested", "approved", "processing"];
     open.iter()
@@ -115,7 +116,7 @@ fn rank(status: &str) -> usize {
         .unwrap_or(open.len())
 }
 
-/// Checks a closed file: each acknowledged step is stored, and the ledger entries of each transfer are complete.
+/// Asserts that a closed file has each acknowledged step, and that the ledger entries of each transfer are complete.
 #[track_caller]
 fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();

@@ -3,7 +3,7 @@
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
-/// Sends both formats to inboxes.
+/// Sends the events of both webhook formats to inboxes of the sandbox.
 #[track_caller]
 fn send_to_inboxes(shop: &Shop) {
     let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
@@ -95,7 +95,7 @@ fn refund_event_carries_the_invoice_of_that_time() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     send_to_inboxes(&shop);
-    // The receiver of the legacy format is down: a later delivery still carries the original body.
+    // The receiver of the legacy format fails once. The later delivery still has the original body.
     let down = json!({ "status": 503, "times": 1 });
     shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string())
         .expect(204);

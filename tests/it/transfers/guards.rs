@@ -1,4 +1,4 @@
-//! Guards of an approval in live mode: the rate against the market rate, and the network fee.
+//! Checks of an approval in live mode: its rate is compared with the market rate, and its network fee is limited.
 
 use crate::chain::till::Till;
 use crate::support::anvil::Node;
@@ -36,7 +36,7 @@ impl Shop {
         format!("/dashboard/api/payouts/{id}")
     }
 
-    /// Returns the terms that an approval would fix.
+    /// Returns the terms that an approval without fields would set.
     #[track_caller]
     fn proposed_terms(&self, path: &str) -> Value {
         let id = path.rsplit('/').next().unwrap();
@@ -263,7 +263,7 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     set(json!({ "SOL": null })).expect(200);
     assert_eq!(read()["networkFees"]["SOL"]["source"], "default");
     let path = shop.request_payout(SOLANA);
-    // A quarter of 20 EUR is 0.033333333 SOL.
+    // The limit of the network fee is a quarter of 20 EUR: 0.033333333 SOL.
     let message = shop.approval_error(&path, &json!({ "networkFee": "0.033333334" }), "networkFee");
     assert!(
         message
@@ -277,7 +277,7 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
         [&json!("given"), &json!("0.1")]
     );
     shop.cancel(&path);
-    // The setting of a coin has the same guard as the field of an approval.
+    // The network fee in the settings of a coin has the same limit as the field of an approval.
     set(json!({ "SOL": "0.1" })).expect(200);
     let path = shop.request_payout(SOLANA);
     shop.approval_error(&path, &json!({}), "networkFee");

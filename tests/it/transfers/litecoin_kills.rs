@@ -1,4 +1,5 @@
-//! `kill -9` at every step of payouts and refunds on a real litecoind: each is sent once and reported once.
+//! The server is killed at every step of payouts and refunds on a real litecoind: each is sent once and reported
+//! once.
 
 use super::litecoin_shop::{
     CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, ROUNDS, Sender, node,
@@ -7,10 +8,10 @@ use crate::support::dice::Dice;
 use crate::support::payer::SignedTransaction;
 use serde_json::json;
 
-/// Point at which the server is killed while a signer sends.
+/// Moment at which the server is killed while a signer sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kill {
-    /// After the signer sent, before it responds.
+    /// After the signer sent the transaction, before it responds.
     LitecoinTransfer,
     /// While the signer responds.
     Answering,

@@ -7,14 +7,14 @@ use crate::support::litecoind::Litecoind;
 use crate::support::payer::SignedTransaction;
 use serde_json::json;
 
-/// Asserts that a transfer in processing fails only with `force`.
+/// Asserts that a transfer in processing can fail only with `force`.
 #[track_caller]
 fn assert_needs_force(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer) {
     let failed = merchant.act(of, &json!({ "action": "fail" }));
     failed.assert_error(409, "invalid_transition", Some("force"));
 }
 
-/// Returns the id of the newest review of a transfer, which has this kind.
+/// Returns the id of the newest review of a transfer, and asserts that it has this kind.
 #[track_caller]
 fn review(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) -> String {
     let now = merchant.wait_for_review(of, &merchant.status(of), "");
@@ -53,7 +53,7 @@ fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>
             let dropped = merchant.wait_until(of, ["processing", "waiting"]);
             assert_eq!(dropped["onChain"]["amountSeen"], "0");
         }
-        // While the node is down, no deadline starts.
+        // While the node is down, the time until a review does not count.
         node.stop();
         merchant.advance_hours(6);
         merchant.start();
@@ -72,7 +72,10 @@ fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>
     }
 }
 
-/// Spends the inputs of two transactions elsewhere, sends the third transaction again, and sends the next refund.
+/// Spends the inputs of two lost transactions elsewhere and sends the third transaction again. Also sends a new
+/// refund.
+///
+/// Asserts that the two lost transfers can fail without `force` once the spending transactions are final.
 #[track_caller]
 fn prove_lost(
     merchant: &mut LitecoinMerchant<'_>,
@@ -90,7 +93,7 @@ fn prove_lost(
     for ((of, _), other) in lost.iter().zip(&others) {
         merchant.wait_for_review(of, "processing", &format!("{} took its place", other.txid));
     }
-    // One more block puts the spending transactions behind the reorg horizon.
+    // One more block puts the spending transactions below the reorg horizon.
     merchant.mine(HORIZON);
     merchant.assert_paid(back, &again.txid);
     merchant.assert_paid(&next, &own.txid);
@@ -213,8 +216,8 @@ fn reorganise_and_return(
     }
 }
 
-/// Reorganises the blocks of both transactions and spends their inputs elsewhere. The amount of the first is
-/// reversed, and the second is sent again.
+/// Reorganises the blocks of both transactions and spends their inputs elsewhere. The amount of the first transfer is
+/// reversed, and the second transfer is sent again.
 #[track_caller]
 fn reorganise_and_lose(
     merchant: &mut LitecoinMerchant<'_>,
@@ -234,10 +237,10 @@ fn reorganise_and_lose(
     merchant.mine(1);
     merchant.wait_until(booked_back, ["paid", "settled"]);
     review(merchant, sent_again, "gone");
-    // A reorg of that block confirms the first transaction in the end.
+    // A reorg of the block that spends the inputs confirms the first transaction again.
     merchant.reorganise(1);
     merchant.payer.mine_only(&[&first.raw]);
-    // The server sees this transaction before it is entered.
+    // The server reads this transaction before an operator enters its id.
     let other = merchant.payer.pay(&[(&sent_again.to, sent_again.units)]);
     merchant.mine(1);
     review(merchant, sent_again, "gone");
@@ -251,8 +254,7 @@ fn reorganise_and_lose(
     merchant.assert_paid(booked_back, &first.txid);
 }
 
-/// Resolves the newest review of a transfer, which has this kind, by an adjustment, and expects a second attempt to
-/// fail.
+/// Resolves the newest review of a transfer, of this kind, by an adjustment. Asserts that a second attempt fails.
 #[track_caller]
 fn adjust(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) {
     let id = review(merchant, of, kind);

@@ -1,11 +1,11 @@
-//! Payouts and refunds held after a restore, on a real litecoind: transactions sent since the copy are proposed, but
-//! not matched.
+//! Payouts and refunds on hold after a restore, on a real litecoind. Transactions sent since the copy are proposed,
+//! but not matched.
 
 use super::litecoin_shop::{CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, Sender, node};
 use crate::support::payer::SignedTransaction;
 use serde_json::{Value, json};
 
-/// Transfers at different steps of a copy, with the transactions sent since.
+/// Transfers that were at different steps when the copy was taken, with the transactions sent after the copy.
 struct LitecoinCopy {
     requested: (LitecoinTransfer, [SignedTransaction; 2]),
     approved: (LitecoinTransfer, SignedTransaction),
@@ -13,14 +13,14 @@ struct LitecoinCopy {
     unsent: LitecoinTransfer,
 }
 
-/// Returns the transactions proposed for a transfer, newest first.
+/// Returns the ids of the transactions proposed for a transfer, newest first.
 #[track_caller]
 pub fn proposed(now: &Value) -> Vec<&str> {
     let proposals = now["proposals"].as_array().unwrap().iter();
     proposals.map(|one| one["txid"].as_str().unwrap()).collect()
 }
 
-/// Takes a copy, sends a transfer at each step, and restores the copy.
+/// Takes a copy with a transfer at each step, sends the transfers, and restores the copy.
 #[track_caller]
 fn restore_old_copy(
     merchant: &mut LitecoinMerchant<'_>,
@@ -100,7 +100,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
     }
 }
 
-/// Asserts that the signer was started once for each of its transfers.
+/// Asserts that the signer was started once for each transfer that it sends, and for no other.
 #[track_caller]
 fn assert_signer_starts(merchant: &LitecoinMerchant<'_>, copied: &LitecoinCopy) {
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
@@ -110,7 +110,7 @@ fn assert_signer_starts(merchant: &LitecoinMerchant<'_>, copied: &LitecoinCopy) 
     }
 }
 
-/// Asserts that transfers requested or approved in the copy accept only `release`.
+/// Asserts that transfers that were requested or approved in the copy accept only `release`.
 #[track_caller]
 fn assert_held_before_sending(merchant: &mut LitecoinMerchant<'_>, copied: &LitecoinCopy) {
     let (requested, [first, other]) = &copied.requested;
@@ -135,11 +135,11 @@ fn assert_held_before_sending(merchant: &mut LitecoinMerchant<'_>, copied: &Lite
             .act(of, &json!({ "action": "release" }))
             .expect(200);
     }
-    // The operator states that they were sent before the restore.
+    // The operator cancels the transfer, because it was sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
     merchant.act(requested, &reason).expect(200);
     if approved.by == Sender::Signer {
-        // A transaction that arrived since the copy holds the signer until the operator decides.
+        // A transaction to the destination that arrived after the copy stops the signer until the operator decides.
         merchant.restart_and_read();
         merchant.wait_until(approved, ["approved", "waiting"]);
         assert_signer_starts(merchant, copied);
@@ -151,7 +151,7 @@ fn assert_held_before_sending(merchant: &mut LitecoinMerchant<'_>, copied: &Lite
     merchant.pay(approved, &made.txid).expect(200);
 }
 
-/// Asserts that transfers processing in the copy accept `pay`, and `fail` with force.
+/// Asserts that transfers that were processing in the copy accept only `pay`, and `fail` with `force`.
 #[track_caller]
 fn assert_held_while_processing(merchant: &mut LitecoinMerchant<'_>, copied: &LitecoinCopy) {
     let (processing, made) = &copied.processing;

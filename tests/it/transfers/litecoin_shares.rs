@@ -44,7 +44,7 @@ fn transaction_spending_shop_deposits_settles() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
-        // Deposits to spend for the refund and for the payout.
+        // The deposits are spent later, one for the refund and one for the payout.
         let mut deposits = merchant.deposits(&[1_000_000, 24_000_000]);
         let mut paid = Vec::new();
         for who in round {
@@ -58,7 +58,7 @@ fn transaction_spending_shop_deposits_settles() {
                 .payer
                 .spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
             merchant.payer.send(&made);
-            // One of the transactions is found without its id.
+            // Only the transfer of the signer gets its transaction id. The other transaction is found without its id.
             if who.1 == Sender::Signer {
                 merchant.enter(&sent, &made.txid);
             }
@@ -79,7 +79,7 @@ fn explicit_txid_reclaims_its_output() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for by in [Sender::Hand, Sender::Signer] {
-        // A payout and a refund of the same amount to the same address.
+        // The payout and the refund have the same amount and the same address.
         merchant.deposits(&[25_000_000]);
         let first = merchant.processing(("payouts", Sender::Hand), None);
         let made = merchant.payer.pay(&[(&first.to, first.units)]);
@@ -114,11 +114,11 @@ fn exact_arrival_holds_the_signer_until_a_person_decides() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for kind in ["payouts", "refunds"] {
-        // The signer is busy with another transfer.
+        // The signer works on another transfer, so it does not start for this one.
         let busy = merchant.processing(("refunds", Sender::Signer), None);
         let held = merchant.request((kind, Sender::Signer), None, None);
         merchant.approve(&held);
-        // Block times have a resolution of one second, so the payment follows at once.
+        // Block times have a resolution of one second, so the payment is sent right after the approval.
         let made = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.running.process.kill();
         merchant.answer(&busy, "nobody hears it");
@@ -167,7 +167,7 @@ fn arrival_is_not_matched_while_a_signer_runs_for_its_address() {
     let forced = json!({ "action": "fail", "force": true });
     merchant.act(&failed, &forced).expect(200);
     let waits = merchant.processing(by_hand, Some(&failed.to));
-    // With a transfer in progress, its chain is polled more often.
+    // While a transfer is in progress, the server polls its chain more often.
     merchant.restart_and_read();
     let runs = merchant.processing(by_signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);

@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const UNTESTED: &str = "payouts and refunds in litecoin";
-/// Confirmations of the highest tier.
+/// Confirmations that the largest amounts need.
 pub const CONFIRMATIONS: usize = 12;
-/// Number of blocks behind which no reorg is expected.
+/// Number of blocks below the head after which no reorg is expected.
 pub const HORIZON: usize = 200;
-/// Number of coins of the payer.
+/// Number of coins that the payer starts with.
 const COINS: usize = 60;
 /// Both kinds of transfer, each once by hand and once by the signer.
 pub const ROUNDS: [[(&str, Sender); 2]; 2] = [
@@ -30,7 +30,7 @@ pub const ROUNDS: [[(&str, Sender); 2]; 2] = [
     [("refunds", Sender::Hand), ("payouts", Sender::Signer)],
 ];
 
-/// Sender of a transfer.
+/// Sender of a transfer: a person, or the signer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
     Hand,
@@ -60,7 +60,7 @@ pub struct LitecoinMerchant<'n> {
     invoices: u32,
     invoice: String,
     branches: u32,
-    /// Milliseconds by which the time of server and node is ahead of the wall clock.
+    /// Milliseconds by which the clocks of server and node are ahead of the wall clock.
     ahead_ms: i64,
 }
 
@@ -73,7 +73,7 @@ pub fn node(options: &[&str]) -> Option<Litecoind> {
     )
 }
 
-/// Account key of the shop's wallet.
+/// Returns the account key of the shop's wallet.
 fn account_key() -> Xpriv {
     let master = Xpriv::new_master(NetworkKind::Test, &[7; 32]).unwrap();
     let path: DerivationPath = "m/84'/1'/0'".parse().unwrap();
@@ -97,7 +97,7 @@ impl<'n> LitecoinMerchant<'n> {
         (merchant, server)
     }
 
-    /// Opens a shop that reads the node at this URL, computed when the node has blocks.
+    /// Opens a shop that reads the node at the URL that `url` returns. `url` is called when the node has blocks.
     #[track_caller]
     fn open_at(
         node: &'n Litecoind,
@@ -129,7 +129,7 @@ impl<'n> LitecoinMerchant<'n> {
         merchant
     }
 
-    /// Pays an invoice of 20 EUR in these parts, and returns the outputs at its deposit address.
+    /// Pays an invoice of 20 EUR in parts of these base units, and returns the outputs at its deposit address.
     #[track_caller]
     pub fn deposits(&mut self, parts: &[u64]) -> Vec<Coin> {
         let invoice = self.till.invoice(&self.running, "LTC");
@@ -185,7 +185,7 @@ impl<'n> LitecoinMerchant<'n> {
             (refund.json()["id"].as_str().unwrap().to_owned(), euros)
         };
         let cents: u64 = euros.replace('.', "").parse().unwrap();
-        // At 100 EUR for one coin, minus the network fee.
+        // One coin is worth 100 EUR. The network fee is subtracted.
         let units = cents * 10_000 - 100_000;
         LitecoinTransfer {
             kind,
@@ -209,7 +209,7 @@ impl<'n> LitecoinMerchant<'n> {
         self.act(of, &body).expect(200);
     }
 
-    /// Requests, approves and starts to process a transfer; by the signer, its command runs.
+    /// Requests and approves a transfer, and starts to process it by hand or waits until its signer runs.
     #[track_caller]
     pub fn processing(&self, who: (&'static str, Sender), to: Option<&str>) -> LitecoinTransfer {
         let sent = self.request(who, to, None);
@@ -218,7 +218,7 @@ impl<'n> LitecoinMerchant<'n> {
         sent
     }
 
-    /// Processes an approved transfer by hand, or waits until its signer runs.
+    /// Starts to process an approved transfer by hand, or waits until its signer runs.
     #[track_caller]
     pub fn start_processing(&self, of: &LitecoinTransfer) {
         match of.by {
@@ -246,7 +246,8 @@ impl<'n> LitecoinMerchant<'n> {
         }
     }
 
-    /// Sends this percentage of the amount of a new transfer, and enters its transaction, which stays in the mempool.
+    /// Sends this percentage of the amount of a new transfer, and enters the transaction id. The transaction stays in
+    /// the mempool.
     #[track_caller]
     pub fn sent(
         &mut self,
@@ -308,8 +309,8 @@ impl<'n> LitecoinMerchant<'n> {
         let served = &self.till.served;
         self.running = match self.time_ahead() {
             Some(now) => {
-                // A server starts no earlier than the latest time in its file. The password confirmation of the
-                // operator is too old then.
+                // A server starts no earlier than the latest time in its file. By then, the password confirmation of
+                // the operator has expired.
                 let tick = "update file set last_tick_at = max(last_tick_at, ?1)";
                 served.open_file().execute(tick, [now]).unwrap();
                 served.start(&settings)
@@ -323,34 +324,34 @@ impl<'n> LitecoinMerchant<'n> {
     pub fn restore(&mut self, copy: &str) -> String {
         self.running.process.kill();
         let told = self.till.coffer(&["restore", copy, "--force"]);
-        // The restore ended every session.
+        // The restore ended every session, so the operator signs in again.
         let settings = [&self.till.settings()[..], &["--signer", &self.signer]].concat();
         self.running = self.till.served.start(&settings);
         told
     }
 
-    /// Mines blocks, and looks.
+    /// Mines blocks, restarts the server, and waits until it has read them.
     #[track_caller]
     pub fn mine(&mut self, blocks: usize) {
         self.payer.mine(blocks);
         self.restart_and_read();
     }
 
-    /// Lets hours pass while the server is down.
+    /// Moves the simulated time ahead by hours while the server is down.
     #[track_caller]
     pub fn advance_hours(&mut self, hours: i64) {
         self.running.process.kill();
         self.ahead_ms += hours * HOUR_MS;
     }
 
-    /// Time of the server and the node in Unix milliseconds; `None` if it is the wall clock.
+    /// Returns the simulated time of server and node, in Unix milliseconds; `None` for the wall clock.
     fn time_ahead(&self) -> Option<i64> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
         (self.ahead_ms > 0).then_some(now)
     }
 
-    /// Sets the clock of the node, which then stands still.
+    /// Sets the clock of the node to the simulated time, at which it stays.
     #[track_caller]
     fn set_node_time(&self) {
         if let Some(now) = self.time_ahead() {
@@ -372,15 +373,15 @@ impl<'n> LitecoinMerchant<'n> {
         self.node.call("loadwallet", json!(["test"]));
     }
 
-    /// Replaces blocks by empty ones, one more than before. After a shallow reorg, their transactions are in the
-    /// mempool.
+    /// Replaces blocks by empty ones, and adds one more. After a shallow reorg, the transactions of the old blocks
+    /// are in the mempool.
     #[track_caller]
     pub fn reorganise(&mut self, depth: usize) {
         let tip = self.node.call("getblockcount", json!([])).as_u64().unwrap();
         let first = tip + 1 - u64::try_from(depth).unwrap();
         let hash = self.node.call("getblockhash", json!([first]));
         self.node.call("invalidateblock", json!([hash]));
-        // Each branch differs, because the node rejects blocks that it has invalidated.
+        // Each branch differs, because the node rejects blocks that it was told to invalidate.
         self.branches += 1;
         let script = format!("raw({:x})", 0x52 + self.branches % 14);
         for _ in 0..=depth {

@@ -1,4 +1,4 @@
-//! Expected state, events and balances of transfers on litecoin.
+//! Assertions about state, events and balances of transfers on Litecoin.
 
 use super::litecoin_shop::{LitecoinMerchant, LitecoinTransfer};
 use super::signer::starts_for;
@@ -14,7 +14,7 @@ impl LitecoinMerchant<'_> {
         starts_for(&self.till.served, &of.id)
     }
 
-    /// Returns the transfer as the operator reads it.
+    /// Returns the transfer as the operator interface shows it.
     #[track_caller]
     pub fn read(&self, of: &LitecoinTransfer) -> Value {
         let account = &self.till.served.account;
@@ -30,13 +30,13 @@ impl LitecoinMerchant<'_> {
         self.read(of)["status"].as_str().unwrap().to_owned()
     }
 
-    /// Waits for this status and chain state, and returns the transfer.
+    /// Waits until the transfer has this status and chain state, and returns it.
     #[track_caller]
     pub fn wait_until(&self, of: &LitecoinTransfer, expected: [&str; 2]) -> Value {
         self.until_told(of, expected, "")
     }
 
-    /// Waits for a review with this problem, and returns the transfer.
+    /// Waits until the transfer has a review with this problem, and returns it.
     #[track_caller]
     pub fn wait_for_review(&self, of: &LitecoinTransfer, status: &str, problem: &str) -> Value {
         self.until_told(of, [status, "needs_review"], problem)
@@ -55,7 +55,8 @@ impl LitecoinMerchant<'_> {
         now
     }
 
-    /// Asserts that this transaction paid a transfer, which was sent once and reported once.
+    /// Asserts that this transaction settled the transfer, that one event reports it, and that the signer ran at most
+    /// once.
     #[track_caller]
     pub fn assert_paid(&self, of: &LitecoinTransfer, txid: &str) {
         let paid = self.wait_until(of, ["paid", "settled"]);
@@ -64,7 +65,7 @@ impl LitecoinMerchant<'_> {
         assert!(self.starts(of) <= 1);
     }
 
-    /// Asserts that the end of a transfer was reported once.
+    /// Asserts that exactly one event reports the final status of a transfer.
     #[track_caller]
     pub fn assert_end_reported_once(&self, of: &LitecoinTransfer, end: &str) {
         let kind = of.kind.trim_end_matches('s');
@@ -80,7 +81,7 @@ impl LitecoinMerchant<'_> {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
     }
 
-    /// Available balance of the merchant, in EUR cents.
+    /// Returns the available balance of the merchant, in EUR cents.
     #[track_caller]
     pub fn available(&self) -> i64 {
         let url = format!("{}/v1/balances", self.running.url);
@@ -93,7 +94,7 @@ impl LitecoinMerchant<'_> {
     }
 }
 
-/// Formats the amount of a transfer in coins.
+/// Formats the amount of a transfer as a decimal number of coins.
 pub fn amount(of: &LitecoinTransfer) -> String {
     decimal(of.units)
 }

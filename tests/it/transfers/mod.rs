@@ -1,4 +1,4 @@
-//! Payouts and refunds: requested, approved, sent, reported, and safe from a kill.
+//! Payouts and refunds: requested, approved, sent and reported, also when the server is killed.
 
 mod durability;
 mod events;

@@ -1,6 +1,6 @@
 //! Payouts and refunds sent on a real anvil and settled by its chain.
 //!
-//! Invariant: the server polls its chain once after each start, and before each start it was killed.
+//! Invariant: the server polls its chain once after each start, and each start follows a kill.
 
 mod by_hand;
 mod by_signer;
@@ -34,11 +34,11 @@ struct EthMerchant {
     token: String,
     till: Till,
     running: Option<RunningServer>,
-    /// Invoices of 20 EUR, one paid in each coin.
+    /// Invoices of 20 EUR, one paid in each coin: asset and invoice id.
     invoices: [(&'static str, String); 2],
-    /// Sender of the transfers of [`EthMerchant::attached`]: `hand` or `signer`.
+    /// Sender of the transfers whose transaction a test creates: `hand` or `signer`.
     sent_by: &'static str,
-    /// Milliseconds by which the time of server and chain is ahead of the wall clock.
+    /// Milliseconds by which the clocks of server and chain are ahead of the wall clock.
     ahead_ms: i64,
     destinations: u32,
 }
@@ -53,7 +53,7 @@ struct EthTransfer {
     units: u128,
 }
 
-/// Plays a scene by hand and by the signer, which must start once for each of its transfers.
+/// Plays a scene with transfers sent by hand, then with a signer, which must start once for each of its transfers.
 #[track_caller]
 fn by_each(untested: &str, scene: fn(&mut EthMerchant)) {
     if let Some(mut merchant) = EthMerchant::open(untested) {
@@ -78,8 +78,7 @@ impl EthMerchant {
         Some(EthMerchant::of(node, &url, |_, _| Vec::new()))
     }
 
-    /// Opens a shop that reads its node at this URL, with the additional settings of `more`, computed from the shop
-    /// and its token.
+    /// Opens a shop that reads its node at this URL. `more` returns additional settings for the shop and its token.
     #[track_caller]
     fn of(node: Node, url: &str, more: impl FnOnce(&Till, &str) -> Vec<String>) -> EthMerchant {
         let token = node.deploy_token();
@@ -141,14 +140,14 @@ impl EthMerchant {
         self.till.served.poll(&read, &["1"]);
     }
 
-    /// Mines blocks, and looks.
+    /// Mines blocks, restarts the server, and waits until it has read them.
     #[track_caller]
     fn mine(&mut self, blocks: u32) {
         self.node.mine(blocks);
         self.restart_and_read();
     }
 
-    /// Lets time pass for the server and, from the next block on, for the chain.
+    /// Moves the clock of the server, and of the next block of the chain, ahead.
     #[track_caller]
     fn advance_ms(&mut self, ms: i64) {
         self.ahead_ms += ms;
@@ -168,7 +167,7 @@ impl EthMerchant {
         self.send(of.asset, &of.to, of.units)
     }
 
-    /// Fields of a paying transaction.
+    /// Returns the fields of a transaction that sends this amount.
     fn payment(&self, asset: &str, to: &str, units: u128) -> Value {
         if asset == ETH {
             json!({ "to": to, "value": format!("{units:#x}") })
@@ -177,7 +176,7 @@ impl EthMerchant {
         }
     }
 
-    /// Returns an unpaid address.
+    /// Returns a new address that has received nothing.
     fn destination(&mut self) -> String {
         self.destinations += 1;
         format!(
@@ -186,7 +185,7 @@ impl EthMerchant {
         )
     }
 
-    /// Requests a payout of 0.199 or a refund of 0.009 of a coin, and approves it for this sender.
+    /// Requests a payout of 0.199 or a refund of 0.009 of a coin, and approves it with this sender.
     #[track_caller]
     fn approved(&mut self, of: (&str, &'static str), sent_by: &str) -> EthTransfer {
         let to = self.destination();
@@ -236,7 +235,7 @@ impl EthMerchant {
         refund.expect(201).json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Returns a transfer sent by hand, in processing.
+    /// Returns a new transfer in processing that is sent by hand.
     #[track_caller]
     fn processing(&mut self, of: (&str, &'static str)) -> EthTransfer {
         let to = self.destination();
@@ -250,7 +249,7 @@ impl EthMerchant {
         sent
     }
 
-    /// Returns a transfer with its transaction, which by hand is not entered yet.
+    /// Sends a new transfer and returns it with its transaction id. By hand, the id is not entered yet.
     #[track_caller]
     fn sent(&mut self, of: (&str, &'static str)) -> (EthTransfer, String) {
         if self.sent_by == "signer" {
@@ -263,7 +262,7 @@ impl EthMerchant {
         (sent, txid)
     }
 
-    /// Returns transfers whose transactions are sent and attached.
+    /// Sends new transfers and enters the transaction ids. Returns the transfers and the ids.
     #[track_caller]
     fn attached(&mut self, all: &[(&str, &'static str)]) -> (Vec<EthTransfer>, Vec<String>) {
         let attached = all.iter().map(|of| {
@@ -300,7 +299,8 @@ impl EthMerchant {
         read.expect(200).json()
     }
 
-    /// Waits for this status, chain state and part of the problem, and returns the transfer.
+    /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
+    /// transfer.
     #[track_caller]
     fn wait_until(&self, of: &EthTransfer, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
@@ -314,20 +314,20 @@ impl EthMerchant {
         now
     }
 
-    /// [`EthMerchant::wait_until`] in processing, waiting.
+    /// Waits until a transfer is in processing and waits for a transaction.
     #[track_caller]
     fn wait_until_waiting(&self, of: &EthTransfer) {
         self.wait_until(of, "processing", "waiting", "");
     }
 
-    /// [`EthMerchant::wait_until`] in processing, seen in this transaction.
+    /// Waits until a transfer is in processing and the server has seen this transaction.
     #[track_caller]
     fn assert_seen(&self, of: &EthTransfer, txid: &str) {
         let seen = self.wait_until(of, "processing", "seen", "");
         assert_eq!(seen["onChain"]["txid"], txid);
     }
 
-    /// [`EthMerchant::assert_seen`] for each transfer.
+    /// Waits until each transfer is in processing and the server has seen its transaction.
     #[track_caller]
     fn assert_all_seen(&self, of: &[EthTransfer], txids: &[String]) {
         of.iter()
@@ -335,13 +335,13 @@ impl EthMerchant {
             .for_each(|(of, txid)| self.assert_seen(of, txid));
     }
 
-    /// [`EthMerchant::wait_until`] in processing, to be reviewed by a person.
+    /// Waits until a transfer is in processing and must be reviewed by a person.
     #[track_caller]
     fn wait_for_review(&self, of: &EthTransfer, problem: &str) -> Value {
         self.wait_until(of, "processing", "needs_review", problem)
     }
 
-    /// Asserts that this transaction paid a transfer, once.
+    /// Asserts that this transaction settled a transfer, and that one event reports it.
     #[track_caller]
     fn assert_paid(&self, of: &EthTransfer, txid: &str) {
         let paid = self.wait_until(of, "paid", "settled", "");
@@ -349,7 +349,7 @@ impl EthMerchant {
         self.assert_event(of, "paid");
     }
 
-    /// [`EthMerchant::assert_paid`] for each transfer.
+    /// Asserts that each transfer was settled by its transaction.
     #[track_caller]
     fn assert_all_paid(&self, of: &[EthTransfer], txids: &[String]) {
         of.iter()
@@ -357,7 +357,7 @@ impl EthMerchant {
             .for_each(|(of, txid)| self.assert_paid(of, txid));
     }
 
-    /// Asserts that a transfer has one event, of this kind.
+    /// Asserts that a transfer has exactly one event, of this kind.
     #[track_caller]
     fn assert_event(&self, of: &EthTransfer, kind: &str) {
         let told = format!(
@@ -367,7 +367,7 @@ impl EthMerchant {
         self.till.served.poll(&told, &[kind]);
     }
 
-    /// Resolves the only open review of a transfer, which has this kind, by this action.
+    /// Resolves the only open review of a transfer by this action, and asserts that the review has this kind.
     #[track_caller]
     fn end_review(&self, of: &EthTransfer, kind: &str, action: &str) -> Response {
         let read = self.read(of);
@@ -381,7 +381,7 @@ impl EthMerchant {
         )
     }
 
-    /// Returns the balance of the account in EUR.
+    /// Returns the available balance of the account in EUR.
     #[track_caller]
     fn balance(&self) -> String {
         let key = [("X-API-Key", self.till.served.key.as_str())];

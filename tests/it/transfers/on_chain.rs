@@ -4,7 +4,7 @@ use crate::file::audit::findings;
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
-/// Returns an approved payout or refund.
+/// Creates an approved payout or refund, and returns its id.
 #[track_caller]
 fn approved(shop: &Shop, kind: &str) -> String {
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
@@ -16,7 +16,7 @@ fn approved(shop: &Shop, kind: &str) -> String {
     id
 }
 
-/// Moves the transaction of a transfer on the simulated chain.
+/// Moves the transaction of a transfer to this state on the simulated chain.
 #[track_caller]
 fn chain(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
     let body = json!({ "action": "chain", "state": state });
@@ -24,7 +24,7 @@ fn chain(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
     answer.expect(200).json()
 }
 
-/// Returns a transfer as the operator reads it.
+/// Returns a transfer as the operator interface shows it.
 #[track_caller]
 fn seen(shop: &Shop, kind: &str, id: &str) -> Value {
     let cookie = shop.sign_in("operator@sandbox.test");
@@ -35,7 +35,7 @@ fn seen(shop: &Shop, kind: &str, id: &str) -> Value {
     all.iter().find(|one| one["id"] == id).unwrap().clone()
 }
 
-/// Status, chain state, and problem.
+/// Returns status, chain state, and problem of a transfer.
 #[track_caller]
 fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
     let seen = seen(shop, kind, id);
@@ -93,7 +93,7 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
             let home = shop.sign_in("operator@sandbox.test");
             let home = shop.send("GET", "/dashboard/api/summary", &[("cookie", &home)], "");
             assert_eq!(home.expect(200).json()["transfersToReview"], 1);
-            // The right transaction settles the transfer.
+            // The correct transaction settles the transfer.
             assert_eq!(chain(&shop, kind, &id, "confirmed")["status"], "paid");
             assert_eq!(findings(shop.file()), Vec::<String>::new());
         }
@@ -180,7 +180,7 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
             adjust(&gone);
             let booked_back = shop.balance_fields(LIVE, "EUR");
             assert_ne!(booked_back, paid);
-            // While the transaction returns, a second reversal is not offered.
+            // When the transaction is in the mempool again, the interface offers no second reversal.
             chain(&shop, kind, &id, "seen");
             assert_eq!(newest()["id"], gone["id"]);
             chain(&shop, kind, &id, "confirmed");

@@ -21,7 +21,7 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
             refused.assert_error(400, "invalid_request", Some("txid"));
         }
         merchant.wait_until(of, ["processing", "waiting"]);
-        // An id that no transaction has.
+        // No transaction has this id.
         let after = merchant.pay(of, &"ab".repeat(32)).expect(200).json();
         assert_eq!(after["status"], "processing");
     }
@@ -94,7 +94,7 @@ fn transfer_not_found_for_24_hours_is_reviewed() {
             merchant.wait_until(of, ["processing", state]);
         }
     }
-    // The transfers are sent late.
+    // The transfers are sent after the review has opened.
     let made = sent
         .each_ref()
         .map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
@@ -141,7 +141,8 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
     for (option, is_read_back) in [("-txindex=0", true), ("-txindex=1", false)] {
         let Some(node) = node(&[option]) else { return };
         let mut merchant = LitecoinMerchant::open(&node);
-        // The first transaction is proposed. The second is not stored, and its outputs are spent.
+        // The first transaction is proposed, because its amount is nearly right. The second is not stored, and its
+        // outputs are spent.
         let sent = [0, 1].map(|at: usize| {
             let sent = merchant.processing(BY_HAND[at], None);
             let units = [sent.units + sent.units / 200, sent.units * 3][at];
@@ -249,7 +250,7 @@ fn each_output_of_a_transaction_pays_one_transfer() {
         merchant.wait_until(&second, ["processing", "waiting"]);
         merchant.payer.mine(CONFIRMATIONS);
     }
-    // The response of a signer is stored and reviewed.
+    // The signer's response is stored, and the transfer is reviewed.
     let third = merchant.processing(("refunds", Sender::Signer), Some(&first.to));
     merchant.enter(&third, &made.txid);
     merchant.restart_and_read();
@@ -258,7 +259,7 @@ fn each_output_of_a_transaction_pays_one_transfer() {
         "processing",
         "pays this destination for other transfers only",
     );
-    // One transaction pays two of them.
+    // One transaction pays the second and the third transfer.
     let both = [(first.to.as_str(), first.units); 2];
     let own = merchant.payer.pay(&both);
     for of in [&second, &third] {

@@ -1,6 +1,6 @@
-//! Payouts and refunds sent by hand on Solana, through surfpool, and settled by its chain.
+//! Payouts and refunds sent by hand on Solana, with surfpool as its node, and settled by its chain.
 //!
-//! Invariant: the server polls its chain once after each start, and before each start it was killed.
+//! Invariant: the server polls its chain once after each start, and each start follows a kill.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -16,7 +16,7 @@ struct SolanaMerchant {
     node: Surfpool,
     till: Till,
     running: Option<RunningServer>,
-    /// Invoices of 20 EUR, one paid in each coin.
+    /// Invoices of 20 EUR, one paid in each coin: asset and invoice id.
     invoices: [(&'static str, String); 2],
     destinations: u32,
 }
@@ -82,7 +82,7 @@ impl SolanaMerchant {
         self.till.served.poll(&read, &["1"]);
     }
 
-    /// Lets slots pass, and looks.
+    /// Adds slots, restarts the server, and waits until it has read them.
     #[track_caller]
     fn mine(&mut self, slots: u32) {
         self.node.mine(slots);
@@ -158,7 +158,8 @@ impl SolanaMerchant {
             .json()
     }
 
-    /// Waits for this status, chain state and part of the problem, and returns the transfer.
+    /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
+    /// transfer.
     #[track_caller]
     fn wait_until(&self, of: &SolanaTransfer, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
@@ -275,7 +276,7 @@ fn destination_is_the_credited_account_or_its_owner() {
         merchant.approve(sent);
         merchant.process(sent);
     }
-    // The right amount in another coin, and less than the amount.
+    // Two wrong transactions: the amount in another coin, and one base unit less than the amount.
     let wrong = merchant.node.pay(USDT, &to_owner.to, to_owner.units);
     let less = merchant.node.pay(USDC, &to_owner.to, to_owner.units - 1);
     let txids = [

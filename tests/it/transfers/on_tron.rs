@@ -1,6 +1,6 @@
-//! Payouts and refunds sent by hand on Tron, with the stand-in node, and settled by its chain.
+//! Payouts and refunds sent by hand on Tron, with a simulated node, and settled by its chain.
 //!
-//! Invariant: the server polls its chain once after each start, and before each start it was killed.
+//! Invariant: the server polls its chain once after each start, and each start follows a kill.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -21,7 +21,7 @@ struct TronMerchant {
     node: Node,
     till: Till,
     running: Option<RunningServer>,
-    /// Invoices of 20 EUR, one paid in each coin.
+    /// Invoices of 20 EUR, one paid in each coin: asset and invoice id.
     invoices: [(&'static str, String); 2],
     destinations: u8,
 }
@@ -86,7 +86,7 @@ impl TronMerchant {
         self.till.served.poll(&read, &["1"]);
     }
 
-    /// Mines blocks, and looks.
+    /// Mines blocks, restarts the server, and waits until it has read them.
     #[track_caller]
     fn mine(&mut self, blocks: u32) {
         self.node.mine(blocks);
@@ -133,7 +133,7 @@ impl TronMerchant {
         }
     }
 
-    /// Returns a transfer sent by hand, in processing.
+    /// Returns a new transfer in processing that is sent by hand.
     #[track_caller]
     fn processing(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
         let sent = self.requested(kind, asset);
@@ -172,7 +172,8 @@ impl TronMerchant {
             .json()
     }
 
-    /// Waits for this status, chain state and part of the problem, and returns the transfer.
+    /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
+    /// transfer.
     #[track_caller]
     fn wait_until(&self, of: &TronTransfer, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
@@ -212,8 +213,8 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     let txids = all
         .each_ref()
         .map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
-    // One id is entered before its block, in capitals and with 0x. The other transaction is found by its exact
-    // amount.
+    // One id is entered before its block exists, in capitals and with `0x`. The other transaction is found by its
+    // exact amount.
     merchant.enter(&all[0], &format!("0x{}", txids[0].to_uppercase()));
     merchant.restart_and_read();
     all.iter()
@@ -309,7 +310,7 @@ fn contract_payment_settles_if_the_node_reports_it() {
         );
     }
     merchant.assert_audit_clean();
-    // A node without internal transactions does not report such a payment.
+    // A node that keeps no internal transactions does not report a payment by a contract.
     let untold = merchant.processing("payouts", TRX);
     merchant.node.chain().keeps_internal = false;
     let txid = merchant.node.send(pays(&untold));

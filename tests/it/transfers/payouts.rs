@@ -1,13 +1,14 @@
-//! Payout requests: all checks and their order, `all`, the rolling limit, the cooling period, and concurrency.
+//! Payout requests: all checks and their order, the amount `all`, the rolling limit, the cooling period, and
+//! concurrency.
 
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
-/// A litecoin address with a valid checksum, and an ethereum address.
+/// A litecoin address and an ethereum address, both with a valid checksum.
 const LITECOIN: &str = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
 const ETHEREUM: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
 
-/// Requests a payout with any body.
+/// Requests a payout with this body.
 #[track_caller]
 fn ask(shop: &Shop, key: &str, body: Value) -> Response {
     shop.post("/v1/payouts", Some(key), body)
@@ -52,7 +53,7 @@ const INVALID_AMOUNTS: [&str; 10] = [
     "99999999999999999999",
 ];
 
-/// In each state one more check passes, so each rejection precedes all later ones.
+/// Each change lets the request pass one more check, so each error comes from the first check that fails.
 #[test]
 fn checks_run_in_the_documented_order() {
     let shop = Shop::open();
@@ -84,7 +85,7 @@ fn checks_run_in_the_documented_order() {
         let answer = ask(&shop, LIVE, json!({ "amount": text }));
         answer.assert_error(400, "invalid_amount", Some("amount"));
     }
-    // The open payout blocks both currencies.
+    // One open payout blocks new payouts in both currencies.
     for currency in ["EUR", "USD"] {
         let body = json!({ "amount": "0.01", "currency": currency });
         ask(&shop, LIVE, body).assert_error(409, "payout_open", None);
@@ -101,7 +102,8 @@ fn checks_run_in_the_documented_order() {
     shop.update_account(json!({ "payoutAddress": LITECOIN }));
     shop.request_payout("0.01")
         .assert_error(400, "no_address", None);
-    // The cooling period is over, and so is the day of the first payout. Another payout uses up the limit.
+    // One day later, the cooling period is over and the first payout no longer counts. Another payout uses most of
+    // the limit.
     shop.advance("1d");
     let other = shop.payout("4990.00");
     shop.apply("payouts", &other, &paid);
@@ -153,7 +155,7 @@ fn amount_all_is_the_available_balance() {
         shop.balance_fields(LIVE, "USD"),
         ["123.45", "0.00", "0.00", "0.00"]
     );
-    // A zero or negative balance is below every minimum.
+    // A zero or negative balance is below the minimum payout.
     ask(&shop, LIVE, json!({ "amount": "all" })).assert_error(400, "below_minimum", Some("amount"));
     // A request above the daily limit is rejected, not reduced.
     shop.update_account(json!({ "payoutDailyLimit": "100.00" }));
@@ -169,7 +171,7 @@ fn daily_limit_is_rolling_and_per_currency() {
     let paid = ["approve", "process", "pay"];
     shop.apply("payouts", &shop.payout("60.00"), &paid);
     shop.advance("12h");
-    // A returned payout does not count, whatever its end.
+    // A payout whose amount was returned does not count towards the limit, whatever its final status.
     for way in [&["reject"][..], &["cancel"], &["approve", "fail"]] {
         shop.apply("payouts", &shop.payout("40.00"), way);
     }
@@ -262,7 +264,7 @@ fn retry_reuses_idempotency_response() {
     ask("b", json!({ "amount": "50.00" })).assert_error(409, "payout_open", None);
     let id = first.json()["id"].as_str().unwrap().to_owned();
     shop.apply("payouts", &id, &["approve", "process", "pay"]);
-    // The response is the original one, not the present payout.
+    // The retry returns the original response, not the present state of the payout.
     assert_eq!(
         ask("a", json!({ "amount": "50.00" })).expect(201).text,
         first.text

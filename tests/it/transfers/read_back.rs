@@ -1,5 +1,5 @@
-//! Payouts approved and sent before their chain was watched for them, on a real litecoind: the chain is read from
-//! their approval on.
+//! Payouts approved and sent before the server watched their chain, on a real litecoind. The server reads the chain
+//! from the time of their approval.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -10,8 +10,8 @@ use serde_json::json;
 
 const UNTESTED: &str = "payouts that were sent before their chain was watched";
 
-/// Returns a stopped shop with a payout in processing, whose transaction was confirmed meanwhile, and the transaction
-/// id.
+/// Returns a stopped shop with a payout in processing. Its transaction was confirmed while the server was down. Also
+/// returns the transaction id.
 #[track_caller]
 fn sent_payout() -> Option<(Litecoind, Till, String)> {
     let node = Litecoind::start(&[], UNTESTED)?;
@@ -32,7 +32,7 @@ fn sent_payout() -> Option<(Litecoind, Till, String)> {
     Some((node, till, txid))
 }
 
-/// Asserts that a server finds the transaction, and that its chain settles the payout.
+/// Asserts that a server finds the transaction, which settles the payout.
 #[track_caller]
 fn assert_found(till: &Till, txid: &str) {
     let running = till.start();
@@ -59,7 +59,7 @@ fn payout_sent_before_the_upgrade_is_found() {
     };
     let older = till.served.path("older.db");
     let old = downgraded_copy(&till.served.file, &older, 21);
-    // The older server has read the blocks, but did not look for payouts.
+    // The older server has read the blocks, but has not searched them for payouts.
     let height = node.call("getblockcount", json!([])).to_string();
     let hash = node.text("getbestblockhash", json!([]));
     let read = "update chain_cursors set height = ?1, hash = ?2, complete_height = ?1, complete_hash = ?2, head_height = ?1";

@@ -3,14 +3,14 @@
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
-/// Requests a refund with any body.
+/// Requests a refund with this body.
 #[track_caller]
 fn ask(shop: &Shop, body: Value) -> Response {
     shop.post("/sandbox/refunds", None, body)
 }
 
 impl Shop {
-    /// Returns a test refund.
+    /// Returns a refund in test mode.
     #[track_caller]
     fn read_refund(&self, id: &str) -> Value {
         let refund = self.get(&format!("/v1/refunds/{id}"), Some(TEST));
@@ -18,7 +18,7 @@ impl Shop {
     }
 }
 
-/// `refundedAmount` of a test invoice.
+/// Returns `refundedAmount` of an invoice in test mode.
 #[track_caller]
 fn refunded(shop: &Shop, invoice: &str) -> Value {
     shop.get_invoice(invoice)["refundedAmount"].clone()
@@ -95,12 +95,12 @@ fn refunds_never_exceed_the_confirmed_amount() {
     refuse(Some("40.01"));
     let second = shop.refund(&invoice, Some("30.00"));
     assert_eq!(refunded(&shop, &invoice), "90.00");
-    // Refunds the rest.
+    // A refund without an amount refunds the remaining amount.
     shop.refund(&invoice, None);
     assert_eq!(refunded(&shop, &invoice), "100.00");
     refuse(None);
     refuse(Some("0.01"));
-    // A cancelled refund may be requested again, and a paid one not.
+    // The amount of a rejected refund may be refunded again. The amount of a paid refund may not.
     shop.apply("refunds", &first, &["approve", "process", "pay"]);
     refuse(Some("0.01"));
     shop.apply("refunds", &second, &["reject"]);
@@ -168,7 +168,7 @@ fn concurrent_refunds_never_exceed_the_confirmed_amount() {
     );
 }
 
-/// The status of the invoice does not matter.
+/// A refund requires confirmed payments, whatever the status of the invoice.
 #[test]
 fn only_confirmed_payments_can_be_refunded() {
     let shop = Shop::open();
@@ -208,7 +208,7 @@ fn refund_may_make_the_balance_negative() {
         shop.balance_fields(LIVE, "EUR"),
         ["-90.00", "100.00", "-90.00", "-100.00"]
     );
-    // A negative balance allows no payout.
+    // A negative balance does not allow a payout.
     let all = shop.request_payout("all");
     all.assert_error(400, "below_minimum", Some("amount"));
     shop.apply("refunds", &refund, &["approve", "process", "pay"]);
@@ -236,7 +236,7 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
         refund["toAddress"], litecoin,
         "the address is in canonical form"
     );
-    // The default address is stable, and may also be given explicitly.
+    // The default address does not change, and may also be given explicitly.
     let unnamed = || shop.read_refund(&shop.refund(&invoice, Some("1.00")))["toAddress"].clone();
     let fixed = unnamed();
     assert_eq!(unnamed(), fixed);
@@ -316,7 +316,7 @@ fn refunds_are_listed_newest_first_by_mode_and_invoice() {
         let answer = shop.get(&format!("/v1/refunds/{id}"), Some(key));
         answer.assert_error(404, "not_found", None);
     }
-    // A refund is no payout.
+    // A refund cannot be read as a payout.
     let answer = shop.get(&format!("/v1/payouts/{of_live}"), Some(LIVE));
     answer.assert_error(404, "not_found", None);
 }

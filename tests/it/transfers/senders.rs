@@ -1,4 +1,4 @@
-//! Sender of an approved transfer: the signer within its limit, otherwise a person; and changes of the sender.
+//! Sender of an approved transfer: the signer within its limit, otherwise a person. Also changes of the sender.
 
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, SOLANA, approval, with_signer,
@@ -6,7 +6,7 @@ use crate::support::installation::{
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// A shop with fixed rates and a signer that never ends.
+/// A shop with fixed rates and a signer that never exits.
 struct Shop {
     served: Installation,
     running: RunningServer,
@@ -14,7 +14,7 @@ struct Shop {
 
 impl Drop for Shop {
     fn drop(&mut self) {
-        // The signer outlives a killed server.
+        // The signer process outlives a killed server, so it is killed separately.
         self.running.process.kill();
         if let Ok(number) = std::fs::read_to_string(self.served.path("number")) {
             let ended = Command::new("kill").args(["-KILL", number.trim()]).status();
@@ -27,7 +27,7 @@ impl Shop {
     #[track_caller]
     fn open() -> Shop {
         let served = Installation::new();
-        // The signer holds its first order, so that later transfers stay approved.
+        // The signer never completes its first order, so later transfers stay approved.
         let script = format!(
             "echo $$ > {}; exec sleep 100000",
             served.path("number").display()
@@ -105,7 +105,7 @@ impl Shop {
     }
 }
 
-/// Number of the next transfer.
+/// Returns the number of the next transfer.
 fn next_number(conn: &rusqlite::Connection) -> i64 {
     conn.query_row("select count(*) + 1 from transfers", [], |row| row.get(0))
         .unwrap()
@@ -130,7 +130,7 @@ fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
         "{}",
         refused.text
     );
-    // A cancelled transfer no longer counts.
+    // A cancelled transfer no longer counts towards the limit.
     shop.step(&second, json!({ "action": "cancel" }))
         .expect(200);
     assert_eq!(
@@ -144,7 +144,7 @@ fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
         shop.step(&over, back).expect(200).json()["sentBy"],
         "signer"
     );
-    // A day later only the reassigned transfer counts, from its reassignment on.
+    // A day later, only the two transfers of 0.01 EUR count towards the limit.
     let day = "update transfers set signer_at = signer_at - 86400000 where amount > 1";
     shop.served.open_file().execute(day, []).unwrap();
     assert_eq!(shop.approve_refund("999.99").1, "hand");
@@ -257,7 +257,7 @@ fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
     assert!(running.process.close());
     let sent_by = "select ifnull(sent_by, '') || (signer_at is not null) from transfers";
     let forget = "update transfers set sent_by = null, signer_at = null";
-    // Without a signer, with a partial configuration, with too low a limit, and with a sufficient limit.
+    // The cases: no signer, a partial configuration, too low a limit, and a sufficient limit.
     let program = served.program("signer", "sleep 100000");
     let with_signer = with_signer(&program);
     for (settings, limit, expected) in [
@@ -327,7 +327,7 @@ fn summary_counts_transfers_without_a_signer() {
 #[test]
 fn release_of_a_held_transfer_sets_its_sender() {
     let shop = Shop::open();
-    // The signer is busy with the first transfer.
+    // The signer works on the first transfer.
     shop.approve_refund("600.00");
     let held: Vec<String> = (0..5).map(|_| shop.approve_refund("80.00").0).collect();
     let hold = "update transfers set sending = 'restored', signer_at = signer_at - 100000000 where amount = 8000";
@@ -335,7 +335,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
     let requested = shop.refund("1.00");
     let hold = "update transfers set sending = 'restored' where amount = 100";
     assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 1);
-    // A held transfer accepts no other action, whatever the body.
+    // A transfer on hold accepts no other action, whatever the body.
     for body in [
         json!({ "action": "approve" }),
         json!({ "action": "approve", "rate": "0.01" }),
@@ -363,7 +363,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
     );
     let process = json!({ "action": "process" });
     shop.step(&held[0], process.clone()).expect(200);
-    // A transfer returned to the signer counts from now on.
+    // A transfer that is assigned to the signer again counts towards the limit from now on.
     shop.set_limit(json!("840.00"));
     for (path, asked, sent_by) in [
         (&held[1], json!("signer"), "signer"),

@@ -1,4 +1,4 @@
-//! Sending by a command, from the side of the worker that runs it: its outcomes, and who may act meanwhile.
+//! Sending by a command, as the worker that runs it sees it: outcomes, and the actions that are rejected meanwhile.
 
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::progress::ignore_progress;
@@ -15,7 +15,7 @@ use coffer::store::Kind;
 use serde_json::json;
 use std::sync::Arc;
 
-/// The service of a production server, on the file of a running shop.
+/// Returns the service of a production server, on the file of a running shop.
 fn production_service(shop: &Shop) -> Arc<Service> {
     let links = Links {
         public_url: shop.url().to_owned(),
@@ -34,14 +34,14 @@ fn production_service(shop: &Shop) -> Arc<Service> {
     ))
 }
 
-/// Runs a future to its end.
+/// Runs a future to completion.
 #[track_caller]
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.unwrap().block_on(work)
 }
 
-/// The code of an error.
+/// Returns the code of an error.
 #[track_caller]
 fn error_code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
     match outcome.unwrap_err() {
@@ -53,7 +53,7 @@ fn error_code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
 const NOW: Time = Time(1_900_000_000_000);
 const PAYOUT: TransferKind = TransferKind::Payout;
 
-/// Approves a payout for the signer, because a sandbox has none.
+/// Approves a payout for the signer. The database is changed directly, because a sandbox has no signer.
 #[track_caller]
 fn approve_for_signer(shop: &Shop, id: &str) {
     shop.apply("payouts", id, &["approve"]);
@@ -62,7 +62,7 @@ fn approve_for_signer(shop: &Shop, id: &str) {
     ));
 }
 
-/// State of the command, as the operator interface shows it.
+/// Returns the state of the signer command, as the operator interface shows it.
 #[track_caller]
 fn sending(shop: &Shop, id: &str) -> serde_json::Value {
     let cookie = shop.sign_in("operator@sandbox.test");
@@ -73,12 +73,12 @@ fn sending(shop: &Shop, id: &str) -> serde_json::Value {
     payout["sending"].clone()
 }
 
-/// A well-formed transaction id of Solana, the chain of these payouts.
+/// Returns a well-formed transaction id of Solana, the chain of these payouts.
 fn signature(byte: u8) -> String {
     bs58::encode([byte; 64]).into_string()
 }
 
-/// Returns a payout whose command was started.
+/// Creates a payout, starts its signer command, and returns the payout's id.
 #[track_caller]
 fn started_payout(shop: &Shop, service: &Arc<Service>) -> String {
     let id = shop.payout("20.00");
@@ -147,7 +147,7 @@ fn signer_response_settles_nothing_and_counts_once() {
             (None, Some(Sending::Declined))
         };
         assert_eq!((ended.txid, ended.sending), left);
-        // The command has responded and is not run again.
+        // The signer command has responded, so it is not run again.
         assert_eq!(
             error_code(block_on(service.sent(NOW, PAYOUT, &id, "x"))),
             "invalid_transition"
@@ -163,7 +163,7 @@ fn signer_response_settles_nothing_and_counts_once() {
                 "paid",
             )
         } else {
-            // The signer signed nothing, so `force` is not needed.
+            // The signer signed no transaction, so `force` is not needed.
             (json!({ "action": "fail", "reason": "no funds" }), "failed")
         };
         let ended = step(&service, &id, end);
@@ -201,7 +201,7 @@ fn signer_retry_runs_after_ten_minutes() {
         retry(later(11)).unwrap().dispatch.retry,
         Some((NOW, later(21)))
     );
-    // Nothing was signed, so `force` is not needed.
+    // The signer signed no transaction, so `force` is not needed.
     let failed = step(&service, &id, json!({ "action": "fail" }));
     assert!(failed.contains(r#""status":"failed""#), "{failed}");
     assert_eq!(service.next_retry(NOW).unwrap(), None);
@@ -245,12 +245,12 @@ fn unknown_outcome_waits_for_a_person() {
             error_code(block_on(service.sent(NOW, PAYOUT, &id, "no id"))),
             "invalid_request"
         );
-        // An id that no transaction can have is stored and settles nothing.
+        // The service stores an id that no transaction can have, but settles nothing.
         let answered = block_on(service.sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
         let reason = answered.dispatch.sending_reason.unwrap();
         assert!(reason.contains("deadbeef"), "{reason}");
         assert_eq!(sending(&shop, &id), "unknown");
-        // The command does not start again, and a late response changes nothing.
+        // The signer command does not start again, and a late response changes nothing.
         assert!(service.to_send(NOW, 9).unwrap().is_empty());
         for late in [
             error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
@@ -286,7 +286,7 @@ fn signer_run_interrupted_by_exit_has_unknown_outcome() {
     assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
 }
 
-/// In production no value is made up, and an address belongs to the main network.
+/// In production, the operator must give rate and fee, and each address must belong to the main network.
 #[test]
 fn production_approval_requires_rate_and_fee() {
     let shop = Shop::open();

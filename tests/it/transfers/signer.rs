@@ -1,4 +1,4 @@
-//! The signer: its order, the effect of its response, and that no transfer is sent twice.
+//! The signer: its order, the effect of its response, and protection against sending twice.
 
 use crate::support::installation::{ETHEREUM, Installation, start_count, with_signer};
 use serde_json::{Value, json};
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 pub const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 
-/// Returns a signer that records its start, reads its order and writes this response.
+/// Returns a signer that records its start, stores its order and runs the shell command `answer`, which prints the
+/// response.
 pub fn signer_with_response(served: &Installation, answer: &str) -> String {
     let script = format!(
         "echo started >> {}\ncat > {}\n{answer}",
@@ -17,7 +18,7 @@ pub fn signer_with_response(served: &Installation, answer: &str) -> String {
     served.program("signer", &script)
 }
 
-/// Returns a signer that records the id of each order, and responds when a test does.
+/// Returns a signer that records the id of each order, and waits for the response that a test writes.
 #[track_caller]
 pub fn waiting_signer(served: &Installation) -> String {
     let folder = served.path("orders");
@@ -43,7 +44,7 @@ pub fn starts_for(served: &Installation, id: &str) -> usize {
     started.lines().filter(|line| *line == id).count()
 }
 
-/// Returns a payout as its merchant sees it.
+/// Returns a payout as the merchant API shows it.
 #[track_caller]
 pub fn payout(served: &Installation, url: &str, id: &str) -> Value {
     let key = [("X-API-Key", served.key.as_str())];
@@ -125,7 +126,7 @@ fn signer_killed_with_the_server_is_not_run_again() {
         std::thread::yield_now();
     }
     running.process.kill();
-    // The signer sends after the server was killed.
+    // The signer sends its response after the server was killed.
     std::fs::write(&fifo, r#"{"txid": "sent-unheard"}"#).unwrap();
     let running = served.start(&with_signer(&program));
     assert_eq!(

@@ -1,11 +1,11 @@
-//! Steps of payouts and refunds: every path to every end with its ledger entries, and every invalid step.
+//! Steps of payouts and refunds: every path to each final status with its ledger entries, and every invalid step.
 
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
 const ACTIONS: [&str; 6] = ["approve", "process", "pay", "fail", "reject", "cancel"];
 
-/// Every path from the request to an end, with the final status.
+/// Every path from the request to a final status, with that status.
 const WAYS: [(&[&str], &str); 6] = [
     (&["reject"], "rejected"),
     (&["cancel"], "cancelled"),
@@ -131,7 +131,7 @@ fn approval_fixes_rate_fee_and_coin_amount() {
     let shop = Shop::open();
     let id = requested(&shop, "payouts");
     let approved = shop.apply("payouts", &id, &["approve"]);
-    // 20.00 at 150, minus 0.000005, rounded down to eight places.
+    // Amount in coins: 20.00 at a rate of 150, minus a fee of 0.000005, rounded down to eight places.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(
         terms,
@@ -150,7 +150,7 @@ fn approval_rejects_a_fee_that_leaves_nothing() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     let to = "0x52908400098527886E0F7030069857D2E4169EE7";
-    // 0.92 is one coin, which equals the network fee.
+    // 0.92 EUR is one USDC, which equals the network fee.
     let body =
         json!({ "invoice": invoice, "amount": "0.92", "asset": "USDC-ERC20", "toAddress": to });
     let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();

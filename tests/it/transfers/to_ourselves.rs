@@ -1,4 +1,5 @@
-//! Own deposit addresses are no destinations, and destinations are not handed out.
+//! The shop's own deposit addresses are not valid destinations, and destinations are not assigned as deposit
+//! addresses.
 
 use crate::chain::till::Till;
 use crate::operator::wallets::{EVM, parse_output, wallet};
@@ -48,7 +49,7 @@ fn payout_address_cannot_be_a_next_wallet_address() {
                 answer.text
             );
         }
-        // The case of the letters does not matter.
+        // Addresses are compared without regard to case.
         let small = address(7).to_ascii_lowercase();
         pays_out_to(&served, &running, chain, &small).assert_error(
             400,
@@ -57,7 +58,7 @@ fn payout_address_cannot_be_a_next_wallet_address() {
         );
         pays_out_to(&served, &running, chain, &address(1006)).expect(200);
     }
-    // The checked range moves with the wallet.
+    // The range of reserved indexes moves with the next index of the wallet.
     served
         .open_file()
         .execute("update wallets set next_index = 6 where id is not null", [])
@@ -107,7 +108,7 @@ fn approval_checks_the_destination_again() {
     refused.assert_error(400, "invalid_request", Some("toAddress"));
     let reject = json!({ "action": "reject" });
     running.operator_request("POST", &path, &reject).expect(200);
-    // The next payout cannot be requested.
+    // The payout address is now invalid, so no further payout can be requested.
     let url = format!("{}/v1/payouts", running.url);
     let key = [("X-API-Key", served.key.as_str())];
     let next = send(&agent(), "POST", &url, &key, r#"{"amount": "20.00"}"#);
@@ -121,8 +122,7 @@ fn wallet_skips_a_payout_destination() {
     };
     let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
     let till = Till::of_accounts("ethereum", &node.url, token);
-    // The addresses were set when the wallet was far from them: a payout address, and the destination of an old
-    // transfer.
+    // This payout address was set when the next index of the wallet was far below it.
     let conn = till.served.open_file();
     conn.execute(
         "insert into payout_addresses (account, chain, address, changed_at) values (1, 'base', ?1, 0)",
@@ -136,7 +136,7 @@ fn wallet_skips_a_payout_destination() {
     let given = |_: usize| till.invoice(&running, "ETH")["depositAddress"].clone();
     let addresses: Vec<Value> = (0..2).map(given).collect();
     assert_eq!(addresses, [json!(address(0)), json!(address(2))]);
-    // A handed-out address is no destination of a refund.
+    // An assigned deposit address is not a valid destination of a refund.
     let invoice = till.invoice(&running, "ETH");
     let path = format!("/dashboard/api/accounts/{}/refunds", till.served.account);
     let body = json!({ "invoice": invoice["id"], "asset": "ETH", "toAddress": address(0) });

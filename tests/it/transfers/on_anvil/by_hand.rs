@@ -1,4 +1,4 @@
-//! Transfers sent by a person: unknown ids, ids of other transactions, and no ids.
+//! Transfers sent by a person: unknown transaction ids, ids of other transactions, and no ids.
 
 use super::{ETH, EthMerchant, FINAL, HOUR_MS, MINUTE_MS, USDC};
 use crate::support::anvil::address_word;
@@ -32,7 +32,7 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     merchant.mine(1);
     both.iter()
         .for_each(|sent| merchant.wait_until_waiting(sent));
-    // Without a new block, no deadline starts.
+    // Without a new block, the time until a review does not count.
     merchant.advance_ms(HOUR_MS);
     merchant.restart_and_read();
     both.iter()
@@ -77,7 +77,7 @@ fn exact_amount_without_a_txid_is_matched_once() {
     ] {
         let first = kinds.map(|of| merchant.processing(of));
         let txids = first.each_ref().map(|sent| merchant.send_amount(sent));
-        // Any other amount is proposed.
+        // A transaction with any other amount is only proposed.
         let less = merchant.processing(("refunds", coin));
         let proposed = merchant.send(coin, &less.to, less.units - 1);
         merchant.restart_and_read();

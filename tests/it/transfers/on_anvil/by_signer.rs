@@ -12,8 +12,8 @@ use std::process::Command;
 
 const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 
-/// Opens a shop with a signer that records each order and waits until its gate file is readable. `None` where the
-/// machine lacks a part.
+/// Opens a shop with a signer that records each order and waits until its gate file is readable. Returns `None` where
+/// the machine lacks anvil or the signer.
 #[track_caller]
 pub(super) fn with_signer() -> Option<EthMerchant> {
     let node = Node::start(CHAIN_ID, UNTESTED)?;
@@ -45,7 +45,7 @@ pub(super) fn with_signer() -> Option<EthMerchant> {
     has_signer.then_some(merchant)
 }
 
-/// Opens a shop whose signer responds when the test says so; `None` where the machine has no anvil.
+/// Opens a shop whose signer waits for the response that a test writes; `None` where the machine has no anvil.
 #[track_caller]
 pub(super) fn with_answers(untested: &str) -> Option<EthMerchant> {
     let node = Node::start(CHAIN_ID, untested)?;
@@ -58,7 +58,7 @@ pub(super) fn with_answers(untested: &str) -> Option<EthMerchant> {
 }
 
 impl EthMerchant {
-    /// Returns a transfer in processing, for which the signer of [`with_answers`] runs.
+    /// Creates a transfer in processing, for which the signer of [`with_answers`] runs.
     #[track_caller]
     pub(super) fn begun(&mut self, of: (&str, &'static str)) -> EthTransfer {
         let sent = self.approved(of, self.sent_by);
@@ -66,7 +66,7 @@ impl EthMerchant {
         sent
     }
 
-    /// Processes an approved transfer by hand, or waits until the signer of [`with_answers`] runs.
+    /// Starts to process an approved transfer by hand, or waits until the signer of [`with_answers`] runs.
     #[track_caller]
     pub(super) fn start_processing(&self, of: &EthTransfer) {
         if self.sent_by == "hand" {
@@ -132,7 +132,7 @@ impl EthMerchant {
         self.till.served.path("gate")
     }
 
-    /// Waits until the signer has started so often, and no run is left.
+    /// Waits until the signer was started this number of times and no longer runs.
     #[track_caller]
     fn wait_until_signer_ran(&self, starts: usize) {
         assert!(polling::until(|| self.starts() == starts));
@@ -140,7 +140,7 @@ impl EthMerchant {
         self.till.served.poll(running, &["0"]);
     }
 
-    /// Counts the starts of the signer.
+    /// Returns the number of times that the signer was started.
     pub(super) fn starts(&self) -> usize {
         start_count(&self.till.served.path("noted"))
     }
@@ -203,7 +203,7 @@ fn signer_that_outlives_the_server_is_not_run_again() {
         std::fs::remove_file(merchant.gate()).unwrap();
         std::fs::write(merchant.gate(), "").unwrap();
         merchant.mine(FINAL);
-        // The exact amount finds the transaction.
+        // The transaction is found by its exact amount.
         let paid = merchant.wait_until(&sent, "paid", "settled", "");
         let txid = paid["txid"].as_str().unwrap();
         merchant.assert_paid(&sent, txid);
@@ -241,7 +241,7 @@ fn lost_signer_transaction_does_not_fail_later_ones() {
         if round == 1 {
             merchant.advance_ms(24 * HOUR_MS);
         } else {
-            // A person uses the nonce for another transaction.
+            // A person uses the nonce of the lost transaction for another transaction.
             merchant.advance_ms(6 * MINUTE_MS);
             let nobody = merchant.destination();
             merchant.send(ETH, &nobody, 1);

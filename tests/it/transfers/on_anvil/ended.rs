@@ -1,4 +1,4 @@
-//! Payments that arrive after a transfer has ended, and payments of too much.
+//! Payments that arrive after a transfer has ended, and payments that exceed the amount.
 
 use super::by_signer::with_answers;
 use super::{ETH, EthMerchant, FINAL, USDC, by_each};
@@ -34,8 +34,8 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
         .node
         .ask("eth_getRawTransactionByHash", json!([entered]));
     let is_by_hand = merchant.sent_by == "hand";
-    // By hand, one failed transfer has no transaction and the other one waits. With the signer, both were sent and
-    // dropped.
+    // By hand, one failed transfer has no transaction, and the transaction of the other one waits. With the signer,
+    // both transactions were sent and dropped.
     let other = if is_by_hand {
         merchant.processing((first, USDC))
     } else {
@@ -63,7 +63,7 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     for sent in &all[..3] {
         merchant.send_amount(sent);
     }
-    // The review opens at the first sight of a payment, or when the payment is final.
+    // The review opens when the server first sees the payment, or when the payment is final.
     merchant.mine(1);
     for sent in &all[..3] {
         let status = &merchant.read(sent)["status"];
@@ -97,7 +97,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed() {
     }
 }
 
-/// Pays one transfer of each kind by more than 1 percent too much, and a third by exactly 1 percent.
+/// Pays one transfer of each kind by more than 1 percent too much, and a third by exactly 1 percent too much.
 #[track_caller]
 fn overpay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];

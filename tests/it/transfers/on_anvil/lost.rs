@@ -1,11 +1,11 @@
-//! Transactions that wait, are dropped, replaced or reorganised.
+//! Transactions that stay unconfirmed, are dropped, replaced or reorganised.
 
 use super::{ETH, EthMerchant, EthTransfer, FINAL, HOUR_MS, USDC, by_each};
 use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds whose transactions are lost on ethereum";
 
-/// Asserts that a transfer in processing fails only with `force`.
+/// Asserts that a transfer in processing can fail only with `force`.
 #[track_caller]
 fn assert_needs_force(merchant: &EthMerchant, of: &EthTransfer) {
     let refused = merchant.act(of, &json!({ "action": "fail" }));
@@ -37,7 +37,7 @@ fn dropped(merchant: &mut EthMerchant) {
         );
         assert_needs_force(merchant, sent);
     }
-    // Other transactions use their nonces.
+    // Other transactions use the nonces of the lost ones.
     let nobody = merchant.destination();
     both.iter()
         .for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
@@ -81,8 +81,8 @@ fn replaced(merchant: &mut EthMerchant) {
     }
 }
 
-/// Replaces four pending transactions: two by others that pay, one by one that pays elsewhere, and one by one that
-/// pays less.
+/// Replaces four pending transactions. Two replacements pay the same amount, one pays another address, and one pays
+/// less.
 #[track_caller]
 fn replaced_at_once(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) {
     let (all, old) = merchant.attached(kinds);
@@ -121,7 +121,7 @@ fn replaced_at_once(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) 
         merchant.act(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_event(sent, "failed");
     }
-    // The transaction that pays less is proposed.
+    // The transaction that pays less is proposed to the operator.
     assert_eq!(merchant.read(&all[3])["proposals"][0]["txid"], new[3]);
     let received = [0, 1, 2, 3].map(|at: usize| all[at].units - merchant.received(&all[at]));
     assert_eq!(received, [0, 0, all[2].units, 1]);
@@ -137,7 +137,7 @@ fn reorganised(merchant: &mut EthMerchant) {
     let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.sent(of));
     let (both, txids): (Vec<EthTransfer>, Vec<String>) = both.into_iter().unzip();
     let raws = raws(merchant, &txids);
-    // By hand, one transaction is entered and the other is found.
+    // By hand, one transaction id is entered, and the server finds the other transaction.
     if merchant.sent_by == "hand" {
         merchant.enter(&both[0], &txids[0]);
     }
@@ -157,7 +157,7 @@ fn reorganised(merchant: &mut EthMerchant) {
     }
 }
 
-/// Returns the signed bytes of transactions.
+/// Returns the signed transactions with these ids.
 #[track_caller]
 fn raws(merchant: &EthMerchant, txids: &[String]) -> Vec<serde_json::Value> {
     let raw = |txid: &String| {
@@ -195,8 +195,8 @@ fn gone(merchant: &mut EthMerchant) {
     }
 }
 
-/// Reorganises the blocks of three paid transfers: the first returns, the second is sent again, and the third is
-/// reversed.
+/// Reorganises the blocks of three paid transfers. The first transaction returns, the second transfer is sent again,
+/// and the third is reversed.
 #[track_caller]
 fn reorganise_and_resolve(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) {
     let before = merchant.node.ask("evm_snapshot", json!([]));
@@ -217,7 +217,7 @@ fn reorganise_and_resolve(merchant: &mut EthMerchant, kinds: &[(&str, &'static s
     merchant.end_review(&all[2], "gone", "adjust").expect(200);
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
-    // The first transaction returns. A new one is sent for the second transfer before its id is entered.
+    // The first transaction returns. The second transfer is sent again, before the new id is entered.
     send_again(merchant, &raws[..1]);
     let other = merchant.send_amount(&all[1]);
     merchant.mine(2);
@@ -225,13 +225,13 @@ fn reorganise_and_resolve(merchant: &mut EthMerchant, kinds: &[(&str, &'static s
     merchant.restart_and_read();
     let settled = [txids[0].clone(), other, txids[2].clone()];
     merchant.assert_all_paid(&all, &settled);
-    // Finality changes nothing more.
+    // Further final blocks change nothing.
     for _ in 0..2 {
         merchant.mine(FINAL);
         merchant.assert_all_paid(&all, &settled);
     }
     assert_eq!(merchant.balance(), adjusted);
-    // The reversed transaction arrives after all.
+    // The transaction whose amount was reversed is confirmed again.
     send_again(merchant, &raws[2..]);
     merchant.mine(2);
     let problem = "is confirmed again, after its amount was booked back";

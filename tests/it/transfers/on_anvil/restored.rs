@@ -1,4 +1,4 @@
-//! Payouts and refunds held after a restore: transactions sent since the copy are proposed, but not matched.
+//! Payouts and refunds on hold after a restore. Transactions sent since the copy are proposed, but not matched.
 
 use super::by_signer::with_answers;
 use super::{ETH, EthMerchant, EthTransfer, FINAL, USDC};
@@ -8,9 +8,9 @@ use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds that a restore holds on ethereum";
 
-/// Transfers at different steps of a copy, with the transactions sent since.
+/// Transfers that were at different steps when the copy was taken, with the transactions sent after the copy.
 struct EthCopy {
-    /// The second transaction has another amount.
+    /// Transfer with two transactions. The second transaction has another amount.
     requested: (EthTransfer, [String; 2]),
     approved: (EthTransfer, String),
     processing: (EthTransfer, String),
@@ -34,7 +34,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
     }
 }
 
-/// Takes a copy, sends a transfer at each step, and restores the copy.
+/// Takes a copy with a transfer at each step, sends the transfers, and restores the copy.
 #[track_caller]
 fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> EthCopy {
     let kind = |place: usize| {
@@ -89,7 +89,7 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> EthCopy {
     }
 }
 
-/// Asserts that transfers requested or approved in the copy accept only `release`.
+/// Asserts that transfers that were requested or approved in the copy accept only `release`.
 #[track_caller]
 fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &EthCopy) {
     let (requested, sent) = &copied.requested;
@@ -113,11 +113,11 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &EthCopy) {
             .act(of, &json!({ "action": "release" }))
             .expect(200);
     }
-    // The operator states that they were sent before the restore.
+    // The operator cancels the transfer, because it was sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
     merchant.act(requested, &reason).expect(200);
     if merchant.sent_by == "signer" {
-        // A transaction that arrived since the copy holds the signer until the operator decides.
+        // A transaction to the destination that arrived after the copy stops the signer until the operator decides.
         merchant.restart_and_read();
         merchant.wait_until(approved, "approved", "waiting", "");
         assert_signer_starts(merchant, copied);
@@ -129,7 +129,7 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &EthCopy) {
     merchant.enter(approved, txid);
 }
 
-/// Asserts that transfers processing in the copy accept `pay`, and `fail` with force.
+/// Asserts that transfers that were processing in the copy accept only `pay`, and `fail` with `force`.
 #[track_caller]
 fn assert_held_while_processing(merchant: &mut EthMerchant, copied: &EthCopy, payout: usize) {
     let (processing, txid) = &copied.processing;
@@ -151,7 +151,8 @@ fn assert_held_while_processing(merchant: &mut EthMerchant, copied: &EthCopy, pa
     merchant.assert_paid(approved, txid);
 }
 
-/// Fails a transfer that was never sent: with proof if the payout is the first of a copy, otherwise with force.
+/// Fails a transfer that was never sent: with a reverted transaction as proof in the first copy, otherwise with
+/// `force`.
 #[track_caller]
 fn fail(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });
@@ -170,7 +171,7 @@ fn fail(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     merchant.act(of, &json!({ "action": "fail" })).expect(200);
 }
 
-/// Asserts that the signer was started once for each of its transfers.
+/// Asserts that the signer was started once for each transfer that it sends, and for no other.
 #[track_caller]
 fn assert_signer_starts(merchant: &EthMerchant, copied: &EthCopy) {
     let starts = usize::from(merchant.sent_by == "signer");

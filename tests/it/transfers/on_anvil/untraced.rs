@@ -43,7 +43,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
             "{found}"
         );
     }
-    // A person confirms the payment. Then a node with traces reads the final blocks again.
+    // A person confirms the first payment. Then a node with traces reads the final blocks again.
     let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });
     merchant.act(&both[0], &counted).expect(200);
     proxy.clear_faults();
