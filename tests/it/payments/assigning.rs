@@ -21,7 +21,7 @@ fn assigned_confirmed_payment_is_booked() {
         "",
         ["0.00", "0.00"],
     );
-    // The payment was seen before the deadline, so it counts as in time.
+    // The payment was seen before the deadline of the invoice, so it counts as in time.
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     shop.assert_invoice(
         id(&invoice),
@@ -39,7 +39,7 @@ fn assigned_confirmed_payment_is_booked() {
     });
     let by = "operator@sandbox.test".to_owned();
     assert_eq!(noted, [(by, Some(payment.clone()), detail)]);
-    // From now on it is an ordinary payment, and the same observation finds it.
+    // From now on the chain updates it like any other payment, and a repeated observation returns the same payment.
     shop.move_payment(&payment, "orphaned");
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "detected");
     shop.move_payment(&payment, "confirmed");
@@ -57,7 +57,7 @@ fn assigned_confirmed_payment_is_booked() {
 fn assigned_seen_payment_is_booked_when_confirmed() {
     let operator = Operator::open();
     let shop = &operator.shop;
-    // A coin without a quote, at the deposit address of the invoice.
+    // The payment is in a coin that the invoice has no quote for, but at its deposit address.
     let invoice = shop.invoice("92.00", json!({ "asset": "ETH" }));
     let body =
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "100" });
@@ -71,7 +71,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     operator.assert_audit_clean();
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
-    // An invoice without a selected coin.
+    // No coin is selected for this invoice.
     let open = shop.invoice("60.00", json!({}));
     let lost = operator.pay_foreign_address("0.001");
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": open["id"] }));
@@ -80,7 +80,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
         [&shown["status"], &shown["asset"], &shown["amountExpected"]],
         [&json!("detected"), &json!("BTC"), &json!("0.001")]
     );
-    // The page never asks for payment to a foreign address.
+    // The checkout page never asks for a payment to a foreign address.
     shop.move_payment(&payment, "dropped");
     let shown = shop.get_invoice(id(&open));
     assert_eq!(
@@ -90,7 +90,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     shop.move_payment(&payment, "seen");
     assert_eq!(shop.get_invoice(id(&open))["depositAddress"], FOREIGN);
     operator.assert_audit_clean();
-    // A late payment counts as late, at the rate of the day.
+    // A payment after the deadline counts as late, at the rate of the day.
     shop.advance("1h");
     let late = operator.pay_foreign_address("0.001");
     shop.move_payment(&late, "confirmed");
@@ -139,7 +139,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
     assert_eq!(balances["data"][0]["available"], "178.20");
     let noted = shop.audit_entries("unmatched_payment.assign");
     assert_eq!(noted[1].2["to"], json!({ "customer": "ada" }));
-    // Litecoin has no customer addresses, so a customer cannot be assigned.
+    // Litecoin has no customer addresses, so a payment in litecoin cannot be assigned to a customer.
     let body = json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1" });
     let on_litecoin = shop.pay(body);
     operator
@@ -242,7 +242,7 @@ fn assignment_takes_no_address() {
     let quotes =
         "select group_concat(asset || given) from (select asset, given from quotes order by seq)";
     assert_eq!(shop.query_text(quotes), "LTC0,BTC1,BTC1");
-    // The page does not ask for the missing amount at that address.
+    // The checkout page does not ask for the missing amount at the foreign address.
     shop.move_payment(&second, "confirmed");
     shop.move_payment(&third, "dropped");
     assert_eq!(shop.get_invoice(id(&open))["status"], "underpaid");
@@ -251,7 +251,7 @@ fn assignment_takes_no_address() {
         page.expect(200).text
     };
     assert!(!page(&open).contains(FOREIGN), "{}", page(&open));
-    // Selecting that coin after the payment was dropped does not show that address either.
+    // After the payment was dropped, selecting another coin does not show the foreign address either.
     shop.move_payment(&first, "dropped");
     let shown = shop.get_invoice(id(&elsewhere));
     assert_eq!(
@@ -268,7 +268,7 @@ fn assignment_takes_no_address() {
     operator.assert_audit_clean();
     shop.move_payment(&first, "seen");
     operator.assert_audit_clean();
-    // A payment to the selected coin counts, and the sandbox pays to its address.
+    // A payment in the selected coin counts, and the sandbox sends it to the address of the invoice.
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
     shop.move_payment(&paid, "confirmed");
     shop.move_payment(&first, "confirmed");
@@ -336,7 +336,7 @@ fn audit_finds_unassigned_payment_to_a_foreign_address() {
     let found = findings(shop.file());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("given to it by a person"), "{found:?}");
-    // A quote at a foreign address is marked as such.
+    // The quote records that its address is foreign, and the audit checks this record.
     let open = shop.invoice("60.00", json!({}));
     operator.assign_and_get_id(
         &operator.pay_foreign_address("0.001"),

@@ -1,4 +1,4 @@
-//! Transactions survive `kill -9` atomically: the file has all of their outputs or none.
+//! Transactions are stored atomically despite `kill -9`: the file has all of their outputs or none.
 //!
 //! Invariant: a kill follows a number of responses, not a time.
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 
-/// Number of kills.
+/// Number of times that the server is killed.
 const KILLS: usize = 5;
 /// Number of responses between two kills.
 const SHARE: usize = 40;
@@ -29,8 +29,8 @@ fn post(url: &str, path: &str, body: &Value) -> Option<Value> {
     Some(answer)
 }
 
-/// Sends transactions of three outputs to a new invoice and one to a foreign address, then a step for each output,
-/// until the process ends.
+/// Sends transactions until the process ends. Each has three outputs to a new invoice and one to a foreign address.
+/// Then moves each output to other states.
 fn client(url: &str, round: usize, answered: &impl Fn(Option<(String, Value)>)) -> Option<()> {
     for number in 0.. {
         let order = json!({ "amount": "180.00", "currency": "EUR", "asset": "BTC" });

@@ -1,4 +1,4 @@
-//! Effects of payments on an invoice besides the first: top-ups, dropped and returning payments, an earlier coin.
+//! Effects on an invoice of payments after the first one: top-ups, dropped and returning payments, an earlier coin.
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 
@@ -6,7 +6,7 @@ use crate::file::audit::findings;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// A shop with an invoice that waits for 1.25 LTC.
+/// Creates a shop with an invoice that waits for 1.25 LTC, and returns both.
 #[track_caller]
 pub fn waiting_invoice() -> (Shop, String) {
     let shop = Shop::open();
@@ -45,8 +45,7 @@ fn each_reversal_reverts_status_and_balance() {
             "confirmed \"1.25\" since \"99.00\"",
         );
     }
-    // Although the deadline has not passed, a dropped confirmed payment fails the invoice at once, so that the
-    // merchant does not ship.
+    // A dropped confirmed payment fails the invoice at once, before the deadline, so that the merchant does not ship.
     stands(Some("dropped"), adjusted, "failed null null \"0.00\"");
     stands(Some("seen"), "", "detected \"1.25\" null \"0.00\"");
     stands(
@@ -58,8 +57,8 @@ fn each_reversal_reverts_status_and_balance() {
 }
 
 impl Shop {
-    /// Returns status, payment, confirmation and available balance of an invoice, and the kinds of all ledger
-    /// entries, oldest first.
+    /// Returns an invoice's status, received amount, confirmation time and available balance, then the kinds of all
+    /// ledger entries, oldest first.
     #[track_caller]
     fn state_of(&self, id: &str) -> String {
         let get = |path: &str| self.get(path, Some(TEST)).expect(200).json();
@@ -80,7 +79,7 @@ impl Shop {
         format!("{status} {received} {since} {available}:{kinds}")
     }
 
-    /// Pays, confirms the payment, and returns its id.
+    /// Pays, confirms the payment, and returns the payment's id.
     #[track_caller]
     fn pay_in_full(&self, body: Value) -> String {
         let payment = self.pay(body);
@@ -268,7 +267,7 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     for field in ["asset", "rate", "amountExpected", "depositAddress"] {
         assert_eq!(seen[field], litecoin[field], "{field}");
     }
-    // A payment in another coin counts, and is not part of the amount received in this coin.
+    // A payment in another coin counts towards the invoice, but is not part of the amount received in this coin.
     let newer = shop.pay(json!({ "invoice": id, "asset": "SOL" }));
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "0.625");
     shop.move_payment(&older, "confirmed");
@@ -348,14 +347,14 @@ fn payment_below_one_cent_pays_no_invoice() {
             .expect(201)
             .json()
     };
-    // At 80 EUR, these amounts are worth 0.0099999 EUR and 0.01 EUR.
+    // At 80 EUR for one coin, these amounts are worth 0.0099992 EUR and 0.01 EUR.
     assert_eq!(put("0.00012499")["state"], "unmatched");
     shop.assert_invoice(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
     let reasons = shop.query_text("select group_concat(reason) from unmatched_payments");
     assert_eq!(reasons, "dust");
     assert_eq!(put("0.000125")["state"], "seen");
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "0.01"]);
-    // The coin stays selected although its payment was dust.
+    // The coin stays selected although the payment in this coin was dust.
     let other = shop.invoice("100.00", json!({}));
     let body = json!({ "invoice": other["id"], "asset": "SOL", "amount": "0.000000001" });
     shop.post("/sandbox/payments", None, body).expect(201);

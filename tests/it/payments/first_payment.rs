@@ -1,9 +1,9 @@
-//! The first payment, from the invoice to the webhook of the shop.
+//! The first payment of an invoice, from its creation to the webhook of the shop.
 
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// Values of a field in a list.
+/// Returns the values of a field in a list.
 fn column(list: &Value, field: &str) -> Vec<Value> {
     let items = list["data"].as_array().unwrap().iter();
     items.map(|item| item[field].clone()).collect()

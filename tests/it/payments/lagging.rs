@@ -1,4 +1,4 @@
-//! Lagging chains: live invoices that can be paid on such a chain stay open, and all others expire.
+//! Lagging chains: live invoices that can be paid on a lagging chain stay open, and all others expire.
 
 use crate::file::audit::findings;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -27,7 +27,7 @@ impl Shop {
         self.send("PATCH", &path, &[], &body.to_string())
     }
 
-    /// Returns the live coins on offer.
+    /// Returns the ids of the coins that the shop offers in live mode.
     #[track_caller]
     fn on_offer(&self) -> Vec<String> {
         let list = self.get("/v1/currencies", Some(LIVE)).expect(200).json();
@@ -42,7 +42,7 @@ impl Shop {
     }
 }
 
-/// A shop with a stopped clock, in which the bitcoin chain lags.
+/// Opens a shop with a stopped clock, in which the bitcoin chain lags.
 fn lagging() -> Shop {
     let shop = Shop::open();
     let held = shop
@@ -79,7 +79,7 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
     }
     shop.assert_audit_clean();
     shop.advance("5h");
-    // Selecting a coin still follows the clock.
+    // A coin cannot be selected after the deadline, although the invoice stays open.
     shop.post(
         &format!("/v1/invoices/{waits}/select"),
         Some(LIVE),
@@ -91,7 +91,7 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
     // An invoice without a seen payment may be cancelled.
     let cancelled = shop.cancel(&also).expect(200).json();
     assert_eq!(cancelled["status"], "cancelled");
-    // The invoice waits at most six hours.
+    // The invoice stays open for at most six hours.
     shop.advance("59m59s");
     assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
     shop.assert_audit_clean();
@@ -105,7 +105,7 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
 #[test]
 fn invoice_created_with_a_coin_waits_immediately() {
     let shop = Shop::open();
-    // No request concerns these invoices between creation and deadline.
+    // These invoices get no request between their creation and their deadline.
     let [waits, other, in_test] = [(LIVE, "BTC"), (LIVE, "LTC"), (TEST, "BTC")]
         .map(|(key, asset)| shop.waiting_for(key, Some(asset)));
     let kept = "select group_concat(mode || ':' || waits_for, ' ') from (select * from invoices order by seq)";
@@ -119,7 +119,7 @@ fn invoice_created_with_a_coin_waits_immediately() {
     assert_eq!(shop.status_of(LIVE, &other), "expired");
     assert_eq!(shop.status_of(TEST, &in_test), "expired");
     shop.assert_audit_clean();
-    // A payment in time counts, although it is seen long after.
+    // A payment that was sent in time counts, although the server sees it much later.
     shop.advance("5h59m");
     assert_eq!(shop.event_types(&waits, LIVE), ["invoice.created"]);
     shop.set_lagging("bitcoin", json!({ "lagging": false }))
@@ -171,7 +171,7 @@ fn payment_in_time_counts_however_late_it_is_seen() {
             Some("seenAt"),
         );
     }
-    // A second request keeps the lag. Without lag, the unpaid invoice expires.
+    // A second request keeps the start of the lag. When the lag ends, the unpaid invoice expires.
     let again = shop
         .set_lagging("bitcoin", json!({ "lagging": true }))
         .expect(200)
@@ -236,7 +236,7 @@ fn long_lagging_chain_is_not_offered() {
     }
     let stays = shop.set_lagging("bitcoin", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
-    // A reset ends the lag, too.
+    // A reset of the sandbox ends the lag, too.
     shop.set_lagging("tron", json!({ "lagging": true }))
         .expect(200);
     shop.send("POST", "/sandbox/reset", &[], "").expect(200);
@@ -248,7 +248,7 @@ fn long_lagging_chain_is_not_offered() {
 fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     let shop = lagging();
     let id = shop.waiting_for(LIVE, None);
-    // The scan of the chain ends before the deadline of the invoice, but the coin is still offered.
+    // The chain was read to a time before the deadline of the invoice, but the coin is still offered.
     shop.set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200);
     shop.advance("19m");
@@ -289,14 +289,15 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
         shop.assert_audit_clean();
         seen.json()["id"].as_str().unwrap().to_owned()
     };
-    // First seen late, then reported with a time after the deadline, then with one before it.
+    // The payment is first seen late. Then it is reported with a time after the deadline, and then with a time before
+    // the deadline.
     let payment = see(&told, "told", None, 201);
     assert_eq!(shop.status_of(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
     assert_eq!(shop.status_of(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&in_time), 200), payment);
     assert_eq!(shop.status_of(LIVE, &told), "detected");
-    // A later time than the stored one changes nothing.
+    // A time later than the stored one changes nothing.
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
     assert_eq!(see(&told, "told", None, 200), payment);
     let seen_at = "select cast(seen_at as text) from payments where on_time = 1";
@@ -306,20 +307,20 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     shop.move_payment(&payment, "confirmed");
     shop.assert_audit_clean();
     assert_eq!(shop.status_of(LIVE, &told), "confirmed");
-    // A payment booked as late stays late.
+    // A payment that was booked as late stays late.
     let payment = see(&confirmed, "confirmed", None, 201);
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
     see(&confirmed, "confirmed", Some(&in_time), 200);
     assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
-    // A dropped payment uses the earlier time when it returns.
+    // A dropped payment that returns uses the earlier time that was reported meanwhile.
     let payment = see(&gone, "gone", None, 201);
     shop.move_payment(&payment, "dropped");
     see(&gone, "gone", Some(&in_time), 200);
     shop.move_payment(&payment, "seen");
     assert_eq!(shop.status_of(LIVE, &gone), "detected");
     shop.assert_audit_clean();
-    // One event is sent, although the payment is found by its invoice.
+    // Only one event is sent, although both requests name the invoice instead of the payment's address.
     for (seen_at, status) in [(None, 201), (Some(&in_time), 200)] {
         let body = json!({ "invoice": by_invoice, "txid": "by-invoice", "seenAt": seen_at });
         shop.post("/sandbox/payments", None, body).expect(status);

@@ -1,4 +1,4 @@
-//! Live addresses: derived from wallets on watched chains, each index once.
+//! Live addresses: derived from wallets on watched chains, and each index is used once.
 
 use crate::file::audit::findings;
 use crate::file::old_files::column;
@@ -16,16 +16,16 @@ use std::process::Command;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Key of the EVM wallet, encoded as a test network key.
+/// Key of the EVM wallet, encoded as a key of a test network.
 const TPUB: &str = "tpubDDaRj4Gb7q8V1P8hETLKbMRQyWRAkL1Sph3mQdTFgJHQefHqXajb6sXWyvKfEQo46xJYKA29vMhEUsBgf7QpEYL17aJwAQ7NDb8koR13eMV";
 
-/// Derives the address of a key at an index.
+/// Derives the address at an index of a key.
 pub fn derive(chain: Chain, key: &str, index: u32) -> String {
     let wallet = read(chain, key, &WalletHints::default()).unwrap();
     wallet.receiving().unwrap().derive(index).unwrap().address
 }
 
-/// A shop with customer addresses.
+/// Creates a shop with customer addresses.
 pub fn shop() -> SetUp {
     let shop = SetUp::new();
     let active = "update accounts set customers_enabled = 1, status = 'active'";
@@ -42,14 +42,14 @@ pub fn execute(shop: &SetUp, sql: &str) {
     file.execute_batch(sql).unwrap();
 }
 
-/// Nodes that do not exist.
+/// Settings of nodes that do not exist.
 pub const NODES: [&str; 3] = [
     "--node=bitcoin=http://127.0.0.1:1",
     "--node=base=http://127.0.0.1:1",
     "--node=polygon=http://127.0.0.1:1",
 ];
 
-/// Stores a cursor, as if the chain had been watched until now.
+/// Stores a cursor, so that the chain counts as watched until now.
 #[track_caller]
 pub fn watch(shop: &SetUp, chain: &str) {
     let network = match chain {
@@ -108,7 +108,7 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     let bitcoin = add(&shop, "bitcoin", ZPUB);
     add(&shop, "evm", EVM);
     assert_eq!(of("early"), [], "no chain is watched");
-    // All EVM chains share an address, so one of them is enough.
+    // All EVM chains have the same address, so one watched chain is enough.
     watch(&shop, "base");
     let evm = |index| pair("evm", derive(Chain::Ethereum, EVM, index));
     let utxo = |index| pair("utxo", derive(Chain::Bitcoin, ZPUB, index));
@@ -176,7 +176,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     let shop = shop();
     let bitcoin = add(&shop, "bitcoin", ZPUB);
     let file = shop.file();
-    // A wallet that was used elsewhere before, with 2000 unpaid addresses.
+    // The wallet was used elsewhere before, and has 2000 unpaid addresses.
     let args = ["add", "evm", "--yes", "--next"];
     parse_output(&wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
     let evm = parse_output(&wallet(&file, &[&args[..], &["7000"]].concat(), EVM))[0]["id"].clone();
@@ -228,7 +228,7 @@ fn live_coin_requires_its_watched_chain() {
             "{warned}"
         );
     }
-    // Its chain is watched and has a wallet, but it has no rate.
+    // The chain is watched and has a wallet, but the coin has no rate.
     let warned = create("USDC-BASE");
     assert!(warned.contains("has no fresh rate"), "{warned}");
     let none = "select address from addresses";
@@ -250,19 +250,19 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         assert_eq!(said.contains(&why), restored > 0, "{said}");
         let added = parse_output(&output);
         assert_eq!(added[0]["nextIndex"], begins);
-        // The owner's wallet program starts at index 0, whatever was handed out.
+        // The owner's wallet program scans from index 0, so its gap limit must reach the first assigned index.
         assert_eq!(added[0]["gapLimit"], begins.max(20));
         let (mut server, url) = serve(&file, &NODES);
         handed_out.extend(addresses(&shop, &url, "ada"));
         assert!(server.close());
         assert_eq!(findings(&file), Vec::<String>::new());
-        // The copy does not know the first restore, and the replaced file does not know the wallet.
+        // The copy does not record the first restore, and the replaced file does not have the wallet.
         execute(&shop, "delete from addresses; delete from wallets");
         coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
     let expected = [0, 1000, 2000].map(|index| pair("utxo", derive(Chain::Bitcoin, ZPUB, index)));
     assert_eq!(handed_out, expected);
-    // A higher index is not changed.
+    // A next index above the minimum is accepted unchanged.
     let further = ["add", "bitcoin", "--yes", "--next", "7000"];
     let added = parse_output(&wallet(&file, &further, ZPUB));
     assert_eq!(added[0]["nextIndex"], 7000);
@@ -281,7 +281,7 @@ fn live_mode_uses_only_the_followed_network() {
     added();
     watch(&shop, "bitcoin");
     let (_server, url) = serve(&file, &NODES);
-    // Neither the same key in test encoding nor a later test wallet is accepted.
+    // The same key in the encoding of a test network is rejected, and so is a wallet of another network.
     let respelt = (VPUB, "network must be main");
     for (key, says) in [respelt, (TPUB, "this file follows bitcoin on main")] {
         let refused = wallet(&file, &args, key);
@@ -297,7 +297,7 @@ fn live_mode_uses_only_the_followed_network() {
     assert_eq!(listed[1]["id"], json!(main));
     let first = derive(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", first)]);
-    // When it is retired, the test wallet does not replace it.
+    // When the wallet is retired, the wallet of the test network does not replace it.
     parse_output(&wallet(&file, &["retire", &main], ""));
     assert_eq!(addresses(&shop, &url, "bob"), []);
 }
@@ -307,7 +307,7 @@ fn last_added_wallet_is_used_whatever_the_clock() {
     let shop = shop();
     let file = shop.file();
     let first = add(&shop, "bitcoin", ZPUB);
-    // As if the clock had been years ahead.
+    // Simulates a clock that was years ahead when the wallet was added.
     execute(
         &shop,
         "update wallets set added_at = added_at * 2 where id is not null",
@@ -354,10 +354,10 @@ fn customer_lists_only_watched_chains() {
     assert_eq!(told(&shop.live, "GET"), expected(&["base"]));
     watch(&shop, "polygon");
     assert_eq!(told(&shop.live, "GET"), expected(&["base", "polygon"]));
-    // The chain is no longer watched.
+    // The server no longer watches the chain.
     execute(&shop, "delete from chain_blocks; delete from chain_cursors");
     assert_eq!(told(&shop.live, "GET"), expected(&[]));
-    // Test mode watches every chain.
+    // In test mode, every chain counts as watched.
     let all = told(&shop.test, "POST").unwrap();
     assert!(
         all.len() > 2 && all.contains(&"ethereum".to_owned()),

@@ -1,4 +1,4 @@
-//! The next index of a wallet: its owner moves it, but never to an index that was or may have been handed out.
+//! The next index of a wallet: its owner moves it, but never to an index that was or may have been assigned.
 
 use super::live_addresses::{NODES, addresses, coffer, derive, shop, watch};
 use crate::file::audit::findings;
@@ -10,7 +10,7 @@ use coffer::domain::asset::Chain;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The highest index.
+/// The highest index of a wallet.
 const LAST: &str = "2147483647";
 
 /// Adds the bitcoin wallet or moves its index. Returns standard error, and the wallet if the command succeeded.
@@ -35,7 +35,7 @@ fn move_index(file: &Path, args: &[&str]) -> (String, u64) {
     (said, next.unwrap())
 }
 
-/// Asserts that the command is rejected with these words and changes nothing.
+/// Asserts that the command is rejected with these words and changes no wallet.
 #[track_caller]
 fn assert_rejected(file: &Path, args: &[&str], words: &[&str]) {
     let rows = || {
@@ -53,7 +53,7 @@ fn assert_rejected(file: &Path, args: &[&str], words: &[&str]) {
     assert_eq!(rows(), before);
 }
 
-/// Index entries of the audit log for a wallet: the new index and the old one.
+/// Returns the index changes in the audit log: action, new index and old index.
 fn audit_entries(file: &Path) -> Vec<String> {
     let noted =
         "select concat_ws(' ', action, detail ->> 'nextIndex', detail ->> 'before') from audit_log
@@ -156,7 +156,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         coffer(file, &["restore", copy, "--force"]);
     };
     move_index(&file, &["--next", "5"]);
-    // The gap of the first restore remains after the second.
+    // The gap of the first restore still applies after the second one.
     for least in [1005, 2005] {
         kept(&file);
         assert_eq!(move_index(&file, &[]).1, least);
@@ -166,7 +166,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         );
         assert_rejected(&file, &["--next", &below], &[&words]);
         assert_rejected(&file, &["--next", "0", "--force"], &[&words]);
-        // An index set by hand since the restore may be lowered again.
+        // An index that the owner set after the restore may be lowered again.
         move_index(&file, &["--next", "90000"]);
         assert_rejected(&file, &["--next", &below], &[&words]);
         assert_eq!(move_index(&file, &["--next", &least.to_string()]).1, least);
@@ -179,7 +179,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         &["--next", "2005"],
         &["next must be at least 2006, as this wallet has handed out index 2005"],
     );
-    // A wallet that the file does not know starts behind possibly used indexes.
+    // A wallet that is new to the file starts above possibly used indexes.
     let evm = |args: &[&str]| wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
         assert_eq!(
@@ -189,7 +189,7 @@ fn next_index_never_falls_below_the_restore_gap() {
     }
     let said = String::from_utf8(evm(&["--next", "1999"]).stderr).unwrap();
     assert!(said.contains("next must be at least 2000"), "{said}");
-    // A wallet at the highest index stays there.
+    // A wallet at the highest index has no index left after a restore.
     move_index(&file, &["--next", LAST, "--force"]);
     kept(&file);
     assert_rejected(
@@ -257,7 +257,7 @@ fn operator_moves_an_index_by_the_same_rules() {
         );
         assert_eq!(next(send(wallets, wanted).expect(201).json()), expected);
     }
-    // Hands out an address.
+    // The new invoice gets an address of the wallet.
     let shop = &interface.shop;
     shop.post(
         "/v1/invoices",

@@ -1,4 +1,4 @@
-//! An operator who reviews unmatched payments.
+//! A shop with an operator who reviews unmatched payments.
 
 use crate::file::audit::findings;
 use crate::support::{Response, Shop};
@@ -20,7 +20,7 @@ impl Operator {
         Operator { shop, cookie }
     }
 
-    /// Pays to a foreign address and returns the id.
+    /// Sends a payment to a foreign address and returns the payment's id.
     #[track_caller]
     pub fn pay_foreign_address(&self, amount: &str) -> String {
         let body = json!({ "address": FOREIGN, "asset": "BTC", "amount": amount });
@@ -47,7 +47,7 @@ impl Operator {
         assert_eq!(findings(self.shop.file()), Vec::<String>::new());
     }
 
-    /// Returns one unmatched payment, as the operator reads it.
+    /// Returns an unmatched payment as the operator interface shows it.
     #[track_caller]
     pub fn read(&self, id: &str) -> Value {
         let path = "/dashboard/api/unmatched-payments?limit=200";
@@ -57,7 +57,7 @@ impl Operator {
         entries.find(|entry| entry["id"] == id).unwrap().clone()
     }
 
-    /// Notes the outcome of an unmatched payment.
+    /// Marks an unmatched payment as returned or dismissed.
     pub fn resolve(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}");
         self.shop.as_member(&self.cookie, "POST", &path, body)

@@ -6,7 +6,7 @@ use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Number of indexes taken from all wallets, and number of invoice addresses.
+/// Returns the number of indexes taken from all wallets, and the number of invoice addresses.
 #[track_caller]
 fn index_counts(shop: &Shop) -> (String, String) {
     (
@@ -50,7 +50,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     )
     .expect(200);
     assert_eq!(index_counts(&shop), counts_of(0));
-    // A coin that cannot be selected takes no index: an unknown coin, or one whose minimum is higher.
+    // A failed selection takes no index, whether the coin is unknown or the amount is below the minimum of the coin.
     let (path, token) = checkout.split_once('?').unwrap();
     let pick = |asset: &str| {
         shop.submit(
@@ -86,12 +86,12 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         shop.page(&checkout);
     }
     assert_eq!(index_counts(&shop), counts_of(1));
-    // Coins of one chain share an address.
+    // Coins of one chain or of several EVM chains share an address.
     for asset in ["ETH", "USDT-ERC20", "USDC-BASE", "BTC", "ETH"] {
         select(&id, asset).expect(200);
     }
     assert_eq!(index_counts(&shop), counts_of(2));
-    // A coin selected with the invoice, and a retry of the same order.
+    // A coin that is named in the request takes an index. A retry of the same order takes none.
     let order = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "one" });
     for status in [201, 200, 200] {
         shop.post("/v1/invoices", Some(TEST), order.clone())

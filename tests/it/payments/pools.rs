@@ -1,4 +1,4 @@
-//! Pools of imported addresses: the import, and that each address is handed out once.
+//! Pools of imported addresses: their import, and assigning each address once.
 
 use crate::file::audit::findings;
 use crate::invoices::idempotency::concurrent_responses;
@@ -11,10 +11,10 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Path of the import for solana.
+/// Path for importing addresses of solana.
 const IMPORT: &str = "/dashboard/api/pools/solana/addresses";
 
-/// Returns `count` solana addresses without a known key.
+/// Returns `count` solana addresses whose private keys are unknown.
 fn solana(from: u8, count: u8) -> Vec<String> {
     (from..from + count)
         .map(|number| key_of(number.into()))
@@ -22,7 +22,7 @@ fn solana(from: u8, count: u8) -> Vec<String> {
 }
 
 impl Shop {
-    /// Sends JSON in a session.
+    /// Sends JSON with this session cookie.
     #[track_caller]
     pub fn as_member(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
@@ -63,7 +63,7 @@ impl Shop {
     }
 }
 
-/// A pool as it is listed.
+/// Returns the expected list of pools, which has only the solana pool.
 fn pool(free: u32, assigned: u32) -> Value {
     json!({ "data": [{ "object": "pool", "pool": "solana", "free": free, "assigned": assigned, "retired": 0 }] })
 }
@@ -101,7 +101,7 @@ fn operator_imports_addresses_and_reads_the_pool() {
             by(json!({ "added": 2, "duplicates": 3 }))
         ]
     );
-    // The import is atomic.
+    // The import is atomic: one invalid address rejects the whole list.
     let wrong = [solana(9, 1), vec!["1111111111".to_owned()]].concat();
     let refused = import(&wrong);
     refused.assert_error(400, "invalid_request", Some("addresses"));
@@ -144,7 +144,7 @@ fn invalid_address_list_is_rejected() {
     assert!(shop.audit_entries("pool.import").is_empty());
 }
 
-/// A served shop with customers. Its operator has the password of the sandbox.
+/// A shop with customer addresses, served from a file, and the session cookie of its operator.
 struct ServedShop {
     shop: SetUp,
     url: String,
@@ -211,7 +211,7 @@ impl ServedShop {
 fn server_hands_out_each_imported_address_once() {
     let served = ServedShop::new();
     let live = &served.shop.live;
-    // Unconfigured pools are omitted; test mode has all addresses.
+    // In live mode, pools without addresses are omitted. In test mode, the customer has an address of every family.
     let none = served.addresses(live, "early").expect(201).json();
     assert_eq!(none["addresses"], json!([]));
     let test = served.addresses(&served.shop.test, "early").expect(201);
@@ -230,14 +230,15 @@ fn server_hands_out_each_imported_address_once() {
     assert_eq!([early.clone(), ada.clone()], solana(1, 2)[..]);
     assert_eq!((address("early"), address("ada")), (early, ada.clone()));
     assert_eq!(served.pools(), pool(0, 2));
-    // An empty pool stores no new customer, and existing customers keep their addresses.
+    // With an empty pool, a request for a new customer is rejected and stores nothing. Existing customers keep their
+    // addresses.
     let refused = served.addresses(live, "late");
     refused.assert_error(503, "pool_refilling", None);
     assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     let path = "/v1/customers/late/addresses";
     call(&served.url, live, "GET", path, json!({})).assert_error(404, "not_found", None);
     assert_eq!(address("ada"), ada);
-    // Addresses that were handed out are not imported again.
+    // Assigned addresses are not imported again.
     served.import(&solana(1, 3));
     assert_eq!(served.pools(), pool(1, 2));
     assert_eq!(address("late"), solana(3, 1)[0]);
@@ -255,8 +256,8 @@ impl ServedShop {
         file.execute(sql, []).unwrap();
     }
 
-    /// Requests addresses for new customers of an account, and returns how many got one. The others must be rejected
-    /// as documented.
+    /// Requests addresses for new customers of an account, and returns the number of customers that got one. Asserts
+    /// that the others are rejected as documented.
     #[track_caller]
     fn request_addresses(&self, key: &str, begin: &str, count: u32) -> u32 {
         let mut made = 0;
@@ -325,11 +326,11 @@ fn account_cannot_empty_a_shared_pool() {
     );
     assert_eq!(served.request_addresses(live, "a-more", 20), 0);
     assert_eq!(served.pools(), pool(3, 9));
-    // An existing customer keeps the address, and time alone changes nothing.
+    // An existing customer keeps the address. Time alone gives the account no further share.
     served.addresses(live, "a-0").expect(201);
     served.age_one_minute();
     assert_eq!(served.request_addresses(live, "a-later", 5), 0);
-    // A refill is shared again.
+    // Newly imported addresses are shared again.
     served.import(&solana(20, 9));
     assert_eq!(served.request_addresses(live, "a-refilled", 20), 6);
     assert_eq!(served.request_addresses(&other, "b-refilled", 20), 3);
@@ -339,7 +340,7 @@ fn account_cannot_empty_a_shared_pool() {
     file.execute(suspend, []).unwrap();
     assert_eq!(served.request_addresses(live, "a-alone", 5), 3);
     assert_eq!(served.pools(), pool(0, 21));
-    // Test mode takes no pool address.
+    // In test mode, no address of the pool is used.
     assert_eq!(served.request_addresses(&served.shop.test, "test", 20), 20);
     record_direct_writes(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());

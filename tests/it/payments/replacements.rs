@@ -1,4 +1,4 @@
-//! Replaced transactions, equivalent spellings of transaction ids, and coinbase outputs.
+//! Replaced transactions, different notations of one transaction id, and coinbase outputs.
 
 use super::operator::FOREIGN;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
 
-/// A shop with an invoice over 120.00 EUR in bitcoin that one transaction pays in two outputs.
+/// Creates a shop with an invoice over 120.00 EUR that one bitcoin transaction pays in two outputs. Returns the ids
+/// of invoice and payments.
 fn paid_in_two() -> (Shop, String, [String; 2]) {
     let shop = Shop::open();
     let invoice = shop.invoice("120.00", json!({ "asset": "BTC" }));
@@ -45,7 +46,7 @@ fn replacement_may_have_fewer_outputs() {
         "sale 60.00, fee -0.60",
         ["59.40", "0.00"],
     );
-    // On another branch, the first transaction returns with both outputs.
+    // A reorg confirms the first transaction again, with both outputs.
     shop.move_payment(&new, "orphaned");
     let back = replaced(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first, "the first transaction returns");
@@ -72,7 +73,7 @@ fn returning_transaction_reports_no_gap() {
     shop.advance("1h");
     let back = replaced(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first);
-    // The payment is still in time, and no event reported that it was gone.
+    // The payment still counts as in time, and no event reported its absence.
     shop.assert_invoice(
         &invoice,
         "detected",
@@ -121,7 +122,7 @@ fn txid_is_normalized() {
             assert_eq!(again, first, "{asset}");
         }
     }
-    // Ids of Solana are base58, which is case-sensitive.
+    // Ids of Solana transactions are base58, which is case-sensitive.
     let body = pays("SOL");
     shop.post(PATH, None, body(&large)).expect(201);
     shop.post(PATH, None, body(&small)).expect(201);
@@ -190,7 +191,7 @@ fn coinbase_output_matches_nothing() {
         shop.post(PATH, None, body)
             .assert_error(400, "invalid_request", Some(param));
     }
-    // When the coinbase output is spendable, an operator may assign it.
+    // An operator may assign the coinbase output.
     let cookie = shop.sign_in("operator@sandbox.test");
     let path = format!(
         "/dashboard/api/unmatched-payments/{}/assign",

@@ -1,4 +1,4 @@
-//! Restores of older copies: no live address is handed out twice, and no transfer is paid twice.
+//! Restores of older copies: no live address is assigned twice, and no transfer is paid twice.
 
 use super::live_addresses::{NODES, addresses, coffer, derive, shop, watch};
 use crate::file::audit::findings;
@@ -16,14 +16,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Number of restores.
+/// Number of times that a copy is restored.
 const RESTORES: usize = 20;
 
-/// Query for the state of the newest payout at the signer.
+/// Query for the state of the newest payout: `sent` when it has a transaction id, otherwise `not sent`.
 const SENT: &str =
     "select iif(txid is null, 'not sent', 'sent') from transfers order by seq desc limit 1";
 
-/// Enables the chains that hand out addresses, as if each had been watched until now.
+/// SQL that enables customer addresses and stores a cursor for each chain.
 const WATCHED: &str = "update accounts set customers_enabled = 1;
     insert into chains (mode, chain, scanned_to) values ('live', 'bitcoin', 0), ('live', 'base', 0), ('live', 'solana', 0);
     insert into chain_cursors values ('bitcoin', 'main', 1, 'a', 0, 1, 'a', 1, 0, 0, null),
@@ -33,7 +33,7 @@ const WATCHED: &str = "update accounts set customers_enabled = 1;
 /// Id, status and transaction of a transfer in a file.
 type StoredTransfer = (String, String, Option<String>);
 
-/// A shop that is restored repeatedly, with all addresses and orders that it ever handed out.
+/// A shop that is restored repeatedly, with all addresses that it ever assigned.
 struct Shop {
     served: Installation,
     dice: Dice,
@@ -87,7 +87,8 @@ impl Shop {
         let body = json!({ "addresses": keys });
         let pool = "/dashboard/api/pools/solana/addresses";
         running.operator_request("POST", pool, &body).expect(200);
-        // An account gets few imported addresses in one minute.
+        // The assignments are moved into the past, because an account gets only a few imported addresses in one
+        // minute.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
         self.served.open_file().execute_batch(minute).unwrap();
         for _ in 0..=self.dice.roll(5) {
@@ -118,7 +119,8 @@ impl Shop {
             .collect()
     }
 
-    /// Hands out addresses, requests a payout, and takes a copy before or after its approval.
+    /// Assigns addresses, requests a payout, and takes a copy before or after the approval. Returns the payout's id,
+    /// and `true` if it is approved.
     #[track_caller]
     fn take_copy(&mut self, to: &Path) -> (String, bool) {
         let mut running = self.start(false);
@@ -142,7 +144,7 @@ impl Shop {
         self.served.assign_to_signer(id);
     }
 
-    /// Restores a copy, and asserts that the output names each transfer that changed after it.
+    /// Restores a copy, and asserts that the output names each transfer that differs from the copy.
     #[track_caller]
     fn restore_copy(&self, copy: &Path) {
         let (before, copied) = (transfers(&self.served.file), transfers(copy));
@@ -173,7 +175,7 @@ impl Shop {
         }
     }
 
-    /// Asserts that a held transfer is not sent automatically, and ends it as an operator.
+    /// Asserts that a transfer on hold is not sent automatically, then cancels it as an operator.
     #[track_caller]
     fn end_held(&mut self) {
         let sent = self.sent();
@@ -232,7 +234,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
         "an order was sent twice"
     );
     let mut found = findings(&shop.served.file);
-    // These rows were written beside the server, so the audit reports them.
+    // The test wrote these rows directly, so the audit reports them.
     found.retain(|line| {
         !["rule 10: account ", "rule 10: payout_address "]
             .iter()
@@ -249,7 +251,8 @@ fn add(file: &Path, args: &[&str], key: &str) -> String {
     added["id"].as_str().unwrap().to_owned()
 }
 
-/// A shop with a copy from before the wallet was used, and 300 addresses handed out since.
+/// Creates a shop with a copy from before the wallet was used. Since the copy, the next index of the wallet has been
+/// moved to 5000.
 #[track_caller]
 fn shop_with_old_copy() -> (SetUp, PathBuf, String) {
     let shop = shop();
@@ -262,7 +265,7 @@ fn shop_with_old_copy() -> (SetUp, PathBuf, String) {
     (shop, copy, id)
 }
 
-/// Restores a copy with this exit code, and returns standard output and standard error.
+/// Restores a copy, asserts this exit code, and returns standard output and standard error.
 #[track_caller]
 fn restored(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -285,10 +288,10 @@ fn restored_wallet_skips_indexes_of_the_replaced_file() {
     );
     assert!(printed.starts_with(&line), "{printed}");
     assert!(!said.contains("--next-index"), "{said}");
-    // A lower index has no effect.
+    // An index below the minimum has no effect.
     let (printed, _) = restored(&file, &copy, &["--next-index", "bitcoin=10"], 0);
     assert!(printed.contains("from index 7000 of wallet"), "{printed}");
-    // An operator may set a higher index, and lower it again if it was a mistake.
+    // The operator may set a higher index, and lower it again after a mistake.
     let (printed, _) = restored(&file, &copy, &["--next-index", "bitcoin=90000"], 0);
     assert!(printed.contains("from index 90000 of wallet"), "{printed}");
     let low = wallet(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
@@ -375,7 +378,7 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
         "select cast(next_index as text) from wallets where pool = 'litecoin'",
     );
     assert_eq!(next, ["2500"]);
-    // A payment to an index that was not handed out also stops the wallet in the restored file.
+    // A payment to an unassigned index also stops the wallet in the restored file.
     let stop = "update wallets set stopped_at = 1, stopped_index = 9000 where pool = 'bitcoin'";
     Connection::open(&file)
         .unwrap()

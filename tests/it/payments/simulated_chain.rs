@@ -1,4 +1,4 @@
-//! Simulated chains of the sandbox: creating payments, their steps, and `simulate`.
+//! Simulated chains of the sandbox: new payments, their states, and `simulate`.
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 
@@ -62,7 +62,7 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
         "sale 100.00, fee -1.00",
         ["99.00", "0.00"],
     );
-    // A replacement may be too small for a payment.
+    // A replacement may pay too little to count as a payment.
     let (shop, id) = waiting_invoice();
     let seen = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{seen}");

@@ -1,4 +1,4 @@
-//! Transactions with several outputs on the simulated chain: each output has one row through all steps.
+//! Transactions with several outputs on the simulated chain. Each output keeps one row through all changes of state.
 
 use super::operator::FOREIGN;
 use crate::file::audit::findings;
@@ -56,7 +56,7 @@ impl FiveOutputs {
         self.shop.post(PATH, None, body).expect(status).json()["data"].clone()
     }
 
-    /// Applies a step to each payment.
+    /// Changes each payment by this request.
     #[track_caller]
     fn step(&mut self, body: &Value) {
         for payment in &mut self.payments {
@@ -66,7 +66,7 @@ impl FiveOutputs {
         }
     }
 
-    /// Returns all observations: transaction, position, state, and the number of rows that refer to each.
+    /// Returns transaction, position and state of each observation, and the number of rows that refer to it.
     fn rows(&self) -> String {
         self.shop.query_text(
             "select group_concat(concat_ws(' ', txid, position, state, owners), ', ') from (
@@ -99,7 +99,7 @@ impl FiveOutputs {
     }
 }
 
-/// Five rows of one transaction, as [`FiveOutputs::rows`] returns them.
+/// Returns the expected rows of the five outputs, in the format of [`FiveOutputs::rows`].
 fn rows_of(txid: &str, state: &str) -> String {
     let rows: Vec<_> = (0..5)
         .map(|position| format!("{txid} {position} {state} 1"))
@@ -169,7 +169,7 @@ fn output_keeps_its_given_position() {
     let positions =
         "select group_concat(position) from (select position from observations order by seq)";
     assert_eq!(shop.query_text(positions), "7,3,8");
-    // A payment without a position takes that of the same payment, or the next free one.
+    // A request without a position uses the position of the same payment, or the next free position.
     let one = |body: Value| shop.post(PATH, None, body);
     one(json!({ "invoice": invoice["id"], "txid": "t" })).expect(200);
     one(json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1", "txid": "t" })).expect(201);
@@ -184,7 +184,7 @@ fn zero_output_is_skipped() {
     let nothing = json!({ "invoice": open["id"], "asset": "BTC", "amount": "0" });
     let none = shop.post(PATH, None, json!({ "txid": "t", "outputs": [nothing] }));
     assert_eq!(none.expect(200).json(), json!({ "data": [] }));
-    // The coin is selected nevertheless, and the next payment takes the next position.
+    // The coin of the zero output is selected, and the next output gets position 1.
     let picked = shop.get_invoice(open["id"].as_str().unwrap());
     assert_eq!(
         (&picked["status"], &picked["asset"]),
@@ -231,7 +231,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
     let body = json!({ "outputs": [pays], "amount": "1" });
     shop.post(PATH, None, body)
         .assert_error(400, "invalid_request", Some("amount"));
-    // A known position cannot get another output.
+    // Another output at a known position is rejected.
     let body = |output: &Value| json!({ "txid": "t", "outputs": [output] });
     shop.post(PATH, None, body(&pays)).expect(201);
     let other = shop.invoice("50.00", json!({ "asset": "LTC" }));
@@ -250,7 +250,7 @@ fn own_transfers_book_nothing() {
     let mut five = FiveOutputs::put();
     five.step(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    // The operator sweeps the first invoice's money to another invoice's address and a foreign one.
+    // The shop sends the coins of the first invoice to the address of another invoice and to a foreign address.
     let shop = &five.shop;
     let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let outputs = json!([
@@ -279,7 +279,7 @@ fn own_transfers_book_nothing() {
         "awaiting_payment"
     );
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    // A transfer from a foreign address is not our own, unless it is declared so.
+    // A transfer from a foreign address is an own transfer only after the address is declared as own.
     let strange = swept(&[&five.payments[4]]);
     assert_eq!(
         [&strange[0]["state"], &strange[1]["state"]],
@@ -291,14 +291,14 @@ fn own_transfers_book_nothing() {
     shop.execute_sql(&declared);
     let own = swept(&[&five.payments[4]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
-    // On chains with accounts, the sender decides.
+    // On account-based chains, the address of the sender decides.
     let paid = shop.invoice("100.00", json!({ "asset": "ETH" }));
     let paid = shop.pay(json!({ "invoice": paid["id"] }));
     let gas = shop.invoice("100.00", json!({ "asset": "USDC-BASE" }));
     let body = json!({ "outputs": [{ "invoice": gas["id"] }], "spends": [paid] });
     let gas = shop.post(PATH, None, body).expect(201).json();
     assert_eq!(gas["data"][0]["state"], "own");
-    // The coin stays selected.
+    // The coin of the own transfer is selected for the invoice.
     let open = shop.invoice("100.00", json!({}));
     let body = json!({ "outputs": [{ "invoice": open["id"], "asset": "ETH" }], "spends": [paid] });
     shop.post(PATH, None, body).expect(201);

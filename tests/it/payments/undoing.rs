@@ -35,7 +35,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     operator.assert_audit_clean();
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     operator.assert_audit_clean();
-    // The invoice, its quotes and its timeline are as before, except for the statuses.
+    // The invoice, its quotes and its timeline are as they were before the assignment.
     assert_eq!(shop.get_invoice(id(&invoice)), before);
     let left = "select (select group_concat(asset) from quotes) || (select count(*) from payments) \
         || (select count(*) from invoice_steps where payment is not null)";
@@ -44,7 +44,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     operator
         .undo(&lost)
         .assert_error(409, "invalid_transition", None);
-    // A confirmed assignment cannot be undone, because later rows depend on it.
+    // The assignment of a confirmed payment cannot be undone, because later rows depend on it.
     let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": other["id"] }));
     operator
@@ -62,7 +62,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         "{}",
         refused.text
     );
-    // Nor after a reorg: the ledger has a reversal, and keeps the entries.
+    // After a reorg, the assignment still cannot be undone: the ledger keeps the entries and their reversal.
     shop.move_payment(&payment, "orphaned");
     operator
         .undo(&lost)
@@ -93,7 +93,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "10" });
     let strays = [shop.pay(body.clone()), shop.pay(body.clone())];
     let mine = json!({ "invoice": invoice["id"] });
-    // The first payment creates a quote, which the second and a third use.
+    // The first payment creates a quote, which the second payment and a repeated assignment use.
     let first = strays
         .each_ref()
         .map(|stray| operator.assign_and_get_id(stray, &mine));
@@ -109,7 +109,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     assert_eq!(shop.query_text(quotes), "ETH00");
     operator.assert_audit_clean();
     assert_ne!(first[0], first[1]);
-    // If the coin was selected, its quote stays after an undo.
+    // If the customer has selected the coin, its quote stays after an undo.
     operator.assign_and_get_id(&strays[0], &mine);
     shop.move_payment(&shop.query_text("select max(id) from payments"), "dropped");
     let path = format!("/v1/invoices/{}/select", id(&invoice));
@@ -138,7 +138,7 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
         assert_eq!(shop.get_invoice(id(&invoice))["asset"], Value::Null);
         operator.assert_audit_clean();
     }
-    // A dropped payment can be undone, too, and returns as unmatched.
+    // The assignment of a dropped payment can be undone, too. The payment returns as unmatched.
     let invoice = shop.invoice("60.00", json!({}));
     let lost = operator.pay_foreign_address("0.001");
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
@@ -249,7 +249,7 @@ fn unmatched_payment_shows_value_and_address_owner() {
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let invoice = shop.invoice("92.00", json!({ "asset": "USDC-BASE" }));
     let address = &invoice["depositAddress"];
-    // All EVM chains share an address, so the row proposes its owner.
+    // All EVM chains have the same address, so the payment is proposed for the invoice that owns the address.
     let body = json!({ "address": address, "asset": "USDC-POLYGON", "amount": "100" });
     let wrong_chain = shop.pay(body);
     let shown = operator.read(&wrong_chain);
@@ -272,7 +272,7 @@ fn unmatched_payment_shows_value_and_address_owner() {
     operator.assign_and_get_id(&wrong_chain, &shown["candidate"]);
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
     assert_eq!(operator.read(&wrong_chain)["candidate"], Value::Null);
-    // A foreign address, and dust, which cannot be assigned.
+    // No owner is proposed for a payment to a foreign address, or for dust, which cannot be assigned.
     let lost = operator.pay_foreign_address("0.001");
     assert_eq!(operator.read(&lost)["candidate"], Value::Null);
     let bitcoin = shop.invoice("60.00", json!({ "asset": "BTC" }));

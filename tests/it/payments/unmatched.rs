@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
 
-/// A shop with the customer `ada` in both modes.
+/// Opens a shop with the customer `ada` in both modes.
 fn shop() -> Shop {
     let shop = Shop::open();
     shop.addresses(TEST, "ada").expect(201);
@@ -45,7 +45,7 @@ fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
     assert_eq!(Vec::from_iter(positions.map(Result::unwrap)), [0, 1, 2]);
 }
 
-/// Returns the unmatched payments, as the operator reads them.
+/// Returns the unmatched payments, as the operator interface shows them.
 #[track_caller]
 fn unmatched(shop: &Shop, cookie: &str, query: &str) -> Value {
     let path = format!("/dashboard/api/unmatched-payments{query}");
@@ -96,7 +96,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
     let main = shop.post(PATH, None, main).expect(201).json();
     shop.assert_invoice(id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
-    // An unmatched payment takes all chain steps, without an effect.
+    // An unmatched payment accepts all states, without an effect on a balance.
     for state in ["confirmed", "orphaned", "dropped", "seen"] {
         let moved = shop.move_payment(strange["id"].as_str().unwrap(), state);
         assert_eq!(moved, strange);

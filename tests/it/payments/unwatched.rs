@@ -1,4 +1,4 @@
-//! Unwatched chains, which hand out no address.
+//! Unwatched chains, for which no address is assigned.
 
 use super::live_addresses::{NODES, addresses, execute, pair, shop, watch};
 use crate::file::old_files::column;
@@ -25,7 +25,7 @@ fn unwatched_chain_hands_out_no_pool_address() {
     watch(&shop, "solana");
     let given = [pair("solana", address)];
     assert_eq!(addresses(&shop, &url, "ada"), given);
-    // The address stays listed, without a watched chain.
+    // The address stays listed after the chain is stopped.
     let stopped = "update chain_cursors set stopped = 'reorganised' where chain = 'solana'";
     execute(&shop, stopped);
     assert_eq!(addresses(&shop, &url, "ada"), given);

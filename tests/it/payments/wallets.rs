@@ -1,4 +1,4 @@
-//! Origin of addresses: each has an index of its wallet, and a script on chains with outputs.
+//! Origin of addresses: each has an index of its wallet, and a script on UTXO chains.
 
 use crate::file::audit::findings;
 use crate::file::old_files::{call, column, start_on_file};
@@ -7,12 +7,13 @@ use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// Each address with its index, and with the index that it would have if none had been skipped.
+/// Queries for the addresses with their stored indexes, and with the indexes that they would have if none had been
+/// skipped.
 const INDEXES: &str = "select concat_ws(' ', w.mode, w.pool, a.address, a.wallet_index) from addresses a join wallets w on w.seq = a.wallet
   order by a.seq";
 const IN_TURN: &str = "select concat_ws(' ', mode, pool, address, row_number() over (partition by mode, pool order by seq) - 1)
   from addresses order by seq";
-/// Addresses whose script is missing or must not exist.
+/// Query for addresses whose script is missing or must not exist.
 const WRONG_SCRIPTS: &str = "select address from addresses
   where (script is not null) <> (pool in ('bitcoin', 'litecoin', 'dogecoin'))";
 
@@ -110,7 +111,7 @@ fn audit_finds_addresses_at_no_index_of_their_wallet() {
     for asset in ["BTC", "LTC", "ETH"] {
         shop.invoice("60.00", json!({ "asset": asset }));
     }
-    // An index above those handed out, an index of another address, and an address without a wallet are found.
+    // The audit finds an index above those assigned, an index of another address, and an address without a wallet.
     for (change, problem) in [
         (
             "update wallets set next_index = 0 where seq = 3",
