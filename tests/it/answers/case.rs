@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 #[derive(Clone)]
 pub struct Case {
     pub name: String,
-    /// Body to send, empty for none.
+    /// Body to send, or an empty string for none.
     pub body: String,
     /// Query without the question mark.
     pub query: String,
-    /// Replacement for the ids of the path.
+    /// Value that replaces each id in the path, `None` to use valid ids.
     pub id: Option<&'static str>,
     pub idempotency_key: Option<String>,
     pub credential: Credential,
@@ -45,7 +45,8 @@ pub fn with_body(name: &str, body: &str) -> Case {
     }
 }
 
-/// Returns the cases of an operation from its valid body: all of them, or those needed for the order of checks.
+/// Returns the cases of an operation, made from its valid body. `is_brief` keeps only those that show the order of
+/// the checks.
 pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Vec<Case> {
     let sent = valid.map_or_else(String::new, Value::to_string);
     let base = with_body("valid", &sent);
@@ -156,7 +157,7 @@ fn faulty_bodies(
     all
 }
 
-/// Returns bodies that are no JSON object.
+/// Returns cases with a body that is missing, incomplete, too large or no JSON object.
 fn malformed_bodies(valid: &str) -> Vec<Case> {
     let cut = valid.get(..valid.len().saturating_sub(1)).unwrap_or("");
     vec![
@@ -171,7 +172,7 @@ fn malformed_bodies(valid: &str) -> Vec<Case> {
     ]
 }
 
-/// Returns a body in which every field is invalid, except those whose errors were seen before.
+/// Returns a body in which every field is invalid, except the fields in `named`, which earlier errors named.
 pub fn body_with_other_faults(
     fields: &[String],
     valid: Option<&Value>,

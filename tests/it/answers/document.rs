@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// An operation of a document.
+/// An operation of an OpenAPI document.
 pub struct Operation {
     pub id: String,
     pub method: String,
@@ -15,18 +15,18 @@ pub struct Operation {
     pub is_idempotent: bool,
     /// Names of the body fields, `None` if the operation has no described body.
     pub fields: Option<Vec<String>>,
-    /// Example of a body.
+    /// Example of a request body.
     pub example: Option<Value>,
 }
 
 impl Operation {
-    /// Returns `true` if the operation only reads.
+    /// Returns `true` if the method is GET.
     pub fn is_read(&self) -> bool {
         self.method == "GET"
     }
 }
 
-/// Returns all operations of both documents, in order.
+/// Returns all operations of both documents, in document order.
 pub fn operations() -> Vec<Operation> {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
     let mut all = Vec::new();
@@ -76,7 +76,7 @@ fn first_example(examples: &Map<String, Value>) -> Option<Value> {
     Some(examples.values().next()?["value"].clone())
 }
 
-/// Resolves a reference.
+/// Returns the schema that `$ref` refers to, or the schema itself if it has no reference.
 fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     match schema["$ref"].as_str() {
         Some(reference) => {

@@ -29,7 +29,7 @@ fn sandbox_responses_match_golden_files() {
     check(|tag| tag.starts_with("Sandbox"));
 }
 
-/// Compares the responses of all operations whose tag matches.
+/// Compares the responses of all operations whose tag is wanted with their golden files.
 #[track_caller]
 fn check(is_wanted: fn(&str) -> bool) {
     let operations = document::operations();
@@ -39,7 +39,7 @@ fn check(is_wanted: fn(&str) -> bool) {
         .collect();
     let recorder = Recorder::new();
     for tag in tags {
-        // Other tests cover these: documents, counters and probes.
+        // Other tests cover the tag `Process`: documents, counters and probes.
         if !is_wanted(tag) || tag == "Process" {
             continue;
         }

@@ -5,11 +5,11 @@ use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Address of bitcoin's test network that belongs to no account.
+/// Address of bitcoin's test network that belongs to no account of the sandbox.
 const ADDRESS_OF_NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 /// Extended public key of a bitcoin wallet.
 const WALLET: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-/// Path values that need no created object.
+/// Collections of the path whose values need no created object, each with a value.
 const NAMED: [(&str, &str); 8] = [
     ("customers", "ada"),
     ("pools", "solana"),
@@ -23,13 +23,13 @@ const NAMED: [(&str, &str); 8] = [
 
 /// Ids of the created objects.
 pub struct Objects {
-    /// Ids by collection of the path, without invoices.
+    /// Id of one object for each collection of the path, except invoices.
     pub ids: BTreeMap<&'static str, String>,
     pub invoice_open: String,
     pub invoice_paid: String,
 }
 
-/// Returns the id of the created object.
+/// Asserts that the request succeeded, and returns the id of the created object.
 #[track_caller]
 fn id_of_created(answer: &Response) -> String {
     assert!(answer.status < 300, "{}", answer.text);
@@ -64,7 +64,7 @@ impl Objects {
         };
         objects.create_money(interface);
         objects.create_settings(interface);
-        // All deliveries are complete after this.
+        // This advance completes all deliveries.
         let advance = json!({ "advance": "1s" });
         shop.post("/sandbox/clock", None, advance).expect(200);
         let lists = [

@@ -7,11 +7,11 @@ use std::fmt::Write;
 
 /// Maximum length of a body that is stored completely. A longer one is stored as its start, length and checksum.
 const BODY_BYTES_MAX: usize = 1500;
-/// 2098-01-01. Earlier times come from the real clock.
+/// 2098-01-01, in Unix milliseconds. Earlier times come from the real clock.
 const START: Time = Time(4_039_372_800_000);
 /// Length of an RFC 3339 time with milliseconds.
 const TIME_BYTES: usize = 24;
-/// Headers that do not depend on the operation.
+/// Headers that golden files omit, because they do not depend on the operation.
 const LEFT_OUT: [&str; 4] = ["date", "content-length", "connection", "keep-alive"];
 
 /// Returns status, headers and body of a response, and the audit log rows that the request wrote.
@@ -82,11 +82,11 @@ fn normalize(text: &str) -> String {
     }
     // Headers of a delivery contain the real time and a signature.
     out = mask(&out, "\"headers\":{", |letter| letter != '}');
-    // A QR code contains a secret.
+    // A QR code contains a secret, and its path starts with `M`.
     mask(&out, "\"path\":\"M", |letter| letter != '"')
 }
 
-/// Replaces each time of the real clock. The sandbox clock of this test is in the year 2099.
+/// Replaces each time that comes from the real clock. The sandbox clock of this test is in the year 2099.
 fn without_real_times(text: &str) -> String {
     let parts = text.split_inclusive('Z').map(|part| {
         let at = part.len().saturating_sub(TIME_BYTES);
@@ -99,7 +99,7 @@ fn without_real_times(text: &str) -> String {
     parts.collect()
 }
 
-/// Replaces the letters of this kind that follow each of these prefixes.
+/// Replaces the letters after each occurrence of `begin` by `*`, as long as `is_inside` accepts them.
 fn mask(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
     let mut parts = text.split(begin);
     let mut out = parts.next().unwrap_or_default().to_owned();

@@ -9,10 +9,10 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Situation in which a request is sent.
+/// State of the sandbox and of the caller when a request is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Situation {
-    /// An active account of the caller.
+    /// The account of the caller is active.
     Plain,
     Suspended,
     Maintenance,
@@ -22,7 +22,7 @@ enum Situation {
     Unknown,
     /// The caller belongs to another account.
     Foreign,
-    /// Another process holds the file locked.
+    /// Another connection holds the write lock of the file.
     Locked,
 }
 
@@ -37,7 +37,7 @@ impl Situation {
         Situation::Locked,
     ];
 
-    /// Returns `true` if the operation has a result in this situation.
+    /// Returns `true` if the situation can change the response of the operation.
     fn can_meet(self, operation: &Operation) -> bool {
         let scheme = operation.scheme.as_deref();
         match self {
@@ -46,7 +46,7 @@ impl Situation {
             Situation::Replay => operation.is_idempotent,
             Situation::Unknown => operation.path.contains('{'),
             Situation::Foreign => matches!(scheme, Some("session" | "apiKey")),
-            // These operations wait until the file is unlocked.
+            // The listed operations would wait until the file is unlocked.
             Situation::Locked => !matches!(
                 operation.id.as_str(),
                 "sandboxClock" | "sandboxReset" | "sandboxSnapshot" | "sandboxRestore"
@@ -69,7 +69,7 @@ const HELD_ELSEWHERE: [&str; 3] = ["sandboxStream", "streamCheckout", "getSandbo
 /// Responses of one operation, by case and situation.
 struct Table {
     heading: String,
-    /// Name of each case, and the index of its response in each situation.
+    /// Name of each case, with the number of its response in each situation. Numbers start at 1.
     rows: Vec<(String, [Option<usize>; Situation::ALL.len()])>,
     answers: Vec<String>,
 }
@@ -114,7 +114,7 @@ impl Table {
     }
 }
 
-/// Sends requests to a sandbox.
+/// A sandbox to which requests are sent, with a connection to its file.
 pub struct Recorder {
     world: SeededSandbox,
     file: Connection,
@@ -219,7 +219,8 @@ impl Recorder {
         }
     }
 
-    /// Sends one request in a situation. Returns the response and its text, and restores the file.
+    /// Sends one request in a situation, and returns the response and its golden text. Restores the file if the
+    /// request may have changed it.
     fn send_case(
         &self,
         operation: &Operation,

@@ -1,4 +1,4 @@
-//! A sandbox with one object of each kind and all callers.
+//! A sandbox with one object of each kind and credentials of all callers.
 
 use super::case::{Case, Credential};
 use super::document::Operation;
@@ -7,7 +7,7 @@ use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
 
-/// An id without an object.
+/// A valid id that no object has.
 const NOTHING: &str = "01a1fd55-7a80-7af2-9132-000000000000";
 
 pub struct SeededSandbox {
@@ -77,11 +77,11 @@ impl SeededSandbox {
         Some(body)
     }
 
-    /// Does the steps that the operation needs before it.
+    /// Prepares the sandbox so that the operation can succeed.
     pub fn prepare(&self, operation: &Operation) {
         let shop = &self.interface.shop;
         match operation.id.as_str() {
-            // Only one payout may be open.
+            // Only one payout may be open, so the existing one is rejected.
             "createPayout" | "createAccountPayout" => {
                 let path = format!("/sandbox/payouts/{}", self.objects.ids["payouts"]);
                 shop.post(&path, None, json!({ "action": "reject" }));
