@@ -11,15 +11,15 @@ use std::{env, fs, thread};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Returns a program of an npm package in the folder `COFFER_NODE_MODULES`.
+/// Returns the path of a program of an npm package in the folder `COFFER_NODE_MODULES`.
 fn program(name: &str) -> PathBuf {
     let modules =
         env::var_os("COFFER_NODE_MODULES").unwrap_or_else(|| OsString::from("node_modules"));
     Path::new(&modules).join(".bin").join(name)
 }
 
-/// Returns the browser that `COFFER_CHROMIUM` names, or an installed one. `chromium-headless-shell` is preferred
-/// because it takes a third less time.
+/// Returns the path of the browser that `COFFER_CHROMIUM` names, or of an installed one. `chromium-headless-shell` is
+/// preferred because it takes a third less time.
 fn browser() -> PathBuf {
     let windowless = PathBuf::from("/usr/bin/chromium-headless-shell");
     match env::var_os("COFFER_CHROMIUM") {
@@ -57,7 +57,7 @@ fn all_browser_tests_pass() {
         })
         .collect();
     assert!(!files.is_empty());
-    // Node uses one core less than it finds. With two cores it would run the files one after another.
+    // By default, Node runs as many files at once as there are cores, less one: with two cores, one after another.
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let mut node = Command::new("node");
     node.args(["--test", "--test-reporter=tap"]);
