@@ -162,7 +162,7 @@ fn brand_color_is_allowed_by_policy_and_has_contrast() {
     );
     let policy = &page.0.headers["content-security-policy"];
     assert_eq!(policy.matches("'sha256-").count(), 2, "{policy}");
-    // The file itself accepts only colors.
+    // The database itself rejects a value that is no color.
     shop.execute_sql("update accounts set branding_color = null");
     let page = shown(&shop, &shop.invoice("20.00", json!({}))).assert_hides(&["--on-brand:#0"]);
     let policy = &page.0.headers["content-security-policy"];

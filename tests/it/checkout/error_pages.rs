@@ -10,7 +10,7 @@ use serde_json::json;
 const NOWHERE: &str = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
 const GERMAN: (&str, &str) = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
 
-/// Sets the allowed origins and the checkout language of the account.
+/// Sets the allowed origins and the checkout language of the account, in the file.
 fn set(shop: &Shop, origins: &str, language: &str) {
     shop.execute_sql(&format!(
         "update accounts set allowed_origins = '{origins}', checkout_lang = '{language}'"
@@ -44,7 +44,7 @@ fn error_page_uses_the_language_of_the_checkout() {
         shop.page(page)
             .assert_shows(404, &["lang=\"en\"", "Page not found"]);
     }
-    // The language of the form, of the account and of the browser.
+    // The language is that of the form, otherwise of the account, otherwise of the browser.
     set(&shop, "[]", "fr");
     let select = |fields: &str| {
         let body = format!("token={token}&asset=XYZ{fields}");

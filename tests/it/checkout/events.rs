@@ -6,7 +6,7 @@ use coffer::Config;
 use coffer::http::Limits;
 use serde_json::{Value, json};
 
-/// Opens the stream as a page does.
+/// Opens the stream of a checkout, and asserts its status and headers.
 #[track_caller]
 fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
     let stream = EventStream::open(shop, path, headers);
@@ -103,7 +103,7 @@ fn stream_is_chunked_and_ignores_client_data() {
 
 #[test]
 fn stopping_server_ends_every_stream_cleanly() {
-    // No stream reaches the write timeout.
+    // The stopping server waits only 1 ms for each client.
     let limits = Limits {
         drain_client_ms: 1,
         ..Limits::default()
@@ -173,7 +173,7 @@ fn idle_stream_is_evicted_and_ends_with_the_server() {
         next(&mut stream).unwrap();
         stream
     };
-    // The client of `shop` holds one connection. Each further stream evicts the longest waiting one.
+    // The client of `shop` holds one connection. Each further stream evicts the stream that has waited longest.
     let mut streams: Vec<EventStream> = (0..12).map(|_| listen()).collect();
     let mut last = streams.pop().unwrap();
     assert!(next(&mut streams.remove(0)).is_none());

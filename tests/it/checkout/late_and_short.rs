@@ -112,12 +112,12 @@ fn underpaid_page_shows_the_missing_amount_and_address() {
     shop.move_payment(&part, "confirmed");
     let arrived = ["<h1>Send 0.2 LTC more</h1>", "0.05 LTC has arrived"];
     shown(&shop, &invoice).assert_shows(200, &arrived);
-    // A difference within the account's tolerance is not requested.
+    // The page does not request a difference within the account's tolerance.
     pay(&tolerated, "0.24875");
     shown(&shop, &tolerated)
         .assert_shows(200, &seen)
         .assert_hides(&["more</h1>"]);
-    // Nothing is requested after the deadline.
+    // The page requests nothing after the deadline.
     pay(&invoice, "0.1");
     shown(&shop, &invoice).assert_shows(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);
     shop.advance("20m");

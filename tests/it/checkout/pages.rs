@@ -1,4 +1,4 @@
-//! The checkout pages.
+//! Checkout pages: coin selection, each status, access by token, and errors.
 
 use crate::support::browser::Page;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -97,7 +97,7 @@ fn page_shows_seen_and_confirmed_payment_and_return_link() {
         .assert_hides(&["http-equiv", "shop.example/cart", "<form"]);
 }
 
-/// Selects a coin with the form.
+/// Submits the form that selects a coin.
 #[track_caller]
 pub fn select(shop: &Shop, path: &str, body: &str) -> Response {
     let id = path.strip_prefix("/checkout/").unwrap();

@@ -1,4 +1,4 @@
-//! Payment links as a payer uses them.
+//! Payment links as a payer uses them: prices, limits, errors and languages.
 
 use crate::support::browser::Page;
 use crate::support::installation::Installation;
@@ -230,10 +230,10 @@ fn networks_have_separate_rate_limits() {
             .filter(|client| from(client.clone()).status == 303)
             .count()
     };
-    // 150 addresses of one IPv4 /24 network, and 150 /64 networks of one IPv6 /48 network.
+    // 150 clients have addresses in one IPv4 /24 network, and 150 clients have /64 networks in one IPv6 /48 network.
     let made_v4 = made(&mut (0..150).map(|host| format!("198.51.100.{host}")));
     let made_v6 = made(&mut (0..150).map(|site| format!("2001:db8:1:{site:x}::1")));
-    // Some requests become free again while the loop runs.
+    // The limit allows a few more requests while the loop runs.
     assert!((100..105).contains(&made_v4), "{made_v4}");
     assert!((100..105).contains(&made_v6), "{made_v6}");
     // Clients of other networks have their own limits.
