@@ -17,7 +17,7 @@ pub(super) const TRIED: &str = "select group_concat(source || ' ' || (told_at is
 pub(super) const ALL_TOLD: &str = "binance 1 0, coinbase 1 0, coingecko 1 0, kraken 1 0";
 
 impl Installation {
-    /// Starts the server with these sources of the exchanges.
+    /// Starts the server with these rate sources, which `exchanges` simulates.
     #[track_caller]
     pub(super) fn start_with_sources(
         &self,
@@ -27,7 +27,7 @@ impl Installation {
         self.start(&["--rates", &exchanges.setting(sources)])
     }
 
-    /// Makes all source answers this many milliseconds older.
+    /// Makes all stored rates older by this many milliseconds.
     #[track_caller]
     pub(super) fn age_answers(&self, ms: i64) {
         self.open_file()
@@ -56,7 +56,7 @@ impl RunningServer {
             .clone()
     }
 
-    /// Returns the problem of each source.
+    /// Returns the problem of each source, as `source: problem`.
     #[track_caller]
     pub(super) fn problems(&self) -> Vec<String> {
         let rates = self.operator_request("GET", "/dashboard/api/rates", &Value::Null);
@@ -138,7 +138,7 @@ fn rate_is_the_median_despite_an_outlier() {
         expected.sort();
         assert_eq!(told, expected);
         assert_eq!(running.problems().len(), 4);
-        // The other coins have no rate. This is reported, and the server stays ready.
+        // The other coins have no rate. The server reports each missing rate and stays ready.
         assert!(
             running
                 .readiness_details()
@@ -176,7 +176,7 @@ fn disabled_coin_needs_no_rate() {
     assert_eq!(now(), of(14, "LTC"));
     running.switch("LTC", false);
     assert_eq!(now(), of(12, "DOGE"));
-    // A coin on several chains is off when it is off on all of them.
+    // A coin on several chains needs a rate until it is disabled on each of them.
     for asset in ["USDC-ERC20", "USDC-BASE", "USDC-POLYGON"] {
         running.switch(asset, false);
     }
@@ -226,7 +226,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     );
     assert!(said.contains("wrong: rates: coingecko answered 451; mend: let this machine reach it, or leave it out of --rates"), "{said}");
     drop(running);
-    // A single source is not enough, whatever the error of the other one is.
+    // A single source is not enough, whatever the error of the other source.
     exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);

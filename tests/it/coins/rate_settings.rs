@@ -12,7 +12,8 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
     let served = Installation::new();
     let path = served.path("rates.json");
     let write = |text: &str| {
-        // The file is written to a temporary name and renamed, so that it is never read partially.
+        // The test writes the file under a temporary name and renames it, so that the server never reads a part of
+        // it.
         let temporary = served.path("rates.new");
         std::fs::write(&temporary, text).unwrap();
         std::fs::rename(temporary, &path).unwrap();
@@ -59,7 +60,7 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
     served.poll(problem, &["none"]);
 }
 
-/// A coin that is not on offer needs no attention.
+/// A coin without a rate in the file is not on offer, and is not reported as missing.
 #[test]
 fn coin_not_in_the_rate_file_is_not_missing() {
     let served = Installation::new();
@@ -179,7 +180,7 @@ fn spread_of_the_account_lowers_the_rate() {
     }
     assert_eq!(patch(json!(250)).expect(200).json()["rateSpreadBps"], 250);
     let (test, key) = served.test_invoice(&running);
-    // 100.00 EUR at 60000 EUR, less 2.5 %.
+    // The amount is 100.00 EUR, at a rate of 60000 EUR less a spread of 2.5 %.
     let url = format!("{}/v1/invoices/{test}/select", running.url);
     let body = json!({ "asset": "BTC" }).to_string();
     let quoted = send(&agent(), "POST", &url, &[("X-API-Key", &key)], &body);
@@ -202,7 +203,7 @@ fn spread_of_the_account_lowers_the_rate() {
 }
 
 impl Installation {
-    /// Creates a test invoice of 100.00 EUR. Returns its id and its key.
+    /// Creates a test key and an invoice of 100.00 EUR. Returns the invoice's id and the key.
     #[track_caller]
     fn test_invoice(&self, running: &RunningServer) -> (String, String) {
         let path = format!("/dashboard/api/accounts/{}/keys", self.account);

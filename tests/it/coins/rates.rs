@@ -19,7 +19,7 @@ impl Shop {
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Turns the stale-rates fault of live mode on or off.
+    /// Turns the stale-rates fault of live mode on if `are` is `true`, otherwise off.
     #[track_caller]
     fn set_rates_stale(&self, are: bool) {
         if are {
@@ -67,7 +67,7 @@ fn payment_in_time_uses_quoted_rate_and_late_one_current_rate() {
         (LIVE, true, JUST_STALE),
     ] {
         let id = shop.litecoin_invoice(key);
-        // As if the rate was half of the current one at selection.
+        // Simulates a rate that was half of the current one when the coin was selected.
         shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'; update payments set rate = '40' where on_time");
         shop.set_rates_stale(is_stale);
         shop.advance("1m");
@@ -107,7 +107,7 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
             shop.rate_and_age("deposits", "created_at", &id),
             format!("60000 fixed {age}")
         );
-        // As if the rate was different at that time.
+        // Simulates a rate that was different when the payment was seen.
         shop.execute_sql(&format!(
             "update deposits set rate = '50000', gross = 5000, fee = 50 where id = '{id}'"
         ));
@@ -120,7 +120,7 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
             shop.rate_and_age("deposits", "fixed_at", &id),
             "60000 fixed 0"
         );
-        // A reorg does not change it.
+        // A reorg does not change the fixed rate.
         shop.advance("10m");
         for state in ["orphaned", "confirmed"] {
             shop.move_payment(&id, state);

@@ -1,4 +1,4 @@
-//! The table of coins with minimum amounts and fixed rates, and amounts below the minimum.
+//! The table of coins with minimum amounts and fixed rates. Amounts below the minimum are rejected.
 
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
     ("USDT-SPL", "USDT", "solana", "spl", 6, "1", "0.92"),
 ];
 
-/// Converts a price from EUR to USD at 1.08.
+/// Returns a coin's price in USD for its price in EUR, at 1.08 USD for 1 EUR.
 fn to_usd(euros: &str) -> &'static str {
     match euros {
         "60000" => "64800",
@@ -61,7 +61,7 @@ fn coins_match_the_documentation() {
 #[test]
 fn amount_below_the_minimum_is_rejected() {
     let shop = Shop::open();
-    // The value of the minimum amount, and one cent less.
+    // The value of the minimum amount is accepted, and one cent less is rejected.
     for (asset, least, less, expected) in [
         ("BTC", "1.20", "1.19", "0.00002"),
         ("LTC", "0.80", "0.79", "0.01"),
@@ -113,7 +113,7 @@ fn simulation_pays_the_due_amount() {
     shop.move_payment(&almost, "confirmed");
     let id = id.as_str().unwrap();
     assert_eq!(shop.get_invoice(id)["status"], "underpaid", "0.99 of 1.00");
-    // Half a cent is rounded up.
+    // 0.01 EUR is due, and the case `under` pays half of it, rounded up to the full cent.
     assert_eq!(simulate(json!({ "case": "under" }))["status"], "confirmed");
     // Nothing is due any more, so the full price is simulated again.
     assert_eq!(
