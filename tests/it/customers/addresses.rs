@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 impl Shop {
-    /// Creates or returns a customer's addresses.
+    /// Requests the addresses of a customer, which creates missing ones.
     #[track_caller]
     pub fn addresses(&self, key: &str, reference: &str) -> Response {
         let path = format!("/v1/customers/{reference}/addresses");

@@ -98,7 +98,7 @@ fn confirmation_fixes_the_fee() {
     );
     assert_ne!(deposit["createdAt"], deposit["confirmedAt"]);
     assert_eq!(deposit["confirmedAt"], shop.now());
-    // The smallest deposit counts, but one worth 0.00 is not booked.
+    // The smallest deposit is confirmed, but not booked, because its value is 0.00.
     let little = shop.pay(json!({ "address": address, "amount": "0.00000001" }));
     shop.move_payment(&little, "confirmed");
     shop.assert_deposit(TEST, &little, "confirmed", 1, "", "58.80");
@@ -109,13 +109,13 @@ fn confirmation_fixes_the_rate() {
     let shop = shop();
     let address = shop.address_of(TEST, "ada", "utxo");
     let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
-    // As if the rate was different when the payment was seen.
+    // Simulates a rate that was different when the payment was seen.
     shop.execute_sql("update deposits set rate = '50000', gross = 5000, fee = 50");
     assert_eq!(shop.get_deposit(TEST, &id)["grossEur"], "50.00");
     shop.move_payment(&id, "confirmed");
     shop.assert_deposit(TEST, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
     assert_eq!(shop.get_deposit(TEST, &id)["rate"], "60000");
-    // The rate is fixed from the confirmation on.
+    // After the confirmation, the rate no longer changes.
     shop.move_payment(&id, "orphaned");
     let booked = "sale 60.00, fee -0.60, adjustment -60.00, adjustment 0.60";
     shop.assert_deposit(TEST, &id, "detected", 1, booked, "0.00");
@@ -130,7 +130,7 @@ fn seen_deposit_can_be_replaced() {
     let seen_at = shop.get_deposit(TEST, &id)["createdAt"].clone();
     shop.advance("1h");
     let path = format!("{PATH}/{id}");
-    // A replacement that is not larger keeps the time of the first payment.
+    // A replacement that is not larger keeps the time of the replaced payment.
     let same = shop.post(&path, None, json!({ "state": "replaced" }));
     let same = same.expect(200).json();
     let same = same["id"].as_str().unwrap();
@@ -203,7 +203,7 @@ fn shared_address_requires_an_asset() {
     }
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([]));
-    // The same address in lower case. All coins of the family share it.
+    // Lower case is another spelling of the same address, which all coins of the family share.
     let lower = evm.to_lowercase();
     for asset in ["ETH", "USDC-POLYGON"] {
         let id = shop.pay(json!({ "address": lower, "asset": asset, "amount": "1" }));
