@@ -32,13 +32,13 @@ pub fn findings(file: &Path) -> Vec<String> {
     lines
 }
 
-/// A shop whose file has every kind of row.
+/// Opens a sandbox whose file has every kind of row.
 pub fn shop() -> Shop {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
     shop.advance("1s");
-    // Invoices that are expired, cancelled, underpaid, confirmed again after a reorg, and failed after one.
+    // The invoices are expired, cancelled, underpaid, confirmed again after a reorg, and failed after a reorg.
     shop.invoice("10.00", json!({ "ttlSeconds": 60, "webhookUrl": inbox }));
     let cancelled = shop.invoice("10.00", json!({ "asset": "BTC" }));
     shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
@@ -54,10 +54,10 @@ pub fn shop() -> Shop {
             shop.advance("1s");
         }
     }
-    // A payment that is not confirmed yet.
+    // This payment is not confirmed yet.
     let invoice = shop.invoice("40.00", json!({ "asset": "LTC" }));
     shop.pay(json!({ "invoice": invoice["id"] }));
-    // Payouts and refunds with every end.
+    // The payouts and refunds end in every final status.
     let funded = shop.fund(LIVE, "500.00", "EUR");
     for end in [
         &["approve", "process", "pay"][..],
@@ -171,7 +171,7 @@ fn audit_finds_each_planted_fault() {
         bare.execute_batch(&copy).unwrap();
     }
     drop(bare);
-    // So far, only the schema differs.
+    // The bare file differs from the original in its schema only.
     let bare = findings(&original);
     assert!(
         bare.iter().all(|line| line.starts_with("rule 6: ")),

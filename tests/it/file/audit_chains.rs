@@ -1,4 +1,4 @@
-//! `coffer audit` of followed chains: each rule is broken by SQL, and its finding named.
+//! `coffer audit` of followed chains: SQL breaks each rule, and the audit reports it.
 
 use super::audit::findings;
 use crate::support::Shop;
@@ -23,12 +23,12 @@ insert into observations (seq, mode, chain, txid, position, asset, address, amou
 insert into own_transfers (id, observation) select 'own ' || seq, seq from observations where seq > 100;
 ";
 
-/// A fault, the beginning of its finding, and a part of it.
+/// Statement that plants a fault, beginning of its finding, and another part of the finding.
 const FAULTS: [(&str, &str, &str); 14] = [
     ("delete from own_transfers where observation = 101", "rule 5: observation 101", "of 0 owners"),
     ("insert into unmatched_payments (id, observation, reason) values ('u', 101, 'unknown_address')",
         "rule 5: observation 101", "of 2 owners"),
-    // Assigned, but without a payment or deposit.
+    // The unmatched payment is assigned, but has no payment or deposit.
     ("insert into unmatched_payments (id, observation, reason, outcome, resolved_at)
         values ('u', 101, 'unknown_address', 'assigned', 1); delete from own_transfers where observation = 101",
         "rule 5: observation 101", "of 0 owners"),
@@ -53,7 +53,7 @@ const FAULTS: [(&str, &str, &str); 14] = [
         where seq = 101", "rule 7: observation 101", "block 299 l298"),
 ];
 
-/// Changes without a finding.
+/// Statements that cause no finding.
 const RIGHT: [&str; 4] = [
     // A rescan is ordered, or the chain is stopped, so the cursors wait.
     "insert into rescans (chain, from_height, next_height, asked_at) values ('ethereum', 80, 80, 0);

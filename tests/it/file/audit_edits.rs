@@ -5,7 +5,7 @@ use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 use std::process::Command;
 
-/// Makes an edit in a copy of a file with every kind of row, and expects a finding with this beginning and end.
+/// Edits a copy of a file with every kind of row, and asserts a finding with this beginning and end.
 #[track_caller]
 fn assert_found(edit: &str, begin: &str, end: &str) {
     let shop = shop();
@@ -38,7 +38,7 @@ fn edited_amount_of_an_approved_transfer_is_found() {
 
 #[test]
 fn edited_amount_and_rate_of_an_approved_transfer_are_found() {
-    // 25.00 EUR at 1.50 for one SOL, instead of 150.
+    // 25.00 EUR are paid at 1.50 EUR for one SOL, instead of 150 EUR.
     let edit = "update transfers set amount_crypto = '16666661666', rate = '1.5' where status = 'failed' and kind = 'payout'";
     assert_found(edit, "rule 8: payout ", "by its approval in the audit log");
 }

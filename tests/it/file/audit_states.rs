@@ -1,5 +1,5 @@
-//! Accounts, keys, users, wallets, pools, payout addresses and settings: the audit log has a hash of each value, so
-//! an edit is found.
+//! Edits of accounts, keys, users, wallets, pools, payout addresses and settings are found, because the audit log has
+//! a hash of each value.
 
 use super::audit::findings;
 use super::old_files::{column, downgraded_copy, start_on_file};
@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
 
-/// A sandbox in which an operator has changed a value of each kind.
+/// Opens a sandbox in which an operator has changed a value of each kind.
 fn changed() -> OperatorInterface {
     let interface = OperatorInterface::open();
     let operator = |method: &str, path: &str, body| {
@@ -33,13 +33,13 @@ fn changed() -> OperatorInterface {
     }
     let account = format!("accounts/{}", interface.account);
     operator("PATCH", &account, json!({ "payoutDailyLimit": "500.00" }));
-    // The other users of the interface were written beside the server.
+    // The test inserted the other users directly, so their hashes are still missing in the audit log.
     record_direct_writes(interface.shop.file());
     assert_eq!(findings(interface.shop.file()), Vec::<String>::new());
     interface
 }
 
-/// Edits a copy and expects a finding with this beginning, or none if it is empty.
+/// Edits a copy, and asserts a finding that starts with `begin`, or no finding if `begin` is empty.
 #[track_caller]
 fn assert_found(original: &Path, edit: &str, begin: &str) {
     let scratch = Scratch::new();

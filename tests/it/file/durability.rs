@@ -24,10 +24,10 @@ const CLIENTS: usize = 32;
 /// An acknowledged creation: its idempotency key and the id of the response.
 type AcknowledgedInvoice = (String, String);
 
-/// Tells the clients, when dropped, that no further process follows.
+/// Guard that tells the clients, when dropped, that no further process follows.
 struct Generations<'a>(&'a Generation);
 
-/// Number and URL of the present process, for clients that wait for the next one.
+/// Number and URL of the current process, for clients that wait for the next one.
 #[derive(Default)]
 struct Generation {
     present: Mutex<(usize, Option<String>)>,
@@ -35,7 +35,7 @@ struct Generation {
 }
 
 impl Generation {
-    /// Announces the next process; `None` if there is none.
+    /// Announces the next process, or with `None` that there is none.
     fn begin(&self, url: Option<String>) {
         let mut present = self.present.lock().unwrap();
         *present = (present.0.saturating_add(1), url);
@@ -89,7 +89,7 @@ fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<Acknowl
     }
 }
 
-/// Posts JSON; `None` if no complete 201 arrived.
+/// Posts JSON and asserts the status 201. Returns `None` if no complete response arrived.
 fn try_send(
     agent: &ureq::Agent,
     url: &str,
@@ -190,7 +190,7 @@ fn assert_acknowledged_writes_stored(file: &Path, acknowledged: &BTreeMap<String
     assert_eq!(count(&db, torn), 0, "attempts and their deliveries agree");
 }
 
-/// Number of invoices, events, deliveries and stored responses.
+/// Returns the number of invoices, events, deliveries and stored responses.
 fn counts(db: &Connection) -> [usize; 4] {
     ["invoices", "events", "deliveries", "idempotency"]
         .map(|table| count(db, &format!("select count(*) from {table}")))

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A sandbox with a file on such a disk.
+/// A sandbox whose file is on a disk that can fail.
 pub struct Shop {
     scratch: Scratch,
     logs: Scratch,
@@ -50,7 +50,7 @@ impl Shop {
         self.scratch.path("shop.db")
     }
 
-    /// A command of the binary on this disk.
+    /// Builds a command of the binary that uses this disk.
     fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.env("LD_PRELOAD", self.library());
@@ -78,7 +78,7 @@ impl Shop {
         assert!(self.process.take().unwrap().close(), "{}", self.log());
     }
 
-    /// Starts a failure for files whose names end like this.
+    /// Starts the failure `how` for files whose names end with `names`.
     pub fn fail(&self, how: &str, names: &str) {
         let temporary = self.scratch.path("temporary");
         std::fs::write(&temporary, names).unwrap();
@@ -113,7 +113,7 @@ impl Shop {
         std::fs::read_to_string(self.logs.path("log")).unwrap()
     }
 
-    /// Number of invoices, all of which must have different order ids.
+    /// Asserts that all order ids differ, and returns the number of invoices.
     #[track_caller]
     fn orders(&self) -> i64 {
         let db = rusqlite::Connection::open(self.file()).unwrap();
@@ -170,7 +170,7 @@ fn failed_sync_stops_writes_until_a_restart() {
     let untouched = std::fs::read(shop.file()).unwrap();
     shop.fail("broken", "-wal");
     assert_write_rejected(&shop.create("lost"));
-    // The next sync would succeed.
+    // A sync would succeed from here on, but the server must still reject writes.
     shop.repair("broken");
     for _ in 0..200 {
         assert_write_rejected(&shop.create("during"));

@@ -1,10 +1,10 @@
-//! The first command on a file, and several at once.
+//! Commands on a file that does not exist yet, one or several at once.
 
 use crate::support::scratch::Scratch;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A command of the binary on a file.
+/// Builds a command of the binary on a file.
 fn coffer(file: &Path, command: &str, rest: &[&str]) -> Command {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     coffer.args([command, "--file"]).arg(file).args(rest);

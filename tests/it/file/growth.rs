@@ -10,10 +10,10 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Maximum size of the WAL file.
+/// Maximum size of the WAL file, in bytes.
 const LOG_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// Number of text bytes that the file stores for delivery responses.
+/// Returns the number of text bytes that the file stores for delivery responses.
 #[track_caller]
 fn answered_bytes(shop: &Shop) -> i64 {
     let bytes = "select cast(ifnull(sum(length(cast(answer as blob))), 0) as text) from attempts";
@@ -32,7 +32,7 @@ fn answers(delivery: &Value) -> Vec<&str> {
 fn repeated_delivery_response_is_stored_once() {
     let shop = Shop::open();
     let page = |letter: &str| letter.repeat(8 * 1024);
-    // The receiver sends the same page except once, like an error page of a proxy.
+    // The receiver always replies with the same error page, except once.
     let receiver = Receiver::scripted(move |number, _| {
         Reply::Text(500, page(if number == 5 { "b" } else { "a" }))
     });
@@ -47,7 +47,7 @@ fn repeated_delivery_response_is_stored_once() {
     assert_eq!(answers(&shop.deliveries()[0]), expected);
     assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
     assert!(findings(shop.file()).is_empty());
-    // The operator interface shows the same, also after a resend.
+    // The operator interface shows the same responses, also after a resend.
     let operator = shop.operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let path = format!(
@@ -66,7 +66,7 @@ fn repeated_delivery_response_is_stored_once() {
         .expect(200);
     assert_eq!(answers(&listed.json()["data"][0]), expected);
     assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
-    // Old attempts are deleted, and a response with its last attempt.
+    // Old attempts are deleted, and each response is deleted with the last attempt that has it.
     shop.advance("1908h");
     assert_eq!(answers(&shop.deliveries()[0]), vec![start("a"); 12]);
     assert_eq!(answered_bytes(&shop), 4 * 1024);
@@ -131,7 +131,7 @@ fn upgrade_stores_repeated_responses_once() {
     assert!(found[0].contains("which has no answer"), "{found:?}");
 }
 
-/// Size of the WAL of a file.
+/// Returns the size of the WAL of a file, in bytes.
 fn log_bytes(file: &Path) -> u64 {
     let log = format!("{}-wal", file.display());
     std::fs::metadata(log).map_or(0, |found| found.len())
@@ -153,7 +153,7 @@ fn wal_is_truncated_after_a_long_read() {
         values (1, 'test', 'r', 'k', 'q', 'created', hex(zeroblob(12000000)), 0)";
     shop.execute_sql(much);
     assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
-    // On a slow disk the statement holds the lock so long that the server rejects writes for a moment.
+    // On a slow disk, the statement holds the lock so long that the server rejects writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
     assert!(polling::until(is_ready));
     // The reader delays no write, and keeps its snapshot.
@@ -233,7 +233,7 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
         "quotes",
         "addresses",
     ];
-    // The first selection is a step of its own, because the invoice then waits for payment.
+    // The first selection adds its own step, because it changes the status of the invoice.
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
     // A selection with a payment stays in the timeline.
     let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));

@@ -38,7 +38,7 @@ fn copy_of(file: &Path, copy: &Path) {
         .unwrap();
 }
 
-/// Edits a file without its constraints.
+/// Edits a file with its constraints disabled.
 #[track_caller]
 fn edit(file: &Path, statement: &str) {
     let conn = Connection::open(file).unwrap();
@@ -48,7 +48,7 @@ fn edit(file: &Path, statement: &str) {
     assert!(conn.total_changes() > 0, "{statement} changed nothing");
 }
 
-/// Edits a copy, and expects a finding of rule 9 about this row.
+/// Edits a copy, and asserts a finding of rule 9 about this row.
 #[track_caller]
 fn assert_found(original: &Path, statement: &str, about: &str) {
     let scratch = Scratch::new();
@@ -216,7 +216,7 @@ fn rows_of_an_older_file_form_the_first_link() {
         "delete from ledger",
         &format!("ledger up to {}", rows[0]),
     );
-    // Later rows are linked behind the old ones.
+    // New rows are linked to the old ones.
     let (mut process, url) = start_on_file(&file);
     let invoice = json!({ "amount": "10.00", "currency": "EUR", "asset": "BTC" });
     let invoice = super::old_files::call(&url, "POST", "/v1/invoices", TEST, &invoice);

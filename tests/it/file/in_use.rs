@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Maximum time until the server notices, on a busy machine.
+/// Maximum time in which the server has to notice, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a command of the binary, and returns its exit code and output.
@@ -229,7 +229,7 @@ fn removed_file_is_noticed_without_requests() {
         );
     }
     invoice(&shop.url).assert_error(503, "overloaded", None);
-    // A read may notice before the writer does. The writer has closed the file when the process ends.
+    // A read may notice the change before the writer does. The writer has closed the file when the process ends.
     assert!(shop.process.close());
     // The acknowledged writes are in the moved file.
     assert_eq!(invoices(&shop.scratch.path("moved.db")), 3);
@@ -342,7 +342,7 @@ fn file_open_in_another_program_is_not_replaced() {
 fn file_of_a_running_older_server_is_not_upgraded() {
     let scratch = Scratch::new();
     let file = scratch.old_file("v2", "old.db");
-    // The lock of the older server.
+    // The test holds the lock as the older server would.
     let lock = std::fs::File::create(scratch.path("old.db-lock")).unwrap();
     lock.try_lock().unwrap();
     for args in [
@@ -378,7 +378,7 @@ fn second_server_in_one_process_keeps_the_first_locks() {
         let second = Server::start(config(name)).err().unwrap().to_string();
         assert!(second.contains("in use by another coffer"), "{second}");
     }
-    // SQLite's locks are held: another program gets no exclusive access.
+    // The first server still holds SQLite's locks: another program gets no exclusive access.
     let copy = scratch.path("copy.db");
     let (code, said) = coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
     assert_eq!(code, Some(0), "{said}");

@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Number of connections that write during the copies.
 const WRITERS: usize = 8;
-/// Number of copies.
+/// Number of copies made while clients write.
 const COPIES: usize = 4;
 
-/// A command of the binary on this file.
+/// Builds a command of the binary on this file.
 fn coffer(command: &str, file: &Path, more: &[&str]) -> Command {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     coffer.args([command, "--log", "warn", "--file"]);
@@ -146,7 +146,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
         address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
-    // Another copy is in progress: its lock is held, so its temporary file stays.
+    // The test holds the lock of another copy in progress, so the temporary file of that copy stays.
     let temporary = scratch.path("copy.db-copying");
     std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
@@ -211,7 +211,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let payout = create_history(&url, &file, &mut handed_out);
     run("backup", &file, &[path_text(&copy)]);
-    // Changes after the copy.
+    // These changes happen after the copy.
     call(&url, &payout, None, &json!({ "action": "process" }));
     call(&url, &payout, None, &json!({ "action": "pay" }));
     for _ in 0..20 {

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Maximum time that a write waits.
+/// Maximum time that a write waits for the lock.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 /// Maximum time of an immediate response, on a busy machine.
 const AT_ONCE: Duration = Duration::from_millis(500);
@@ -242,7 +242,7 @@ fn server_logs_a_large_wal() {
     let bytes = 300 * 1024 * 1024;
     let opened = std::fs::File::options().write(true).open(wal).unwrap();
     opened.set_len(bytes).unwrap();
-    // The file grows behind its last frame. Closing this descriptor releases none of SQLite's locks.
+    // The file grows behind the last frame of the WAL. Closing this descriptor releases none of SQLite's locks.
     let metric = format!("\ncoffer_wal_bytes {bytes}\n");
     assert!(
         get(&running.url, "/metrics")

@@ -221,10 +221,10 @@ fn next_command_removes_files_of_a_killed_one() {
     drop(lock(&left));
     let held = lock(&in_use);
     held.lock().unwrap();
-    // A folder that was just created and is not locked yet.
+    // This folder was just created and is not locked yet.
     let young = filled(named(4));
     File::create(young.join("lock")).unwrap();
-    // A symlink of another user.
+    // A symlink leads to a folder elsewhere, which must stay.
     let (elsewhere, link) = (place.scratch.path("elsewhere"), named(5));
     std::fs::create_dir(&elsewhere).unwrap();
     drop(lock(&elsewhere));

@@ -22,7 +22,7 @@ use std::path::Path;
 
 const OLD: [&str; 3] = ["v1", "v2", "v3"];
 
-/// Data that merchants have received, which no upgrade may change.
+/// Queries for data that merchants have received, which no upgrade may change.
 const TOLD: [&str; 6] = [
     "select account || mode || type || body from events order by seq",
     "select id || status || amount || currency || coalesce(amount_received, '') from invoices order by seq",
@@ -32,14 +32,14 @@ const TOLD: [&str; 6] = [
     "select client_key || answer from idempotency order by client_key, mode",
 ];
 
-/// Errors of attempts without a response.
+/// Query for the errors of attempts without a response.
 const ERRORS: &str = "select error from attempts where error is not null order by rowid";
 
-/// All columns of a payment, before the table `observations` existed.
+/// Query for all columns of payments in a file without the table `observations`.
 const PAYMENTS_OF_V1: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position,
     p.amount, q.address, p.rate, p.value, p.on_time, p.state, p.was_confirmed, p.seen_at, p.confirmed_at, p.created_at)
   from payments p join quotes q on q.seq = p.quote order by p.seq";
-/// The same columns since then.
+/// Query for the same columns in a file with the table `observations`.
 const PAYMENTS: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, o.mode, o.chain, o.asset, o.txid, o.position,
     o.amount, o.address, p.rate, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at, p.created_at)
   from payments p join observations o on o.seq = p.observation order by p.seq";
@@ -53,7 +53,7 @@ pub fn column(file: &Path, statement: &str) -> Vec<String> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Creates a file of an older version with the rows of a file, as far as that version had the tables.
+/// Creates a file of version `version` at `older`, with the rows of `file` in the tables that this version has.
 pub fn downgraded_copy(file: &Path, older: &Path, version: u8) -> Connection {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/migrations");
     let mut migrations: Vec<_> = fs::read_dir(folder)
@@ -189,7 +189,7 @@ fn upgraded_file_has_the_schema_of_a_new_one() {
 fn upgraded_sandbox_has_an_operator_and_a_reseller() {
     let scratch = Scratch::new();
     let file = scratch.old_file("v1", "file.db");
-    // The second start must not create them again.
+    // The second start must not create the operator and the reseller again.
     for _ in 0..2 {
         let (mut process, url) = start_on_file(&file);
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
@@ -243,7 +243,7 @@ fn assert_usable(version: &str) {
     let path = format!("/v1/invoices/{}/simulate", again["id"].as_str().unwrap());
     let paid = post(&path, TEST, json!({ "case": "exact" })).expect(200);
     assert_eq!(paid.json()["status"], "confirmed");
-    // Features that the first version lacked.
+    // The upgraded file supports features that the first version lacked.
     let path = "/v1/customers/anna/addresses";
     post(path, TEST, Value::Null).expect(201);
     let path = "/v1/customers/anna/simulate";

@@ -76,7 +76,7 @@ fn assert_usable(version: &str) {
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
     let (mut process, url) = start_on_file(&file);
     let ids = "select id from payments union all select id from deposits union all select id from unmatched_payments";
-    // Whatever its state, each payment is dropped, seen, confirmed, reorganised and confirmed again.
+    // Each payment, whatever its state, is dropped, seen, confirmed, reorganised and confirmed again.
     for id in column(&old, ids) {
         let path = format!("/sandbox/payments/{id}");
         let step = |state: &str| call(&url, "POST", &path, TEST, &json!({ "state": state }));
@@ -89,7 +89,7 @@ fn assert_usable(version: &str) {
     assert_eq!(findings(&file), Vec::<String>::new());
     let not_confirmed = "select txid from observations where state <> 'confirmed'";
     assert_eq!(column(&file, not_confirmed), Vec::<String>::new());
-    // A transaction of the old file is found.
+    // A repeated payment of the old file is recognized by its transaction id.
     let nobody = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
     let again = json!({ "address": nobody, "asset": "BTC", "amount": "0.5", "txid": format!("shared-{TEST}") });
     call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
@@ -210,7 +210,7 @@ fn upgrade_merges_equal_txids() {
     let plain = |mode, chain, txid: &str, position| (mode, chain, txid.to_owned(), position, None);
     let rows = [
         plain("test", "bitcoin", &small, 1),
-        // The next two become the same output as the first.
+        // The next two rows become the same output as the first row.
         ("test", "bitcoin", large.clone(), 1, Some(spends)),
         plain("test", "bitcoin", &format!("0X{large}"), 1),
         plain("test", "bitcoin", &format!("0x{small}"), 7),

@@ -22,7 +22,7 @@ enum OldSignerState {
 }
 
 /// Steps of a transfer, state of its signer, and expected columns of the new file: status, signer, source of the id,
-/// reason for payment, and whether it was handed over.
+/// reason for payment, and whether the transfer was handed over.
 type TransferCase = (&'static [&'static str], OldSignerState, &'static str);
 
 const CASES: [TransferCase; 14] = [
@@ -143,7 +143,7 @@ fn refund_of_each_state_is_upgraded() {
 
 #[test]
 fn payout_of_each_state_is_upgraded() {
-    // An account has one open payout at a time.
+    // An account has one open payout at a time, so each case has its own file.
     for case in CASES {
         let scratch = Scratch::new();
         let (file, _) = old_file(&scratch, "payouts", &[case]);

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// Reason that is printed where the machine has no `sqlite3`.
 const UNTESTED: &str = "the file in an older SQLite";
 
-/// Runs statements in the distribution's `sqlite3`; `None` where the machine has none.
+/// Runs statements in the distribution's `sqlite3`. Returns `None` if it is not installed.
 #[track_caller]
 fn sqlite3(file: &Path, statements: &str) -> Option<String> {
     let mut command = Command::new("sqlite3");
@@ -94,7 +94,7 @@ fn check_constraints_treat_null_like_older_sqlite() {
     let checks = checks_of_null(&file);
     assert!(checks.len() > 100, "{}", checks.len());
     let queries: String = checks.iter().map(|(_, _, query)| query.as_str()).collect();
-    // The queries exceed the size of one argument.
+    // The queries are too long for one command-line argument.
     let script = scratch.path("queries.sql");
     std::fs::write(&script, queries).unwrap();
     let read = format!(".read {}", script.display());
@@ -118,7 +118,7 @@ fn check_constraints_treat_null_like_older_sqlite() {
     assert_eq!(older.lines().count(), checks.len());
 }
 
-/// Number of rows of each table.
+/// Returns the number of rows of each table.
 fn rows(file: &Path) -> Vec<(String, i64)> {
     let conn = Connection::open(file).unwrap();
     let mut tables = conn
@@ -141,7 +141,7 @@ fn older_sqlite_checks_and_copies_a_full_file() {
         return;
     };
     assert_eq!(found, "ok\n");
-    // Like `sqlite3 shop.db .dump | sqlite3 copy.db` in a shell.
+    // Runs the equivalent of `sqlite3 shop.db .dump | sqlite3 copy.db` in a shell.
     let mut dump = Command::new("sqlite3");
     let dump = dump.arg(&file).arg(".dump").stdout(Stdio::piped());
     let mut dump = dump.spawn().unwrap();

@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 /// Number of files of a sandbox with a snapshot: database, WAL, WAL index, lock and snapshot.
 const FILES: usize = 5;
 
-/// A command of the binary under this umask.
+/// Builds a command of the binary that runs under this umask.
 fn with_umask(mask: &str, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let script = format!("umask {mask} && exec \"$0\" \"$@\"");
@@ -20,7 +20,7 @@ fn with_umask(mask: &str, args: &[&str]) -> Command {
     command
 }
 
-/// A sandbox command under this umask.
+/// Builds a `sandbox` command that runs under this umask.
 fn sandbox_with_umask(mask: &str, more: &[&str]) -> Command {
     let sandbox = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
     with_umask(mask, &[&sandbox, more].concat())
@@ -42,7 +42,7 @@ fn run_ok(mask: &str, args: &[&str]) -> Output {
     output
 }
 
-/// Name and mode of each file of a folder with this prefix.
+/// Returns name and mode of each file in a folder whose name starts with `prefix`.
 fn modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
     let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     let mut modes: Vec<_> = entries
@@ -187,7 +187,7 @@ fn ready_file_replaces_only_an_earlier_ready_file() {
     };
     std::fs::write(&notes, "precious").unwrap();
     std::fs::write(&ready, "").unwrap();
-    // An empty file, an earlier ready file, an existing and a new database, and an unrelated file.
+    // The ready file may be empty or an earlier ready file. A database or an unrelated file is not replaced.
     assert!(sandbox(&old, &ready).0 && sandbox(&old, &ready).0);
     let log = folder.path("new.db-wal");
     for (file, ready, why) in [
@@ -226,14 +226,14 @@ fn ready_file_does_not_follow_symlinks() {
     let folder = Scratch::new();
     let (ready, victim) = (folder.path("ready"), folder.path("victim"));
     std::fs::write(&victim, "precious").unwrap();
-    // The former temporary name, and the name itself.
+    // Symlinks have the temporary name of earlier versions, and the name of the ready file.
     symlink(&victim, folder.path("ready-new")).unwrap();
     symlink(&victim, &ready).unwrap();
     for (mask, mode) in [("022", 0o644), ("077", 0o600)] {
         let mut command = sandbox_with_umask(mask, &["--ready-file"]);
         let process = Process::start(command.arg(&ready));
         let line = process.line();
-        // When the line can be read, the file exists.
+        // The file exists as soon as the ready line can be read.
         let found = std::fs::symlink_metadata(&ready).unwrap();
         assert!(found.is_file() && found.mode() & 0o777 == mode);
         let written = std::fs::read_to_string(&ready).unwrap();

@@ -89,7 +89,7 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
                 ..
             }
         ) {
-            // Neither a server nor another program waits for the backup.
+            // Neither the server nor another program waits for the backup.
             shop.invoice("2.00", json!({}));
             shop.execute_sql("insert into ballast select zeroblob(65536)");
             written += 1;

@@ -4,7 +4,7 @@ use crate::file::audit::findings;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// Number of rows of a table.
+/// Returns the number of rows of a table, as text.
 #[track_caller]
 fn count(shop: &Shop, table: &str) -> String {
     shop.query_text(&format!("select count(*) || '' from {table}"))
@@ -33,7 +33,7 @@ fn attempts_are_deleted_after_90_days_and_deliveries_stay() {
         ["invoice.created", "invoice.expired"]
     );
     assert!(findings(shop.file()).is_empty());
-    // Later attempts continue the numbers.
+    // The number of a later attempt continues after the deleted attempts.
     let operator = shop.operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let (account, delivery) = (account.as_str().unwrap(), delivery["id"].as_str().unwrap());

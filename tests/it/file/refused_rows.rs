@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-/// A new database file.
+/// Content of a new database file.
 const TEMPLATE: &[u8] = include_bytes!("../../../sql/template.db");
 
 /// One account, two invoices, a quote and a payment of the first with their ledger entries, and a requested payout.
@@ -136,7 +136,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update balances set reserved = -1", "CHECK"),
     ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
         values (9, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0)", "FOREIGN KEY"),
-    // A coin has one quote at the own address of an invoice, and an invoice that waits for a chain is live.
+    // An invoice has one quote for each coin at its own address. An invoice that waits for a chain is live.
     ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
         values (1, 'ETH', '1', 'fixed', 0, '1', '0xb', 0, 0)", "UNIQUE"),
     ("update quotes set given = 2", "CHECK"),

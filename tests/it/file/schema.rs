@@ -3,12 +3,12 @@
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 
-/// Path of a file or folder of the project.
+/// Returns the path of a file or folder of the project.
 fn project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Returns the files of a folder, by name.
+/// Returns the files of a folder, sorted by name.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -18,7 +18,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns every object of a schema with its SQL.
+/// Returns name and SQL of every object in a schema.
 fn schema(conn: &Connection) -> Vec<(String, Option<String>)> {
     let mut rows = conn
         .prepare("select name, sql from sqlite_schema order by name")
@@ -29,7 +29,7 @@ fn schema(conn: &Connection) -> Vec<(String, Option<String>)> {
         .unwrap()
 }
 
-/// Runs every migration and returns their number.
+/// Runs every migration, and returns the number of migrations.
 fn migrate(conn: &Connection) -> i64 {
     let migrations = files(&project("sql/migrations"));
     for migration in &migrations {

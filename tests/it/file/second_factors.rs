@@ -16,13 +16,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const NULL: Value = Value::Null;
 
-/// The present time step of 30 seconds.
+/// Returns the current time step of 30 seconds.
 fn step() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     i64::try_from(now.as_secs() / 30).unwrap()
 }
 
-/// The operator of a sandbox.
+/// A client of a sandbox with the operator's session cookie.
 #[derive(Clone)]
 struct Owner {
     url: String,
@@ -77,7 +77,7 @@ impl Owner {
         self.act("POST", &format!("{FACTOR}/off"), &json!({ "code": code }))
     }
 
-    /// Whether the second factor is enabled, and the number of recovery codes left.
+    /// Returns whether the second factor is enabled, and the number of recovery codes left.
     #[track_caller]
     fn factor_state(&self) -> (bool, i64) {
         let session = self.act("GET", SESSION, &NULL).expect(200).json();
@@ -178,12 +178,13 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let file = scratch.path("shop.db");
     let (server, url) = start_on_file(&file);
     let (owner, now) = (Owner::signed_in(&url, &NULL), step());
-    // Begun but not confirmed: no code is required, and the secret can still be confirmed.
+    // The second factor is begun but not confirmed: no code is required, and the secret can still be confirmed.
     let secret = owner.begin();
     let (server, owner) = kill_and_restart(server, &file, &owner);
     assert_eq!(owner.factor_state(), (false, 0));
     Owner::signed_in(&owner.url, &NULL);
-    // Killed before the response with the recovery codes: the second factor is enabled, and the session stays valid.
+    // The process is killed before it sends the recovery codes: the second factor is enabled, and the session stays
+    // valid.
     let route = "POST /dashboard/api/session/second-factor/confirm";
     let fault = json!({ "route": route, "dropAnswer": true, "times": 1 });
     call(&owner.url, "POST", "/sandbox/faults", "", &fault).expect(200);
@@ -196,14 +197,14 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let (server, owner) = kill_and_restart(server, &file, &owner);
     assert_eq!(owner.factor_state(), (true, 10));
     Owner::sign_in(&owner.url, &NULL).assert_error(401, "second_factor_required", Some("code"));
-    // The next code disables it. It is enabled again, with recovery codes that arrive.
+    // The next code disables the second factor, and then it is enabled again. This time the recovery codes arrive.
     owner
         .off(&code_at(&secret, now))
         .assert_error(401, "invalid_credentials", Some("code"));
     owner.off(&code_at(&secret, now + 1)).expect(204);
     let secret = owner.begin();
     let codes = recovery_codes(owner.confirm(&code_at(&secret, now + 1)));
-    // Killed after the response: the recovery codes are stored.
+    // The process is killed after the response: the recovery codes are stored.
     let (server, owner) = kill_and_restart(server, &file, &owner);
     assert_eq!(owner.factor_state(), (true, 10));
     Owner::signed_in(&owner.url, &codes[9]);
@@ -256,7 +257,7 @@ fn full_disk_changes_no_second_factor_and_uses_no_code() {
         failing_disk::assert_write_rejected(&Owner::sign_in(&shop.url, &codes[0]));
     }
     assert_eq!((owner.factor_state(), stands()), ((true, 10), before));
-    // Reading needs no disk space.
+    // A read needs no disk space.
     let page = send(&agent(), "GET", &format!("{}/livez", shop.url), &[], "");
     page.expect(200);
     shop.repair("full");

@@ -28,7 +28,7 @@ fn run_ok(args: &[&str], file: &Path) -> String {
     said
 }
 
-/// Asserts that the command is rejected and changes no byte of the file.
+/// Asserts that the binary rejects the command and changes no byte of the file.
 #[track_caller]
 fn assert_refused(args: &[&str], file: &Path, why: &str) {
     let before = std::fs::read(file).unwrap();
@@ -189,7 +189,7 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
     assert!(!missing.exists());
 }
 
-/// Statements that change a copy, and a part of the error.
+/// Statements that change the schema of a copy, each with a part of the error.
 const PLANTED: [(&str, &str); 8] = [
     (
         "create trigger promote after insert on sessions begin update users set role = 'operator'; end",
