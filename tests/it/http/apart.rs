@@ -28,7 +28,7 @@ fn pending_balance_belongs_to_one_account_and_mode() {
     }
 }
 
-/// Creates a payment with this transaction id.
+/// Creates a payment whose transaction id is always the same.
 #[track_caller]
 fn seen(shop: &Shop, mut body: Value) -> Response {
     body["txid"] = json!("the-same");

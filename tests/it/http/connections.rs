@@ -225,7 +225,7 @@ fn half_sent_request_is_evicted() {
         });
         let mut hanging: Vec<TcpStream> = (0..30).map(|_| connect(&shop)).collect();
         for stream in &mut hanging {
-            // Writing to an evicted connection fails.
+            // The write fails if the server has already evicted the connection.
             let _ = stream.write_all(half.as_bytes());
         }
         assert_alive(&mut connect(&shop));
@@ -261,7 +261,7 @@ fn new_connection_waits_when_all_are_busy() {
         assert_alive(&mut first);
         ask(&mut first, "/sandbox/inbox/none?wait=1s");
         assert_alive(&mut connect(&shop));
-        // Otherwise the first response has arrived already, before the second connection was served.
+        // `is_here` is `true` if the server answered the first request before it served the second connection.
         first.set_nonblocking(true).unwrap();
         let is_here = first.peek(&mut [0]).is_ok();
         first.set_nonblocking(false).unwrap();
@@ -297,7 +297,7 @@ fn client_gets_at_most_a_quarter_of_connections() {
     // All four connections are busy: a fifth is closed, and other clients are served.
     for _ in 0..20 {
         let mut fifth = from(2);
-        // The server may close it before or after this write.
+        // The server may close the fifth connection before or after this write.
         let _ = fifth.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert_eq!(read_response(&mut fifth), None);
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Compares JSON with a golden file, or writes it.
+/// Compares JSON with a golden file, or rewrites the file if `COFFER_BLESS` is set.
 #[track_caller]
 fn golden(name: &str, value: &Value) {
     assert_matches(name, &format!("{value:#}\n"));
@@ -131,7 +131,7 @@ fn file_of(body: &Value, format: &str) -> String {
     format!("events/{kind}.{format}.json")
 }
 
-/// Makes payouts and refunds that reach each final state with an event.
+/// Payouts and refunds reach each final status that has an event.
 #[test]
 fn the_bodies_of_payouts_and_refunds_are_those_that_receivers_know() {
     let shop = shop();
@@ -183,7 +183,8 @@ fn webhook_bodies_match_golden_files() {
         let told = shop.get(&inbox, None).expect(200).json();
         for message in told["data"].as_array().unwrap() {
             let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
-            // Of several events of one type, the first by `orderId` is compared, independent of arrival order.
+            // If several events have one type, the first in the order of `HISTORIES` is compared, because the arrival
+            // order varies.
             let order = body.pointer("/data/object/orderId");
             let order = order.unwrap_or(&body["invoice"]["orderId"]);
             let of_order = HISTORIES.iter().position(|name| order == name);

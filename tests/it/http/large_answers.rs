@@ -12,7 +12,7 @@ const MAX: usize = 16;
 /// A list larger than the socket buffers of a client that does not read.
 const LIST: &str = "/v1/invoices?limit=100";
 
-/// Requests the list and reads only the status line.
+/// Requests the list, reads only the status line, and leaves the rest unread.
 #[track_caller]
 fn ask(shop: &Shop) -> TcpStream {
     let mut stream = TcpStream::connect(shop.url().strip_prefix("http://").unwrap()).unwrap();

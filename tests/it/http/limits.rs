@@ -121,7 +121,7 @@ fn slow_request_times_out() {
         silent.starts_with("HTTP/1.1 200"),
         "the next request is waited for as long: {silent}"
     );
-    // The delay of the server's own response does not count.
+    // A delay of the response by the server itself does not count.
     shop.post(
         "/sandbox/faults",
         None,

@@ -145,7 +145,7 @@ fn searches_of_one_user_do_not_block_others() {
     }
 }
 
-/// Requests an export and reads only the status line.
+/// Requests an export, reads only the status line, and leaves the rest unread.
 #[track_caller]
 fn unread_export(interface: &OperatorInterface, cookie: &str) -> (TcpStream, String) {
     let address = interface.shop.url().strip_prefix("http://").unwrap();

@@ -84,7 +84,7 @@ fn metrics_listener_serves_only_metrics() {
             "/metrics/",
             "/%6detrics",
             "//metrics",
-            // Pages are not served either.
+            // This address does not serve pages either.
             "/checkout/x",
         ] {
             let answer = get(metrics, path, None);

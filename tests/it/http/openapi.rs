@@ -80,7 +80,7 @@ fn api_and_sandbox_have_separate_documents() {
             }
         }
     }
-    // Pages of other sites cannot read the document of the controls.
+    // Pages of other sites cannot read the document of the sandbox controls.
     let refused = shop.send(
         "GET",
         "/sandbox/openapi.json",

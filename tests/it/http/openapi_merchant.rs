@@ -6,7 +6,7 @@ use coffer::http::{Auth, Subject};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Returns a document as the program prints it.
+/// Returns the document that `coffer openapi` prints with this flag.
 fn printed(flag: &str) -> Value {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = coffer.args(["openapi", flag]).output().unwrap();

@@ -4,7 +4,7 @@ use coffer::http::{Subject, document};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Returns a served document.
+/// Returns an OpenAPI document as the server serves it.
 fn get_document(subject: Subject) -> Value {
     serde_json::from_str(&document("http://127.0.0.1:1", subject)).unwrap()
 }
@@ -35,7 +35,7 @@ fn equal_responses_are_components() {
         let shared = document["components"]["responses"].clone();
         let mut uses: BTreeMap<String, usize> = BTreeMap::new();
         for response in responses(&mut document) {
-            // A response without a body is short, and is not shared.
+            // A response without a body is short, so it is not shared.
             if !response["content"].is_null() || !response["$ref"].is_null() {
                 *uses.entry(response.to_string()).or_default() += 1;
             }

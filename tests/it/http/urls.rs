@@ -5,7 +5,7 @@ use coffer::{Config, Server};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
-/// Returns a loopback address that no other test listens on.
+/// Returns a loopback address on which no other test listens.
 fn own_address() -> SocketAddr {
     let [.., high, low] = std::process::id().to_be_bytes();
     SocketAddr::from(([127, 77, high, low], 18_080))
