@@ -57,7 +57,7 @@ fn selection_freezes_the_rate_until_the_deadline() {
     let shop = Shop::open();
     let picked = || shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
     let (in_time, late) = (picked(), picked());
-    // As if the rate was half of the current one at selection.
+    // Simulates a rate that was half of the current one when the coin was selected.
     shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'");
     let paid = |id: &serde_json::Value, amount: &str| {
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));

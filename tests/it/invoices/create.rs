@@ -3,12 +3,12 @@
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
-/// Returns row counts of the file.
+/// Returns the row counts that the sandbox reports.
 fn counts(shop: &Shop) -> Value {
     shop.get("/sandbox", None).expect(200).json()["counts"].clone()
 }
 
-/// Sends a body unchanged.
+/// Posts an invoice with exactly this body.
 fn create(shop: &Shop, body: &str) -> crate::support::Response {
     shop.send("POST", "/v1/invoices", &[("X-API-Key", TEST)], body)
 }

@@ -140,7 +140,7 @@ fn key_and_order_id_belong_to_their_account() {
     let own = create(&shop, TEST, "k", body).expect(201).json();
     let other = create(&shop, &foreign, "k", body).expect(201).json();
     assert_ne!(own["id"], other["id"]);
-    // The stored response of the other key is replayed because the order exists.
+    // Another key returns the existing invoice, because the order id is the same.
     let again = create(&shop, TEST, "other", body).expect(200).json();
     assert_eq!(again["id"], own["id"]);
     create(&shop, TEST, "other", body).expect(200);

@@ -5,7 +5,7 @@
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// Starts a sandbox with an invoice that waits for 1.25 LTC.
+/// Starts a sandbox with an invoice of 100.00 EUR that waits for 1.25 LTC.
 #[track_caller]
 fn waiting() -> (Shop, String) {
     let shop = Shop::open();

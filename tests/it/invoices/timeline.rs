@@ -105,7 +105,7 @@ fn timeline_shows_every_status_change() {
             .iter()
             .map(|kind| kind.trim_start_matches("invoice."))
             .collect();
-        // Only waiting for a payment has no event.
+        // Every status has an event, except `awaiting_payment`.
         let with_event: Vec<_> = told
             .iter()
             .filter(|status| **status != "awaiting_payment")
