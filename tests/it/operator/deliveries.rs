@@ -39,7 +39,7 @@ pub(super) fn find_deliveries(interface: &OperatorInterface, query: &str) -> Vec
     page["data"].as_array().unwrap().clone()
 }
 
-/// Returns number and status of each attempt.
+/// Returns number and HTTP status of each attempt.
 fn attempts(delivery: &Value) -> Vec<(u64, u64)> {
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     let number = |value: &Value| value.as_u64().unwrap();
@@ -204,7 +204,7 @@ fn deliveries_are_listed_in_pages() {
             .cloned()
             .collect();
         assert!(!expected.is_empty(), "{fits} {query}");
-        // The same list, one delivery a page.
+        // Pages of one delivery each add up to the same list.
         let (mut seen, mut before) = (Vec::new(), String::new());
         loop {
             let page = interface.get(&format!("deliveries?limit=1&{query}{before}"));
@@ -297,7 +297,7 @@ fn server_log_contains_the_blocked_address() {
     command.args(["sandbox", "--exit-with-parent"]);
     command.args(["--listen", "127.0.0.1:0"]);
     let mut process = Process::start_with(&mut command, Stdio::from(writer));
-    // Otherwise this process would also hold the write end of the pipe.
+    // Closes the copy of the pipe's write end that this process holds.
     drop(command);
     let ready = process.line();
     let said = |name: &str| {

@@ -155,7 +155,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let id = find_deliveries(&interface, "").remove(0)["id"].clone();
     let path = format!("deliveries/{}", id.as_str().unwrap());
     let resend = || interface.request_as_merchant("POST", &format!("{path}/resend"), &Value::Null);
-    // Each attempt got a different response of 4 KiB.
+    // The statement inserts attempts, each with a different response of 4 KiB.
     let tried = |until: u32| {
         interface.shop.execute_sql(&format!(
             "insert into attempts (delivery, number, at, status, latency_ms, answer)
@@ -207,7 +207,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     assert_eq!(again["count"], 0);
     interface.shop.advance("0s");
     assert_eq!(receiver.messages().len(), 3);
-    // A new response is compared with attempts newer than the first one.
+    // A new response is compared with those of recent attempts, not with that of the first attempt.
     let compared = "select group_concat(number || ' ' || ifnull(answer_of, 'own')) from attempts where number in (1, 999, 1000)";
     let kept = interface.shop.query_text(compared);
     assert_eq!(kept, "1 own,999 own,1000 999");
@@ -238,7 +238,7 @@ fn failed_connection_has_no_sent_headers() {
     }
 }
 
-/// A delivery is visible only to its account, in its mode.
+/// Asserts that a delivery is visible only to its account and in its mode.
 fn assert_readable_only_by_its_account(interface: &OperatorInterface, id: &str) {
     let account = &interface.account;
     let path = format!("/dashboard/api/accounts/{account}/deliveries/{id}?mode=test");

@@ -146,7 +146,8 @@ fn aborted_export_frees_its_slot() {
         .trim_start_matches("http://")
         .to_owned();
     let path = interface.path("exports/invoices.csv");
-    // The slot of an aborted export is freed once the server notices. Until then the account has its ten.
+    // The slot of an aborted export is freed once the server notices. Until then all ten slots of the account are in
+    // use.
     let mut begun = 0;
     while begun < 50 {
         let mut stream = TcpStream::connect(&host).unwrap();
@@ -192,7 +193,7 @@ fn exports_check_access_and_name() {
 #[test]
 fn export_escapes_formulas() {
     let interface = OperatorInterface::open();
-    // Cells as in the CSV file: quoted if they contain a separator.
+    // Each case has a text and its cell in the CSV file, quoted if it contains a separator.
     let cases = [
         (";=1", "\";'=1\""),
         ("x;=1", "\"x;'=1\""),

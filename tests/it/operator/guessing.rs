@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 const SESSION: &str = "/dashboard/api/session";
 const OPERATOR: &str = "operator@sandbox.test";
 
-/// Returns a configuration behind a proxy, with few remembered failures for unknown emails and a long wait.
+/// Returns a configuration behind a proxy that remembers few failures of unknown emails and imposes a long wait.
 fn behind_a_proxy() -> Config {
     Config {
         trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
@@ -136,7 +136,7 @@ fn client_is_limited_over_all_emails() {
         let answer = sign_in(&shop, "198.51.100.1", &format!("{number}@x.test"), "wrong");
         answer.status == 429
     });
-    // Some attempts become free again while the loop runs.
+    // The limit allows a few more attempts while the loop runs.
     let made = made.unwrap();
     assert!((30..40).contains(&made), "{made}");
     sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(

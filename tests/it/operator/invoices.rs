@@ -49,7 +49,7 @@ fn search_finds_metadata_values() {
     ] {
         assert_eq!(found(text), std::slice::from_ref(&gift), "{text}");
     }
-    // A key alone, JSON syntax and patterns find nothing.
+    // A search for a key alone, JSON syntax or a pattern finds nothing.
     for text in [
         "size",
         "%22basket%22",

@@ -32,7 +32,7 @@ fn known_client_signs_in_after_restart_and_flood() {
     let mut server = OperatorServer::with_guess_limit(limits.guesses_of_all_max);
     server.sign_in_from(OWN, ANNA, &NULL).expect(201);
     server.start();
-    // Some attempts become free again while the loop runs.
+    // The limit allows a few more attempts while the loop runs.
     let made = flood(&server);
     assert!((300..320).contains(&made), "{made}");
     server.sign_in_from(OWN, ANNA, &NULL).expect(201);
@@ -78,7 +78,7 @@ fn client_that_changes_the_password_stays_known() {
     let (phone, own) = ("203.0.113.2", "192.0.2.1");
     server.sign_in_from(phone, ANNA, &NULL).expect(201);
     let session = server.session_cookie(ANNA);
-    // The address of a signed-in client may change.
+    // The address of a signed-in client may change between requests.
     let body = json!({ "password": PASSWORD });
     server
         .request_from(OWN, &session, "POST", CONFIRM, &body)

@@ -4,7 +4,7 @@ use crate::support::TEST;
 use crate::support::operator_interface::OperatorInterface;
 use serde_json::{Value, json};
 
-/// Reference of a customer, as used in paths.
+/// Reference of a customer, which the tests use in paths.
 const CUSTOMER: &str = "ada.1";
 
 #[test]

@@ -40,7 +40,7 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
         "{}",
         error_lines(&first)
     );
-    // A longer list of the same wallet: known addresses are counted.
+    // A longer list of the same wallet repeats known addresses, which are counted separately.
     assert_eq!(
         parse_output(&import(&file, "-", &address_lines(0..5))),
         [imported(2, 3, 5)]

@@ -99,7 +99,7 @@ fn command_line_does_not_print_secrets() {
                 "{args:?}: {said}"
             );
         }
-        // Single words as arguments, where the argument parser would repeat one of them.
+        // Each word is a separate argument, and the argument parser would repeat one of them in its error.
         let words: Vec<_> = ["add", "bitcoin"]
             .into_iter()
             .chain(text.split(' '))
@@ -123,7 +123,7 @@ fn seed_phrase_is_rejected_also_with_one_word_a_line() {
         crlf,
         format!("\n{lines}"),
         format!("{ZPUB}\n{lines}"),
-        // The first word, and half of the words.
+        // The last inputs are the first word alone, and half of the words.
         "zebra\n".to_owned(),
         lines[..lines.len() / 2].to_owned(),
     ] {

@@ -87,7 +87,7 @@ fn age_password_entries(interface: &OperatorInterface, ms: i64) {
     interface.shop.execute_sql(&sql);
 }
 
-/// Calls a route on the account as the operator. Other ids in its path do not exist.
+/// Calls a route on the account as the operator. Other ids in the path do not exist.
 #[track_caller]
 fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Response {
     let path = route.path.replace("{account}", &interface.account);
@@ -99,7 +99,7 @@ fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Response 
     interface.send(&interface.operator, route.method, &path, body)
 }
 
-/// Returns the names of operations, sorted.
+/// Returns the sorted names of the operations whose rule `is_of` accepts.
 fn sorted_names(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static str> {
     let of_kind = routes(true).filter(|route| is_of(&route.recent_password));
     let mut names: Vec<&str> = of_kind.map(|route| route.operation).collect();
@@ -127,7 +127,7 @@ fn every_session_write_is_sensitive_or_listed_as_harmless() {
 #[test]
 fn sensitive_operations_reject_an_old_password() {
     let interface = OperatorInterface::open();
-    // Ten seconds of tolerance for the test itself.
+    // The test has ten seconds left before the password counts as old.
     age_password_entries(&interface, 890_000);
     let key = json!({ "class": "secret", "mode": "test" });
     interface.request("POST", "keys", &key).expect(201);
@@ -274,7 +274,7 @@ fn password_age_uses_real_time() {
     let key = json!({ "class": "public", "mode": "test" });
     interface.shop.advance("11h");
     interface.request("POST", "keys", &key).expect(201);
-    // A wall clock set back does not make a password entry newer.
+    // Setting the wall clock back does not make a password entry newer.
     age_password_entries(&interface, -120_000);
     interface
         .request("POST", "keys", &key)

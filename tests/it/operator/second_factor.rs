@@ -103,7 +103,7 @@ fn sign_in_requires_an_unused_code() {
     server
         .sign_in(ANNA, &json!("12"))
         .assert_error(400, "invalid_request", Some("code"));
-    // The first code was used, and the other one belongs to an older step.
+    // The first code was used, and the other code belongs to an older step.
     for used in [shown, server.code(secret, -2)] {
         let refused = server.sign_in(ANNA, &json!(used));
         refused.assert_error(401, "invalid_credentials", Some("code"));
@@ -260,7 +260,7 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
     server
         .sign_in(ANNA, &json!(server.code(secret, 0)))
         .expect(201);
-    // Not even when the time of the code comes.
+    // A used code is rejected even when its own time step comes.
     server.advance_ms(AHEAD_MS - 3 * STEP_MS);
     ahead.iter().for_each(|code| refused(&server, code));
     server.advance_ms(3 * STEP_MS);
@@ -344,6 +344,6 @@ fn concurrent_use_of_one_code_creates_one_session() {
         let made = |status: u16| statuses.iter().filter(|one| **one == status).count();
         assert_eq!((made(201), made(401)), (1, 7), "{statuses:?}");
     }
-    // Anna's first session and one for each code.
+    // Four sessions exist: Anna's first one, and one for each code.
     assert_eq!(server.query_text("select count(*) from sessions"), "4");
 }

@@ -43,7 +43,8 @@ fn code_guesses_are_limited() {
     let body = json!({ "code": wrong });
     let off = server.request(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
     off.assert_error(429, "too_many_attempts", None);
-    // Twenty guesses over all new clients, then one an hour. Wrong codes in a session are counted separately.
+    // All new clients together have twenty guesses, and then one an hour. Wrong codes in a session are counted
+    // separately.
     let statuses: Vec<u16> = (0..20)
         .map(|client| {
             server
@@ -56,11 +57,11 @@ fn code_guesses_are_limited() {
     server
         .sign_in_from("203.0.113.99", ANNA, &right)
         .assert_error(429, "too_many_attempts", None);
-    // A recovery code is accepted, and other users are not affected.
+    // A recovery code is still accepted, and other users are not affected.
     server
         .sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0]))
         .expect(201);
-    // This client is now known, so that guesses of others do not lock it out.
+    // The client is now known, so that guesses of others do not lock it out.
     server
         .sign_in_from("203.0.113.99", ANNA, &right)
         .expect(201);
@@ -75,7 +76,7 @@ fn replayed_code_is_rejected_without_counting() {
     let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong_code(&near)));
     let own = "198.51.100.7";
     let session = session_cookie(&server.sign_in_from(own, ANNA, &used).expect(201));
-    // The same code again, from the same client and from new ones, at sign-in and in the session.
+    // The same code is sent again from the same client and from new ones, at sign-in and in the session.
     let replay = |from: &str| {
         let refused = server.sign_in_from(from, ANNA, &used);
         refused.assert_error(401, "invalid_credentials", Some("code"));
@@ -97,7 +98,7 @@ fn replayed_code_is_rejected_without_counting() {
         let refused = server.request(&session, "POST", &format!("{FACTOR}/off"), &body);
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
-    // The number of remaining guesses is unchanged: twenty over all clients.
+    // All clients together still have twenty guesses.
     let made = (0..40).filter(|client| {
         let from = format!("203.0.113.{}", client + 100);
         server.sign_in_from(&from, ANNA, &wrong).status == 401

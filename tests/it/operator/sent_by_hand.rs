@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
-/// Reads a payout as its page does.
+/// Returns a payout as the operator interface shows it.
 #[track_caller]
 fn get_payout(served: &Installation, running: &RunningServer, id: &str) -> Value {
     let path = format!("/dashboard/api/accounts/{}/payouts/{id}", served.account);
@@ -16,7 +16,7 @@ fn get_payout(served: &Installation, running: &RunningServer, id: &str) -> Value
         .json()
 }
 
-/// Applies an action.
+/// Applies an action to a payout, and asserts success.
 #[track_caller]
 fn apply_action(running: &RunningServer, id: &str, body: &Value) {
     let path = format!("/dashboard/api/payouts/{id}");
@@ -65,7 +65,7 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
                 .unwrap()
                 .starts_with("M4 4h7v1h-7z")
         );
-        // A signer command that was started may have sent it: no payment URI is shown.
+        // A started signer command may have sent the payout, so no payment URI is shown.
         let file = served.open_file();
         for sending in ["'running'", "'unknown'"] {
             file.execute(

@@ -63,7 +63,7 @@ fn confirmations_are_set_for_each_coin_and_logged() {
     ] {
         assert_eq!(by_default[asset], expected, "{asset}");
     }
-    // Two coins in one request. Other coins and settings do not change.
+    // One request sets two coins. Other coins and settings do not change.
     let own = json!([{ "below": "1000.00", "confirmations": 1 }, { "confirmations": 100 }]);
     let at_once = json!([{ "confirmations": "final" }]);
     let both = json!({ "confirmations": { "BTC": own, "ETH": at_once } });

@@ -4,9 +4,9 @@ use crate::support::Shop;
 use crate::support::browser::Page;
 use serde_json::json;
 
-/// Path of the page.
+/// Path of the setup page, with the token.
 const LINK: &str = "/setup?token=a+token+for+the+set-up";
-/// The token as a form sends it.
+/// Form field with the token.
 const TOKEN: &str = "token=a+token+for+the+set-up";
 /// SHA-256 of the token.
 const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";

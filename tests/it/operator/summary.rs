@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 const NULL: Value = Value::Null;
 
-/// Returns the summary without any waiting work.
+/// Returns the expected summary of a server without waiting work.
 fn nothing_waits() -> Value {
     let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
     json!({

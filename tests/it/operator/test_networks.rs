@@ -57,7 +57,7 @@ fn transfers_go_to_the_followed_network() {
         };
         for address in taken {
             put(&served, &running, "bitcoin", address).expect(200);
-            // The address is accepted. The refund fails because nothing was paid.
+            // The address is accepted, but the refund fails because nothing was paid.
             refund(address).assert_error(400, "invoice_not_refundable", None);
         }
         for address in refused {
@@ -65,7 +65,8 @@ fn transfers_go_to_the_followed_network() {
             put.assert_error(400, "invalid_request", Some("address"));
             refund(address).assert_error(400, "invalid_request", Some("toAddress"));
         }
-        // An address that is equal on all networks, and one of a chain that has not been followed yet.
+        // An address that is the same on all networks is accepted, and so is an address of a chain that was never
+        // followed.
         put(&served, &running, "base", ON_EVM).expect(200);
         let address = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
         put(&served, &running, "litecoin", address).expect(200);

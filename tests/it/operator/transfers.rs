@@ -9,7 +9,7 @@ const MERCHANT: &str = "merchant@sandbox.test";
 /// A Solana address.
 const SOLANA: &str = "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT";
 
-/// A sandbox, the id of its account, and the cookies of the operator and of the account's user.
+/// A sandbox with the id of its account, and the cookies of the operator and of the account's user.
 struct OperatorInterface {
     shop: Shop,
     account: String,
@@ -22,7 +22,7 @@ impl OperatorInterface {
     fn open() -> OperatorInterface {
         let shop = Shop::open();
         let conn = Connection::open(shop.file()).unwrap();
-        // The second account, and users of both accounts with the operator's password.
+        // The statements create a second account, and users of both accounts with the operator's password.
         conn.execute_batch(
             "create temp table copied as select * from accounts;
              update copied set seq = 2, id = '01a1fd55-7a80-7af2-9132-9b2fc82e5efe';
@@ -86,7 +86,7 @@ fn merchant_requests_payout_and_operator_processes_it() {
     let id = payout["id"].as_str().unwrap();
     assert_eq!(payout["account"], interface.account);
     assert_eq!(payout["sending"], Value::Null);
-    // The same checks run, and the query selects the mode.
+    // Requests by a user pass the same checks as requests by key, and the query selects the mode.
     interface
         .send(&interface.merchant, "POST", &path, body.clone())
         .assert_error(409, "payout_open", None);
@@ -109,7 +109,7 @@ fn merchant_requests_payout_and_operator_processes_it() {
         .assert_error(403, "forbidden", None);
     let approve = json!({ "action": "approve", "rate": "160.5", "networkFee": "0.01" });
     let approved = interface.act("POST", &step, approve).expect(200).json();
-    // 20.00 at 160.5, less the fee of 0.01.
+    // The amount is 20.00 EUR at 160.5 EUR for one SOL, less the network fee of 0.01 SOL.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(terms, [json!("160.5"), json!("0.01"), json!("0.11461059")]);
     interface
@@ -341,7 +341,7 @@ fn key_of_another_account_finds_nothing() {
         let list = interface.shop.get(list, Some(key)).expect(200);
         assert_eq!(list.json(), json!({ "data": [] }));
     }
-    // A payout of another account does not block this one.
+    // An open payout of another account does not block a payout of this account.
     let body = json!({ "amount": "20.00" });
     let own = interface.shop.post("/v1/payouts", Some(key), body);
     own.assert_error(400, "no_address", None);

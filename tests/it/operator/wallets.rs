@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 pub const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-/// The same key for test networks.
+/// The key of [`ZPUB`] in the form for test networks.
 pub const VPUB: &str = "vpub5YvMuJNjRSYon44z9QmCfdf8SqJRVNvz6m55Qy5iVjZQxDfUgtiQjnc7CC1fAbED2tAGCZRERUfvtn2DstZGU6HMns6dXXH2wujSc2wfi2x";
-/// The same key as `xpub`.
+/// The key of [`ZPUB`] in the form `xpub`.
 pub const XPUB: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
 pub const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 const BITCOIN_ADDRESSES: [&str; 3] = [
@@ -325,7 +325,7 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
         .as_str()
         .unwrap()
         .to_owned();
-    // Two live invoices whose addresses are made those of this wallet. Both coins are paid to the second.
+    // Two live invoices get addresses of the wallet. Payments in both coins go to the second address.
     let address = |shop: &Shop| {
         let order = json!({ "amount": "60.00", "currency": "EUR", "asset": "ETH" });
         let invoice = shop
@@ -377,6 +377,6 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     assert_eq!(csv("?funded=true"), format!("{header}{funded}"));
     assert_eq!(csv(""), format!("{header}m/0/3,{first},,,{id}\r\n{funded}"));
     let listed = send("GET", WALLETS, &NULL).expect(200).json();
-    // From the start to the 31st address nothing was received.
+    // No payment arrived at the first 30 addresses, so the gap limit is one more.
     assert_eq!(listed["data"][0]["gapLimit"], 31);
 }
