@@ -10,13 +10,13 @@ mod solana_addresses;
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path of a file of the example.
+/// Returns the path of a file in `examples/deploy`.
 fn example(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/deploy");
     folder.join(name)
 }
 
-/// Returns the text of a file of the example with replacements, each of which must match.
+/// Returns the text of a file in `examples/deploy` with replacements, each of which must match.
 #[track_caller]
 fn changed(name: &str, changes: &[(&str, &str)]) -> String {
     let text = std::fs::read_to_string(example(name)).unwrap();
@@ -26,7 +26,7 @@ fn changed(name: &str, changes: &[(&str, &str)]) -> String {
     })
 }
 
-/// Returns the `sh` blocks of the page, each with its label: the terminal to type it into, or the case it is for.
+/// Returns the `sh` blocks of `examples/deploy/README.md` with their labels: a terminal, or a case.
 fn blocks() -> Vec<(String, String)> {
     let page = std::fs::read_to_string(example("README.md")).unwrap();
     let blocks = page.split("\n```sh").skip(1).map(|rest| {
@@ -37,7 +37,7 @@ fn blocks() -> Vec<(String, String)> {
     blocks.collect()
 }
 
-/// Returns a `PATH` in which Coffer comes first.
+/// Returns a `PATH` that starts with the folder of the tested binary.
 fn path() -> String {
     let coffer = Path::new(env!("CARGO_BIN_EXE_coffer")).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();

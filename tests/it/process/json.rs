@@ -16,7 +16,7 @@ use std::process::{Command, Output, Stdio};
 fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(args).arg("--file").arg(file);
-    // A variable of the sandbox command, which has no effect here.
+    // This variable belongs to the sandbox command and has no effect on other commands.
     command.env("COFFER_JSON", "1").stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -25,7 +25,7 @@ fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Returns the output and the exit code.
+/// Runs the binary, and returns standard output and the exit code.
 #[track_caller]
 fn run(args: &[&str], file: &Path) -> (String, Option<i32>) {
     let output = coffer(args, file, "a long password");
@@ -113,7 +113,7 @@ fn json_prints_each_list_as_one_document() {
         one["wallet"].as_str().unwrap()
     );
     assert!(csv.contains(&line), "{csv}");
-    // An empty list is a document, too. A command without output prints what it acted on.
+    // An empty list is a document, too. A command without output prints the object that it acted on.
     let empty = scratch.path("empty.db");
     run(&["account", "create", "Shop"], &empty);
     assert_eq!(document(&["key", "list"], &empty), json!({ "data": [] }));
@@ -122,7 +122,7 @@ fn json_prints_each_list_as_one_document() {
     assert_eq!(text, format!("{{\"id\":{key}}}\n"));
 }
 
-/// The fields of an audit that count rows.
+/// Fields of an audit that count rows.
 const COUNTED: [&str; 8] = [
     "addresses",
     "deliveries",
@@ -282,7 +282,7 @@ fn shell_completes_commands_and_options() {
         let names = "bash, elvish, fish, powershell, zsh";
         assert!(said.contains(names), "{said}");
     }
-    // The completions that a shell offers.
+    // The script prints the completions that bash offers.
     let asked = r#"source <("$0" completions bash)
         COMP_WORDS=(coffer "$@") COMP_CWORD=$#
         _coffer coffer "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
-/// Returns the exit code and both outputs.
+/// Runs `coffer doctor --live`, and returns the exit code, standard output and standard error.
 fn run_live(listen: &str, more: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let command = command.args(["doctor", "--live", "--listen", listen]);

@@ -65,7 +65,7 @@ fn hanging_nodes_do_not_delay_start_and_stop() {
         let served = Installation::new();
         let log = served.path("log");
         let mut running = start_with_nodes_at(&served, &secret_url(&node.url()), &log);
-        // The server has been ready before: none of these requests is ever answered.
+        // The server was ready before, although the node answers none of these requests.
         node.wait(CHAINS.len());
         let told = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
         let chains = told.json()["data"].as_array().unwrap().len();
@@ -119,7 +119,7 @@ fn hanging_rate_sources_do_not_delay_start_and_stop() {
     running
         .operator_request("GET", "/readyz", &Value::Null)
         .expect(200);
-    // Each source has been asked, and the node for its newest block.
+    // Each source has received a request, and the node was asked for its newest block.
     node.wait(1);
     let asked = || {
         SOURCES

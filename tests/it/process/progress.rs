@@ -51,7 +51,7 @@ fn rescan_shows_its_blocks() {
                     > 0
             };
             assert!(polling::until(|| is_ordered() || waits.is_finished()));
-            // The server finishes reading the blocks.
+            // The server completes the rescan.
             let ended = format!(
                 "begin immediate; update rescans set ended_at = 1 where ended_at is null; {end}; commit"
             );

@@ -127,9 +127,9 @@ fn hanging_signer_has_its_own_timeout() {
     let order_begun = begin_post(server.url(), "/v1/invoices", &key, &order);
     wait_for_starts(&served, 1);
     let stopping = std::thread::spawn(move || drop(server));
-    // The request in progress has an hour.
+    // The request in progress may take an hour, so the signer's timeout ends first.
     served.poll(STATE, &["processing unknown"]);
-    // The writer still works for it after the signer has ended.
+    // The writer still serves the request after the signer has ended.
     assert_eq!(finish_post(order_begun, &order), "HTTP/1.1 201 Created");
     stopping.join().unwrap();
     let orders = "select order_id from invoices order by seq desc limit 1";
@@ -158,7 +158,7 @@ fn stopping_server_starts_no_signer() {
     stopping.join().unwrap();
     served.poll(STATE, &["approved "]);
     assert_eq!(start_count(&served.path("noted")), 0);
-    // The next server sends it.
+    // The next server sends the payout.
     let running = served.start(&with_signer(&program));
     served.poll(STATE, &["processing "]);
     assert_eq!(payout(&served, &running.url, &id)["txid"], SENT);

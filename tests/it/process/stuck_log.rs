@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// Bytes in one request path. A pipe holds 64 KiB, and the server buffers 1 MiB more.
 const PATH_BYTES: usize = 8_000;
 
-/// Starts a sandbox that logs every request into a pipe. Returns the pipe.
+/// Starts a sandbox that logs every request into a pipe. Returns the process, its URL, and the read end of the pipe.
 fn sandbox() -> (Process, String, std::io::PipeReader) {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -17,7 +17,7 @@ fn sandbox() -> (Process, String, std::io::PipeReader) {
         command.args(["--listen", "127.0.0.1:0"]),
         Stdio::from(writer),
     );
-    // Otherwise this process would also hold the write end of the pipe.
+    // Closes the copy of the pipe's write end that this process holds.
     drop(command);
     let url = process.url();
     (process, url, reader)
@@ -61,7 +61,7 @@ fn dropped_log_lines_are_counted_and_reported() {
         }
     }
     assert!(dropped.is_some_and(|dropped| dropped > 0 && written + dropped <= 310));
-    // Logging continues up to the last line.
+    // The server logs up to its end.
     log_lines(&url, 1);
     assert!(process.close());
     let mut rest = String::new();

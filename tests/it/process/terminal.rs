@@ -40,7 +40,7 @@ pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Runs a command without a terminal.
+/// Runs a command whose output is a pipe.
 pub fn run_piped(args: &[&str]) -> Output {
     let mut coffer = Command::new(COFFER);
     // No setting makes colors appear in a pipe.
@@ -58,7 +58,7 @@ fn terminal_shows_progress_and_keeps_the_result() {
     let (file, copy) = (text(&file), scratch.path("copy.db"));
     let old = scratch.old_file("v2", "old.db");
     let invoices = format!("] {INVOICES}/{INVOICES} ");
-    // The old file has the first schema version.
+    // The old file has the first two migrations. The check of references after the others counts as one step.
     let migrations = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/migrations");
     let steps = std::fs::read_dir(migrations).unwrap().count() - 1;
     let (begun, ended) = (format!("] 0/{steps} "), format!("] {steps}/{steps} "));
@@ -140,7 +140,7 @@ fn progress_is_hidden_without_a_capable_terminal() {
     assert_eq!(quiet(narrow, &[]).unwrap(), plain);
     let shown = usual().run(&[&audit[..], &["--json"]].concat()).unwrap();
     assert!(shown.sent.starts_with(r#"{"findings":[],"#), "{shown:?}");
-    // Another program, such as a pager, reads standard output. It uses the terminal.
+    // Another program, such as a pager, reads standard output and uses the terminal.
     let shown = usual().run(&[&["sh", "-c", "\"$@\" | cat", "sh"], &audit[..]].concat());
     assert_eq!(shown.unwrap().sent, plain);
     // Standard error is a file.
@@ -226,7 +226,7 @@ fn ctrl_c_ends_a_command_and_restores_the_terminal() {
     let file = scratch.path("shop.db");
     let made = run_piped(&["account", "create", "Shop", "--file", text(&file)]);
     assert!(made.status.success());
-    // A node that accepts connections and never responds.
+    // This node accepts connections and never responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let node = format!("ethereum=http://{}", silent.local_addr().unwrap());
     let nowhere = format!("http://{}", Receiver::unused_address());
@@ -249,7 +249,7 @@ fn ctrl_c_ends_a_command_and_restores_the_terminal() {
     let Some(shown) = terminal.run(&doctor) else {
         return;
     };
-    // The signal of Ctrl-C, so that the parent process sees the cause.
+    // The process ends by the signal of Ctrl-C, so that its parent process sees the cause.
     assert_eq!(shown.code, -2, "{shown:?}");
     assert!(shown.sent.contains("nodes asked ["), "{shown:?}");
 }
@@ -289,7 +289,7 @@ fn closed_pipe_is_no_error() {
             "{args:?}"
         );
     }
-    // Output that is shown only once must not be lost: this is an error.
+    // Output that is shown only once must not be lost, so a closed pipe is an error here.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut coffer = Command::new(COFFER);

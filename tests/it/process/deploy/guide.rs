@@ -166,7 +166,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // Some builds of litecoind use bitcoind's file name. No file means that no node is running.
+        // Some builds of litecoind use the file name of bitcoind. Without a file, no node is running.
         for name in ["litecoind.pid", "bitcoind.pid"] {
             let pid = std::fs::read_to_string(self.path("litecoin/regtest").join(name));
             let _ = Command::new("kill")

@@ -23,7 +23,7 @@ const INVOICES: usize = 100;
 /// Id and address of each acknowledged invoice.
 type Acknowledged = Mutex<Vec<(String, String)>>;
 
-/// Litestream with its settings, which replicates into a folder.
+/// Litestream with settings to replicate a file into a folder.
 struct Litestream {
     settings: PathBuf,
     socket: PathBuf,
@@ -57,7 +57,7 @@ impl Litestream {
         Process::start(command.arg("-log-level").arg("error"))
     }
 
-    /// Starts Litestream as in a container beside Coffer's.
+    /// Starts Litestream as in its own container beside that of Coffer.
     fn start_beside(&self) -> Process {
         let mut command = Command::new("sh");
         command.arg(example("litestream-beside.sh"));
@@ -148,14 +148,14 @@ fn invoices(file: &Path) -> HashSet<String> {
     ids.map(Result::unwrap).collect()
 }
 
-/// Returns the commands of the page for this case.
+/// Returns the commands of `examples/deploy/README.md` for this case.
 #[track_caller]
 fn block(case: &str) -> String {
     let found = blocks().into_iter().find(|(kind, _)| kind == case);
     found.unwrap().1
 }
 
-/// Runs the commands of the page for a new machine.
+/// Runs the commands of `examples/deploy/README.md` for a new machine.
 #[track_caller]
 fn run_recovery(folder: &Path, file: &Path) -> Output {
     let block = &block("lost");
@@ -225,7 +225,7 @@ fn assert_restored_file_works(served: &Installation, key: &str, handed_out: &Has
     assert!(!handed_out.contains(&address), "{address}");
 }
 
-/// Replaces systemd for processes whose ids are in files beside it. Each start leaves a mark.
+/// Script that replaces `systemctl`: it stops the process whose id is in a file, and records a start in another file.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 if [ "$1" = start ]; then exec touch "$0.$2.started"; fi
 number=$(cat "$0.$2")
@@ -309,7 +309,7 @@ fn container_of_litestream_ends_with_coffer() {
         let mut beside = litestream.start_beside();
         create_invoice(&running.url, &key);
         litestream.sync();
-        // As in a container that exceeds its memory limit.
+        // Simulates a container that exceeds its memory limit.
         running.process.kill();
         assert!(!beside.wait_success(), "so that it is started again");
         assert!(!litestream.try_sync(), "nobody copies");

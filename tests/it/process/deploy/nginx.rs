@@ -90,7 +90,7 @@ impl Nginx {
         })
     }
 
-    /// Builds a client that connects from this local address by the server's name.
+    /// Builds a `curl` command that connects to nginx from the local address `from`, under the server's public name.
     fn client(&self, from: &str, url: &str) -> Command {
         let mut command = Command::new("curl");
         for (port, address) in [("443", &self.https), ("80", &self.http)] {

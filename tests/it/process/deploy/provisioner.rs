@@ -12,10 +12,10 @@ use std::process::{Command, Stdio};
 const UNTESTED: &str = "the provisioner for QEMU";
 const GIB: u64 = 1024 * 1024 * 1024;
 
-/// A host for servers. Remaining servers are removed with the provisioner on drop.
+/// A host for servers. On drop, the provisioner removes remaining servers.
 struct Host {
     folder: PathBuf,
-    /// Loopback address of this process alone, so that its ports are free.
+    /// Loopback address that only this process uses, so that its ports are free.
     address: String,
 }
 
@@ -115,7 +115,7 @@ fn server_is_created_started_and_removed() {
     assert_eq!(host.disk_size(&id), 3 * GIB);
     let pid = std::fs::read_to_string(host.folder.join(&id).join("pid")).unwrap();
     assert!(runs_with(pid.trim(), &host.disk(&id)));
-    // QEMU itself listens there for the guest.
+    // QEMU itself listens at the address of the guest.
     std::net::TcpStream::connect(&address).unwrap();
     running
         .reseller_request("DELETE", &path, &Value::Null)
@@ -170,7 +170,7 @@ fn failed_creation_leaves_no_files() {
         json!({ "created": false, "reason": "the server could not be started" })
     );
     assert_eq!(host.servers(), [""; 0]);
-    // A delivered server is not removed because it cannot be started again.
+    // A delivered server stays, even if it cannot be started again.
     host.address = own;
     host.run(&["--disk-only"], &order).unwrap();
     host.address = "192.0.2.1".to_owned();

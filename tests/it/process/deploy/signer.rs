@@ -1,4 +1,4 @@
-//! The example signer for Ethereum: a payment is sent once, and an order that is not sent is answered.
+//! The example signer for Ethereum: it sends a payment once, and answers every order that it does not send.
 
 use super::example;
 use crate::support::anvil::{ADDRESS, KEY, Node};
@@ -21,7 +21,7 @@ const TO: &str = "0x1111111111111111111111111111111111111111";
 /// Amount of an ETH payout, in wei.
 const WEI: u128 = 199_000_000_000_000_000;
 
-/// A configured signer.
+/// The example signer with its settings.
 pub struct Signer {
     python: String,
     settings: PathBuf,
@@ -61,7 +61,7 @@ impl Signer {
         std::fs::set_permissions(&self.settings, mode).unwrap();
     }
 
-    /// Returns the command as a setting.
+    /// Returns the command of the signer, in the form of the setting `--signer`.
     pub fn command(&self) -> String {
         json!([self.python, example("signer-ethereum.py"), self.settings]).to_string()
     }
@@ -114,7 +114,7 @@ fn pay(
     (state, seen)
 }
 
-/// Returns the folder of an installation.
+/// Returns the folder of the installation's file.
 fn folder(served: &Installation) -> PathBuf {
     served.file.parent().unwrap().to_owned()
 }
@@ -136,7 +136,7 @@ fn signer_pays_a_payout_once() {
     );
     node.wait_success(&seen["txid"]);
     assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
-    // The same order again.
+    // The signer gets the same order again.
     let mut same = order(0);
     same["id"] = seen["id"].clone();
     let answer = signer.run(&same);
@@ -171,7 +171,8 @@ fn signer_pays_a_token_payout() {
     assert_eq!(node.token_balance(&token, ADDRESS), 1_000_000_000 - 199_000);
 }
 
-/// Sets up a signer alone, with these changes to its settings. Returns `None` if eth-account is not installed.
+/// Sets up a signer without a server, with these changes to its settings. Returns `None` if eth-account is not
+/// installed.
 #[track_caller]
 fn set_up_alone(scratch: &Scratch, node: &Node, changes: Value) -> Option<(Signer, PathBuf)> {
     let folder = scratch.path("signer");
@@ -219,7 +220,7 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
         assert_eq!(record_count(&records), 0, "{reason}");
     }
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
-    // The cause is gone.
+    // The cause of the failure no longer exists.
     let (signer, records) = set_up_alone(&scratch, &node, json!({})).unwrap();
     assert!(signer.run(&order(1)).unwrap()["txid"].is_string());
     assert_eq!((record_count(&records), node.balance(TO)), (1, WEI));
@@ -300,7 +301,7 @@ fn daily_limit_is_enforced() {
         "the same again"
     );
     assert_eq!(node.balance(TO), 2 * WEI);
-    // One day after the first signature.
+    // Simulates that one day has passed since the first signature.
     let first = order(1)["id"].as_str().unwrap().to_owned();
     let first = std::fs::File::options()
         .write(true)
@@ -343,7 +344,7 @@ fn lost_transaction_is_resubmitted_unchanged() {
     node.ask("evm_setAutomine", json!([false]));
     let first = signer.run(&order(1)).unwrap();
     node.ask("anvil_dropAllTransactions", json!([]));
-    // The next transaction would have this nonce.
+    // The next transaction must not use the nonce of the lost transaction.
     let reason = "the node does not know an earlier transaction of this signer: a person has to look at that one";
     let later = json!({ "sent": false, "retry": true, "reason": reason });
     for _ in 0..2 {
