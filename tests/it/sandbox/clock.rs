@@ -171,7 +171,7 @@ fn api_responds_during_an_advance() {
         );
         shop.invoice("20.00", json!({}));
         assert!(!moved.is_finished());
-        // A reset ends the advance at once.
+        // The reset ends the advance at once.
         shop.post("/sandbox/reset", None, json!({})).expect(200);
         moved.join().unwrap();
         shop.advance("1h");
@@ -210,7 +210,7 @@ fn advance_completes_after_the_client_disconnects() {
     caller.write_all(request.as_bytes()).unwrap();
     while shop.get("/sandbox", None).expect(200).json()["frozen"] == false {}
     drop(caller);
-    // Advances run one after the other, so this one starts at the end of the previous one.
+    // Advances run one after another, so the second advance starts at the end of the first.
     let after = shop.clock(json!({ "advance": "0s" })).expect(200).json();
     assert_eq!(after["frozen"], false);
     let hour = |state: &Value| state["time"].as_str().unwrap()[..13].to_owned();
@@ -330,7 +330,7 @@ fn other_sites_cannot_use_the_controls() {
                 .assert_error(403, "forbidden", None);
         }
     }
-    // The merchant API is for servers elsewhere: only the key counts.
+    // A request from another site may call the merchant API, because only the key counts.
     let foreign = [("Origin", "https://evil.example"), ("X-API-Key", TEST)];
     shop.send("GET", "/v1/invoices", &foreign, "").expect(200);
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Maximum number of invoices that one of the sandboxes gets.
+/// Number of sandboxes. The sandbox with number N gets N invoices.
 const MOST: usize = 8;
 
 fn create(sandbox: &Sandbox, order: usize) -> Value {
@@ -104,7 +104,7 @@ fn assert_passed(output: &Output, count: &str) -> String {
     out
 }
 
-/// Used as an installed wheel, whose entry point names the plugin.
+/// Runs the fixture as from an installed wheel, whose entry point names the plugin.
 #[test]
 fn pytest_fixture_works() {
     let plugin = "coffer_sandbox.pytest_plugin";
@@ -114,7 +114,7 @@ fn pytest_fixture_works() {
     }
 }
 
-/// Used as an installed npm package. Prints how long a start takes.
+/// Runs the fixture as an installed npm package, and prints how long a start takes.
 #[test]
 #[expect(
     clippy::print_stdout,

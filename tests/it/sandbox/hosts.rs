@@ -12,7 +12,7 @@ use std::process::Command;
 
 const EVIL: (&str, &str) = ("Host", "evil.example");
 
-/// Sends these lines unchanged and returns the status.
+/// Sends a request of these lines unchanged, and returns its status.
 #[track_caller]
 fn status(shop: &Shop, lines: &[&str]) -> u16 {
     let address = shop.url().strip_prefix("http://").unwrap();

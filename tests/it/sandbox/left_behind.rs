@@ -81,12 +81,12 @@ fn unrelated_files_are_not_opened_or_removed() {
     let of = |number: u32, beside: &str| {
         folder.path(&format!("coffer-sandbox-{number:016x}.db{beside}"))
     };
-    // Named pipes in place of a lock file and of a database.
+    // Named pipes stand in place of a lock file and of a database.
     for beside in ["-lock", ""] {
         let made = Command::new("mkfifo").arg(of(1, beside)).status();
         assert!(made.unwrap().success());
     }
-    // A pipe as a lock file, and a symbolic link.
+    // The second lock file is a pipe, the third set consists of symbolic links, and the fourth of folders.
     std::fs::write(of(2, ""), "").unwrap();
     let made = Command::new("mkfifo").arg(of(2, "-lock")).status();
     assert!(made.unwrap().success());
@@ -94,7 +94,7 @@ fn unrelated_files_are_not_opened_or_removed() {
     symlink(of(1, ""), of(3, "-lock")).unwrap();
     std::fs::create_dir(of(4, "-lock")).unwrap();
     std::fs::create_dir(of(4, "")).unwrap();
-    // Names that start like the files of the running sandbox and must not remove them.
+    // These names start like the files of the running sandbox, but must not cause their removal.
     let running = file_names(&folder);
     let running = running.iter().find(|name| {
         let is_ours = |number| of(number, "").ends_with(name);
@@ -111,11 +111,11 @@ fn unrelated_files_are_not_opened_or_removed() {
     for name in &crafted {
         std::fs::write(folder.path(name), "").unwrap();
     }
-    // Files of another user.
+    // These files belong to another user, if the test may change the owner.
     std::fs::write(of(5, "-lock"), "").unwrap();
     std::fs::write(of(5, ""), "").unwrap();
     let given_away = ["", "-lock"].map(|beside| chown(of(5, beside), Some(65_534), None).is_ok());
-    // Files that are removed: incomplete sets, and sets beside an unrelated file.
+    // The next sandbox removes these files: incomplete sets, and sets beside an unrelated file.
     std::fs::write(of(6, "-snapshot-before"), "").unwrap();
     for beside in ["", "-lock", "-wal", "-new7"] {
         std::fs::write(of(7, beside), "").unwrap();

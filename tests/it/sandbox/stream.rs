@@ -147,7 +147,7 @@ fn stream_omits_new_credentials_and_private_keys() {
         text(&begun, "uri"),
         text(&begun["qr"], "path"),
     ];
-    // A private key sent by mistake in wrong fields, which appear in a response, an event and a delivery.
+    // A client sends a private key by mistake in wrong fields, which appear in a response, an event and a delivery.
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(
         json!({ "endpoints": [{ "url": inbox, "secret": "my own signing secret" }] }),
@@ -199,7 +199,7 @@ fn reconnecting_client_resumes_or_learns_the_gap() {
     assert_eq!(number(&next), number(&seen) + 1);
     let mut by_query = EventStream::open(&shop, &format!("{STREAM}?since={}", seen.id), "");
     assert!(is_call(&by_query.next().unwrap(), "/v1/ledger"));
-    // One client stops reading and another reconnects: entries no longer kept are reported as a count.
+    // A client reconnects after more entries than the stream keeps, and learns how many it missed.
     for _ in 0..600 {
         shop.get("/v1/merchant", Some(TEST)).expect(200);
     }
@@ -208,7 +208,7 @@ fn reconnecting_client_resumes_or_learns_the_gap() {
     assert_eq!(missed.name, "missed");
     assert_eq!(missed.data["count"], json!(601 - 512));
     assert!(is_call(&late.next().unwrap(), "/v1/merchant"));
-    // An id of another process or an invalid one starts at the oldest kept entry.
+    // With an invalid id or an id of another process, the stream starts at the oldest kept entry.
     for strange in ["99999999999999999999", "x", "-1", "18446744073709551615"] {
         let mut stream = open(&shop, &format!("Last-Event-ID: {strange}\r\n"));
         assert!(
