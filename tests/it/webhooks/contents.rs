@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
 const LEGACY_SECRET: &str = "legacy_sandbox";
 
-/// HMAC-SHA256, computed independently of Coffer.
+/// Returns the HMAC-SHA256, computed independently of Coffer.
 fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
     mac.update(text.as_bytes());
@@ -24,7 +24,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Verifies both signatures of a message as its receiver does, in real time.
+/// Asserts that both signatures of a message are valid and recent, by the system clock.
 #[track_caller]
 fn verify(message: &Message, secret: &str, standard_key: &[u8]) {
     let header = |name: &str| message.headers[name].as_str();

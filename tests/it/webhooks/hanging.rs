@@ -7,9 +7,9 @@ use coffer::Config;
 use serde_json::json;
 use std::net::SocketAddr;
 
-/// Senders that one account may use for origins that are not known to be fast: a third of all.
+/// Number of senders that one account may use for origins that are not known to be fast: a third of all senders.
 const ACCOUNT_SENDERS: usize = 256;
-/// Queues that the worker reads in one step.
+/// Number of queues that the worker reads in one step.
 const PAGE: usize = 4_096;
 
 /// Starts a receiver that hangs. Returns URLs with different origins that lead to it.
@@ -52,7 +52,7 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
         create_invoice(&shop, key, &quick.url());
         quick.wait(2);
     }
-    // A new origin, a new endpoint, and an origin that hangs for another account.
+    // A new origin, a new endpoint, and another account's delivery to a hanging origin are served at once.
     let (new, endpoint) = (
         Receiver::replying(Reply::Status(200)),
         Receiver::replying(Reply::Status(200)),
@@ -69,7 +69,7 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
 #[test]
 fn new_origin_is_served_after_hanging_ones_time_out() {
     let shop = Shop::with_config(Config {
-        // Long enough for the origin to count as slow.
+        // The timeout is long enough for the origin to count as slow.
         webhook_timeout_ms: 1_200,
         ..Config::sandbox()
     });
@@ -103,7 +103,7 @@ fn queues_beyond_one_page_are_processed() {
            select n.id, (select seq from events where id = 'evt_' || n.id), null, 'http://{refusing}/', printf('https://shop%d.example 1', n),
              'pending', 0, (select clock_frozen_at from file) + 3600000 from n;"
     ));
-    // The queue of this URL sorts first by name.
+    // The queue of this URL is the first in the order of names.
     for told in 2..10 {
         shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
         good.wait(told);

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Events in a round.
+/// Number of events in a round.
 const EVENTS: usize = 200;
-/// Rounds with and without the hanging receiver, alternating.
+/// Number of rounds with and without the hanging receiver, alternating.
 const ROUNDS: usize = 3;
 /// Tolerance for noise on a busy machine.
 const NOISE: Duration = Duration::from_millis(50);
@@ -112,7 +112,7 @@ fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
     let mut urls = vec![hanging.url(); 100];
     urls.push(good.url());
     let shop = shop_with_endpoints(&urls);
-    // Runs until the hanging receivers hold all their slots, before the first of them times out.
+    // The deliveries must arrive while all hanging receivers hold their slots, before the first of these times out.
     let begun = Instant::now();
     latencies(&shop, &good, 20);
     assert!(
@@ -154,7 +154,7 @@ fn reset_discards_hanging_attempts() {
 #[test]
 fn hanging_receivers_beyond_all_senders_do_not_delay_fast_ones() {
     let config = Config {
-        // Longer than the test: a hanging attempt never frees its slot.
+        // The timeout is longer than the test, so a hanging attempt never frees its slot.
         webhook_timeout_ms: 600_000,
         ..Config::sandbox()
     };
@@ -171,11 +171,11 @@ fn hanging_receivers_beyond_all_senders_do_not_delay_fast_ones() {
     ));
     shop.update_account(json!({ "endpoints": endpoints }));
     let invoices: Vec<Value> = (0..4).map(|_| shop.invoice("20.00", json!({}))).collect();
-    // The receiver stays known as fast even if nothing is queued for it.
+    // The receiver still counts as fast when nothing is queued for it.
     good.wait(4);
     for (number, invoice) in invoices.iter().enumerate() {
         shop.cancel(invoice["id"].as_str().unwrap()).expect(200);
-        // The first account alone has more hanging origins than senders for such origins.
+        // The account has more hanging origins than senders for such origins.
         hanging.wait(200);
         let told = good.wait(5 + number);
         assert_eq!(told[4 + number].json()["type"], "invoice.cancelled");

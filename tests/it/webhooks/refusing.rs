@@ -7,7 +7,7 @@ use crate::support::{Shop, agent, send};
 use coffer::{Config, Server};
 use serde_json::{Value, json};
 
-/// No pause ends during a test.
+/// A pause that does not end during a test, in milliseconds.
 const AN_HOUR_MS: u32 = 3_600_000;
 
 /// Sets up a production file whose endpoints at these URLs get new invoices.
@@ -100,7 +100,7 @@ fn failing_origins_of_an_account_share_pauses() {
     let served = installation_with_endpoints(&[]);
     let server = start(&served, AN_HOUR_MS);
     let port = refusing.url().split(':').nth(2).unwrap().to_owned();
-    // Each URL is a different origin, on which the same receiver listens or none.
+    // Each URL is a different origin. Either the same receiver listens there, or no server does.
     let tell = |host: u32| {
         let url = format!("http://127.0.0.{host}:{port}");
         create_invoices(&served, &server, 1, &json!({ "webhookUrl": url }));
@@ -117,7 +117,7 @@ fn failing_origins_of_an_account_share_pauses() {
     }
     create_invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
     good.wait(1);
-    // The success ended the pause.
+    // The success has ended the pause.
     let goes_on = "select cast(count(*) > 44 as text) from attempts where status is not 200";
     served.poll(goes_on, &["1"]);
 }

@@ -8,12 +8,12 @@ use coffer::domain::time::Time;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Times of the attempts, in seconds from the event.
+/// Times of the attempts, in seconds after the event.
 const TABLE: [i64; 11] = [
     0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360,
 ];
 
-/// Starts a sandbox with a short webhook timeout.
+/// Returns a sandbox configuration with a short webhook timeout.
 fn shop_with_short_timeout() -> Config {
     Config {
         webhook_timeout_ms: 300,

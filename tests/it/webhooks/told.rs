@@ -1,5 +1,5 @@
-//! Event types and invoice statuses in lists: each by its name, equal to the object as read, and visible to its account
-//! only.
+//! Event types and invoice statuses in lists: each has its name, equals the object as read, and is visible to its
+//! account only.
 
 use crate::customers::addresses::create_second_account;
 use crate::support::receiver::{Receiver, Reply};
@@ -201,7 +201,7 @@ fn event_contains_the_account_as_read() {
     assert_eq!(receiver.messages().len(), 2);
 }
 
-/// Returns the list routes of the account.
+/// Returns the routes that list objects of the account.
 fn list_routes() -> impl Iterator<Item = &'static Route> {
     routes(false).filter(|route| {
         route.auth() == Auth::Secret && route.method == "GET" && !route.path.contains('{')
@@ -250,7 +250,8 @@ fn lists_show_only_objects_of_the_key() {
     let mut walked = 0;
     for route in list_routes() {
         let path = route.path;
-        // Coins are the same for all accounts, the account is no list, and a balance has no id.
+        // These lists are skipped: coins are the same for all accounts, the account is no list, and a balance has no
+        // id.
         if ["/v1/currencies", "/v1/merchant", "/v1/balances"].contains(&path) {
             continue;
         }
@@ -273,7 +274,7 @@ fn lists_show_only_objects_of_the_key() {
         let balances = entries(&shop, "/v1/balances", other);
         assert!(balances.iter().all(|balance| balance["sales"] == "0.00"));
     }
-    // A filter by a foreign invoice finds nothing, either.
+    // A filter by a foreign invoice finds nothing either.
     for (invoice, foreign) in [(&invoices[0], LIVE), (&invoices[1], TEST)] {
         for key in [foreign, &others[0], &others[1]] {
             for query in ["refunds?invoiceId", "events?object"] {
