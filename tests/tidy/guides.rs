@@ -8,7 +8,7 @@ pub fn links(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     let texts = TEXTS.iter().flat_map(|start| tree.under(start));
     for file in texts.filter(|file| file.path.ends_with(".md")) {
-        // Every second part is code, in a line or in a block.
+        // Every second part is code, either within a line or a block.
         let prose: String = file.text.split('`').step_by(2).collect();
         let links = prose.split("](").skip(1);
         let links = links.filter_map(|rest| rest.split_once(')'));
@@ -48,7 +48,7 @@ fn joined(from: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// Returns the names of headings in links, as a forge and `src/build.rs` make them.
+/// Returns the anchors of the headings, as GitHub and `src/build.rs` make them.
 fn headings(file: &File) -> Vec<String> {
     let prose = file.text.split("```").step_by(2).flat_map(str::lines);
     let titles = prose.filter(|line| line.starts_with('#'));

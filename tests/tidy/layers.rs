@@ -1,6 +1,6 @@
-//! The table of who may use whom, held against every path that the program names, and no use in a circle.
+//! Every path in the program is checked against the table of allowed uses, and no modules use each other in a circle.
 //!
-//! Unit tests are left out: they may use everything.
+//! Unit tests are excluded: they may use everything.
 
 use crate::names::{Names, Path};
 use crate::tree::{File, Tree};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Types that carry values between rooms.
 const VALUES: &str = "serde serde_json time uuid";
 
-/// Each room, the rooms that it may use, and the crates or parts of a crate that it may use.
+/// Each room, with the rooms that it may use and the crates or parts of a crate that it may use.
 const LAYERS: &[&str] = &[
     "domain | | VALUES base64 bech32 bs58 crc32fast curve25519_dalek hmac k256 qrcodegen ripemd rust_decimal \
      sha2 sha3 totp_rs",
@@ -30,7 +30,7 @@ const LAYERS: &[&str] = &[
     "main | lib cli |",
 ];
 
-/// Returns the parts of each row of LAYERS.
+/// Returns name, rooms and crates of each row of [`LAYERS`].
 pub fn rows() -> impl Iterator<Item = [&'static str; 3]> {
     let part = |row: &'static str, at| row.split('|').nth(at).unwrap_or_default().trim();
     LAYERS
@@ -72,16 +72,17 @@ pub fn layers(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Returns `true` if the list has the name.
+/// Returns `true` if the list contains the name, also by its word `VALUES`.
 fn has(list: &str, name: &str) -> bool {
     let is_in = |list: &str| list.split(' ').any(|one| one == name);
     is_in(list) || list.contains("VALUES") && is_in(VALUES)
 }
 
-/// A module, another one beside it that it uses, and the place where it does.
+/// Place where a module uses a neighboring module, by the paths of both modules.
 type Uses = BTreeMap<(Path, Path), String>;
 
-/// Finds a circle between rooms or between modules inside `http`. A module and its children count as one.
+/// Finds the shortest circle of uses between rooms, or between modules of `http`. A module and its children count as
+/// one.
 pub fn circles(tree: &Tree) -> Vec<String> {
     let names = tree.rust("src/").map(|file| (file, Names::of(file)));
     let names: Vec<(&File, Names)> = names.collect();
@@ -111,7 +112,7 @@ pub fn circles(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Returns the places of uses that lead from one module to another, if they do.
+/// Returns the places of a chain of uses from one module to another, `None` if there is no chain.
 fn way<'a>(
     uses: &'a Uses,
     from: &Path,

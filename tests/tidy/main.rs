@@ -1,7 +1,7 @@
-//! The house rules. Each test below is one rule, and its message says where the fault is and how to mend it.
+//! The house rules. Each test below is one rule, and its message says where the fault is and how to repair it.
 //!
-//! A rule is a function from the files of the project (`tree`) to its findings. Its unit tests show on made-up files
-//! that it fires. Rules that clippy can hold are in `Cargo.toml` and `.ci/clippy.toml`.
+//! A rule is a function from the files of the project (`tree`) to its findings. Its unit tests show with made-up
+//! files that it finds faults. Rules that clippy can check are in `Cargo.toml` and `.ci/clippy.toml`.
 
 #![expect(
     clippy::indexing_slicing,

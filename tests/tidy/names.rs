@@ -1,4 +1,4 @@
-//! The paths that the program's code in a file names, from the crate's root or from that of another crate.
+//! Finds the paths that the program code of a file uses, starting at the root of this crate or of another.
 
 use crate::scan::Token;
 use crate::tree::File;
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 pub type Path = Vec<String>;
 
-/// Names that a file uses.
+/// The paths that a file uses, and the path of its own module.
 pub struct Names {
-    /// Modules around the code in the file.
+    /// Path of the file's own module.
     pub home: Path,
-    /// Each path that it names, with its line.
+    /// Each used path, with its line.
     pub used: Vec<(Path, usize)>,
-    /// Each path that it imports, by the name that it has in the file.
+    /// Each imported path, by its name in the file.
     imported: BTreeMap<String, Path>,
 }
 
@@ -101,7 +101,7 @@ impl Names {
     }
 }
 
-/// Returns the modules that a file stands in: `src/http/pages/link.rs` is http, pages, link.
+/// Returns the path of a file's module: `src/http/pages/link.rs` is `http`, `pages`, `link`.
 fn home(file: &File) -> Path {
     let path = file.path.strip_prefix("src/").unwrap_or(&file.path);
     let path = path.trim_end_matches(".rs");

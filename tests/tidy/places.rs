@@ -1,11 +1,11 @@
-//! Code and texts that belong in one place, and marks of unfinished work, which belong nowhere.
+//! Code and texts that may be in one place only, and unfinished work, which may be nowhere.
 
 use crate::names::Names;
 use crate::scan::{Kind, Token, scan};
 use crate::tree::{File, Tree};
 
-/// A rule that files whose path begins with one of `within`, but not with one of `except`, have none of these pieces.
-/// Spaces divide each list.
+/// A rule that some files contain none of `pieces`. It applies to paths that begin with one of `within`, but not with
+/// one of `except`. Each list is separated by spaces.
 struct Rule {
     pieces: &'static str,
     within: &'static str,
@@ -13,7 +13,8 @@ struct Rule {
     mend: &'static str,
 }
 
-/// Rules on code outside unit tests. The clock, the environment, processes and floats are in `.ci/clippy.toml`.
+/// Rules on code outside unit tests. Rules on the clock, the environment, processes and floats are in
+/// `.ci/clippy.toml`.
 const CODE: &[Rule] = &[
     Rule {
         pieces: "StatusCode",
@@ -41,7 +42,7 @@ const CODE: &[Rule] = &[
     },
 ];
 
-/// Rules on parts of texts, in lower case and without white space.
+/// Rules on parts of string literals and SQL, in lower case and without white space.
 const TEXTS: &[Rule] = &[
     Rule {
         pieces: "<html <div <p> <form <!doctype </",
@@ -57,10 +58,10 @@ const TEXTS: &[Rule] = &[
     },
 ];
 
-/// Beginnings of statements, in lower case.
+/// Beginnings of SQL statements, in lower case.
 const STATEMENTS: &str =
     "select |insert into |insert or |replace into |update |delete from |create |alter table |drop ";
-/// Beginnings of statements about a connection, which all of `src/store` may run.
+/// Beginnings of statements about a connection, which any file of `src/store` may run.
 const CONNECTION: &str = "pragma |savepoint |rollback to |begin immediate";
 
 const SLEEPS: &[&str] = &["thread::sleep", "time::sleep", "park_timeout"];
@@ -124,7 +125,7 @@ pub fn sleeps(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// SQL stands in `src/store`, in a macro that tests it.
+/// Finds SQL that is outside `src/store`, or outside the macros that test it.
 pub fn statements(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in tree.rust("src/") {
@@ -152,7 +153,7 @@ pub fn statements(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Clippy refuses `todo!`, `unimplemented!` and `dbg!`.
+/// Finds marks of unfinished work. Clippy rejects `todo!`, `unimplemented!` and `dbg!`.
 pub fn unfinished(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in tree.rust("") {
@@ -166,7 +167,7 @@ pub fn unfinished(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Returns the lines on which this code stands, however it is spaced.
+/// Returns the lines that contain this code, whatever its white space.
 fn lines_with(tokens: &[&Token], code: &str) -> Vec<usize> {
     let piece = scan(code);
     let is_same =

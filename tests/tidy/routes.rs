@@ -1,4 +1,4 @@
-//! Every operation is exercised: `tests/it` says its name or its path.
+//! Every operation has a test: `tests/it` contains its name or its path.
 
 use crate::tree::Tree;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub fn routes(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
-/// Returns the words and texts of the tests.
+/// Returns the text of every token in the tests.
 fn texts(tree: &Tree) -> BTreeSet<&str> {
     let tokens = tree.rust(TESTS).flat_map(|file| file.program());
     tokens.map(|token| token.text.as_str()).collect()
@@ -26,7 +26,7 @@ fn is_tested(said: &BTreeSet<&str>, operation: &str, path: &str) -> bool {
     said.contains(operation) || said.iter().any(|text| reaches(text, path))
 }
 
-/// Returns `true` if the text has this path, in which `{…}` stands for anything in one segment.
+/// Returns `true` if the text contains the path, in which `{…}` matches any part of one segment.
 fn reaches(text: &str, path: &str) -> bool {
     let expected: Vec<&str> = path.split('/').skip(1).collect();
     text.match_indices('/').any(|(at, _)| {

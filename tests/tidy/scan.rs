@@ -1,4 +1,4 @@
-//! Splits Rust source into words and marks, string literals and comments, each with its line.
+//! Splits Rust source into tokens: words, marks, string literals and comments, each with its line.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -13,7 +13,7 @@ pub enum Kind {
 pub struct Token {
     pub kind: Kind,
     pub text: String,
-    /// Line of its first character, from 1.
+    /// Line of the first character, from 1.
     pub line: usize,
 }
 
@@ -39,7 +39,7 @@ pub fn scan(source: &str) -> Vec<Token> {
     tokens
 }
 
-/// Returns the length of the next piece, and the piece unless it is white space.
+/// Returns the length of the next token with its kind and text. White space has a length only.
 fn next(rest: &str, first: char) -> (usize, Option<(Kind, &str)>) {
     if first.is_whitespace() {
         return (first.len_utf8(), None);

@@ -11,7 +11,7 @@ const TOP_OPTIONAL: &str = ".cargo .ci .git .gitignore target";
 /// The guide that says why each dependency is there.
 const DEPENDENCIES: &str = "src/web/guides/working.md";
 
-/// Clippy holds the length of functions.
+/// Finds files that are too long or lack a header. Clippy limits the length of functions.
 pub fn files(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     let end = |file: &File| file.path.rsplit('.').next().unwrap_or_default().to_owned();
@@ -40,7 +40,7 @@ pub fn sql_files(tree: &Tree) -> Vec<String> {
 
 pub fn top_level(tree: &Tree) -> Vec<String> {
     let is_missing = |name: &&str| !tree.top.iter().any(|entry| entry == name);
-    // A server that is tried out leaves its file here.
+    // A server that is started in this folder leaves its database here.
     let is_known = |name: &&String| {
         format!(" {TOP} {TOP_OPTIONAL} ").contains(&format!(" {name} ")) || name.contains(".db")
     };

@@ -1,16 +1,17 @@
-//! The project's files as text: from the disk for the rules, made up for their own tests.
+//! The project's files as text: read from the disk for the rules, and made up for the tests of the rules.
 
 use crate::scan::{Kind, Token, scan};
 use std::path::Path;
 
-/// A file. Only Rust and SQL files have tokens. Each line of SQL is one text.
+/// A file of the project. Only Rust and SQL files have tokens. Each line of SQL is one text token.
 pub struct File {
     pub path: String,
     pub text: String,
     pub tokens: Vec<Token>,
 }
 
-/// The names at the top level, and the files that rules read. The build script is none: it is no part of the program.
+/// Names at the top level, and the files that rules read. The build script is excluded, because it is no part of the
+/// program.
 pub struct Tree {
     pub top: Vec<String>,
     pub files: Vec<File>,
@@ -19,7 +20,7 @@ pub struct Tree {
 const READ: &[&str] = &["src", "sql", "tests", "examples", "Cargo.toml", "README.md"];
 
 impl Tree {
-    /// Returns the tree of this package.
+    /// Returns the files of this project.
     pub fn load() -> Tree {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut files = Vec::new();
@@ -30,7 +31,7 @@ impl Tree {
         Tree { top, files }
     }
 
-    /// Returns a made-up tree.
+    /// Returns a tree of made-up files.
     pub fn of(files: &[(&str, &str)]) -> Tree {
         let top = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
         Tree {
@@ -61,7 +62,7 @@ impl Tree {
         self.under(start).filter(|file| file.path.ends_with(".rs"))
     }
 
-    /// Returns the names under `[dependencies]`.
+    /// Returns the names of the crates under `[dependencies]`.
     pub fn dependencies(&self) -> Vec<&str> {
         let section = self.text("Cargo.toml").split("\n[dependencies]\n").nth(1);
         let section = section.and_then(|text| text.split("\n[").next());
