@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         assert!(is_plain(text), "{text:?} became {}", asset.text(units));
         assert_eq!(Units::parse(&asset.text(units), asset.decimals), Ok(units), "{text:?}");
         if let Ok(rate) = asset.fixed_rate(coffer::domain::money::Currency::Eur) {
-            // The result is a value or an overflow, never a panic.
+            // The result is a value or an overflow error. It never panics.
             let _ = rate.value(units, asset.decimals);
         }
     }
@@ -35,7 +35,7 @@ fuzz_target!(|text: &str| {
         let _ = rate.value(Units(u128::MAX), 0);
         let _ = rate.units_for(Cents(i64::MAX), 18);
     }
-    // As a number and as a text in a body.
+    // The text is the amount of a body, as a number and as a string.
     for body in [
         format!("{{\"amount\":{text},\"currency\":\"EUR\"}}"),
         format!("{{\"amount\":{},\"currency\":\"EUR\"}}", serde_json::json!(text)),

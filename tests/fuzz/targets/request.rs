@@ -1,5 +1,5 @@
-//! Fuzzes connections and requests: any bytes, and any body and query on every route, get a response or are
-//! disconnected without an internal error.
+//! Fuzzes connections and requests: any bytes, and any body and query on every route. Each input gets a response or
+//! is disconnected, without an internal error.
 //!
 //! Uses a sandbox in this process over real connections, so that coverage of all code guides the search.
 
@@ -15,13 +15,14 @@ use std::time::Duration;
 
 static SERVER: OnceLock<Server> = OnceLock::new();
 
-/// Address of the sandbox, started with the first input.
+/// Returns the address of the sandbox, which starts with the first input.
 fn address() -> &'static str {
     let server = SERVER.get_or_init(|| Server::start(Config::sandbox()).expect("a sandbox"));
     server.url().trim_start_matches("http://")
 }
 
-/// Half of the inputs are raw bytes, half are a call of a route with this body.
+/// Returns the bytes to send. Half of the inputs are sent as they are, and half call a route with a query and a body
+/// from the input.
 fn request(data: &[u8]) -> Vec<u8> {
     let [kind, number, rest @ ..] = data else {
         return data.to_vec();
