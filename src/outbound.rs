@@ -150,10 +150,7 @@ fn start_of(body: Body) -> String {
         .take(ANSWER_BYTES_MAX)
         .read_to_end(&mut start);
     if let Err(error) = read {
-        log::debug!(
-            "an answer ended early, after {} bytes: {error}",
-            start.len()
-        );
+        log::debug!("response ended early: bytes={} error={error}", start.len());
     }
     String::from_utf8_lossy(&start).into_owned()
 }
@@ -195,7 +192,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
             // Merchants can read the reason. Only the operator may see internal addresses.
             let refused: Vec<String> = found.iter().map(|one| one.ip().to_string()).collect();
             let (host, refused) = (uri.host().unwrap_or_default(), refused.join(", "));
-            log::warn!("no webhook goes to {host}: {refused} is not allowed");
+            log::warn!("webhook address refused: host={host} address={refused}");
             return Err(Error::Other("address not allowed".into()));
         }
         Ok(permitted)

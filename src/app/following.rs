@@ -65,7 +65,7 @@ pub(super) fn start(
             network: None,
             unread: None,
         };
-        log::info!("{chain}: followed through {}", node.label());
+        log::info!("chain configured: chain={chain} node={}", node.label());
         let connect = Box::new(Urls::new(node.clone()));
         let clock = Arc::clone(clock);
         let started = Follower::start(

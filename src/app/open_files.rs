@@ -33,15 +33,14 @@ pub(super) fn raise_limit(connections: usize) -> usize {
         match setrlimit(Resource::Nofile, raised) {
             Ok(()) => open = wanted.min(most),
             Err(error) => {
-                log::warn!("the limit on open files could not be raised from {open}: {error}")
+                log::warn!("open file limit not raised: limit={open} error={error}")
             }
         }
     }
     let fitting = fitting_connections(connections, open);
     if fitting < connections {
         log::warn!(
-            "at most {open} files may be open: {fitting} connections are taken at once, not {connections}; \
-             `coffer doctor` says what to do"
+            "connections limited by open files: open_files={open} connections={fitting} configured={connections}"
         );
     }
     fitting

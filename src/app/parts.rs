@@ -176,7 +176,7 @@ impl RunningParts {
 async fn wait_for(name: &str, parts: Vec<JoinHandle<()>>) {
     for part in parts {
         if let Err(error) = part.await {
-            log::error!("{name} did not stop cleanly: {error}");
+            log::error!("unclean stop: part={name} error={error}");
         }
     }
 }
@@ -256,9 +256,7 @@ impl Shared {
         self.service.check_file()?;
         match begun {
             Err(error) if self.service.check_writes().is_err() => {
-                log::error!(
-                    "the start goes on for reads: no command is run and no set-up link is made until a restart ({error})"
-                );
+                log::error!("started for reads only, restart to run commands: error={error}");
                 Ok((None, false))
             }
             begun => Ok((begun?, true)),

@@ -76,7 +76,7 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         let server = self.server.take();
         if let Err(error) = on_own_thread(|| drop(server)) {
-            log::error!("a sandbox did not stop cleanly: {error}");
+            log::error!("unclean stop of a sandbox: error={error}");
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn listeners(
     let Some((metrics, metrics_address)) = metrics else {
         return Ok(vec![(listener(socket, address, Scope::All)?, limits)]);
     };
-    log::info!("metrics are served at http://{metrics_address}/metrics");
+    log::info!("metrics served: url=http://{metrics_address}/metrics");
     let few = Limits {
         connections_max: METRICS_CONNECTIONS_MAX,
         ..limits

@@ -270,7 +270,7 @@ impl Rpc {
             self.current = next.checked_rem(self.endpoints.len()).unwrap_or(0);
             self.failures = 0;
             log::warn!(
-                "after {} failures {} is asked",
+                "node changed after failures: failures={} node={}",
                 self.limits.failures_max,
                 self.label()
             );

@@ -63,7 +63,7 @@ impl TransferFilter<'_> {
         let Some(amount) = amount.to_u128() else {
             let id = asset.id;
             log::warn!(
-                "{txid} tells of more {id} to {address} than 128 bits count: it is left out"
+                "transfer ignored, amount above 128 bits: coin={id} address={address} txid={txid}"
             );
             return None;
         };

@@ -80,7 +80,7 @@ impl Connector for Urls {
         let place = self.behind(distance)?;
         self.asked = Some(place);
         let (chain, url) = (self.of.chain, self.asked().unwrap_or_default());
-        log::warn!("{chain}: {url} is asked from now on");
+        log::warn!("node changed: chain={chain} node={url}");
         self.of.node(place, Limits::default())
     }
 

@@ -165,7 +165,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
         if waiting < WAITING_BYTES_MAX / 2 {
             let dropped = counts.dropped.swap(0, Ordering::Relaxed);
             if dropped > 0 {
-                log::error!("{dropped} log lines were dropped: nobody read standard error");
+                log::error!("log lines dropped, standard error was not read: count={dropped}");
             }
         }
     }

@@ -84,7 +84,7 @@ impl Source for Events {
             }
             let state = self.front.service.checkout_state(&self.id, &self.token);
             let state =
-                state.inspect_err(|error| log::debug!("a checkout's stream ended: {error}"));
+                state.inspect_err(|error| log::debug!("checkout stream ended: error={error}"));
             let state = state.ok()?;
             self.is_stale = false;
             if state.version != self.told {

@@ -55,20 +55,20 @@ impl CodeAttempt {
         let Some((target, client)) = self.at else {
             return work.await;
         };
-        throttle
-            .begin(&target, &client)
-            .inspect_err(|refusal| log::warn!("a code from {client} waits: {}", refusal.message))?;
+        throttle.begin(&target, &client).inspect_err(|refusal| {
+            log::warn!("code delayed: client={client} reason={}", refusal.message)
+        })?;
         let throttle = Arc::clone(throttle);
         let seen_through = tokio::spawn(async move {
             let done = work.await;
             match &done {
                 Ok(_) => throttle.succeeded(&target, &client),
                 Err(Error::Refused(refusal)) if *refusal == second_factor::used_code_refusal() => {
-                    log::warn!("a code of the second factor from {client} was used before");
+                    log::warn!("code used before: client={client}");
                     throttle.take_back(&target, &client);
                 }
                 Err(Error::Refused(refusal)) if is_wrong_code(refusal) => {
-                    log::warn!("a code of the second factor from {client} was wrong");
+                    log::warn!("code wrong: client={client}");
                 }
                 Err(_) => throttle.take_back(&target, &client),
             }

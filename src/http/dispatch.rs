@@ -159,7 +159,10 @@ impl Dispatcher {
         front.metrics.count(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
             let (status, ms) = (reply.status.as_u16(), stopwatch.ms());
-            log::debug!("{id} {method} {} {status} {ms} ms", masked_path(path));
+            log::debug!(
+                "request: id={id} method={method} path={} status={status} ms={ms}",
+                masked_path(path)
+            );
         }
         if fault.is_some_and(|fault| fault.drops_answer) {
             return Err(DroppedAnswer);

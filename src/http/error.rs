@@ -94,7 +94,7 @@ pub(super) fn answer_as(
     let refusal = match error {
         Error::Refused(refusal) => refusal,
         Error::Failed(cause) => {
-            log::error!("{request_id} failed: {cause}");
+            log::error!("request failed: id={request_id} error={cause}");
             Refusal::new(
                 Code::InternalError,
                 "something went wrong on our side; the request id says what to look for",

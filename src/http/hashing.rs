@@ -131,7 +131,7 @@ impl Hashing {
                 queue.thread = Some(thread);
                 queue.is_running = true;
             }
-            Err(error) => log::error!("the thread for passwords could not be started: {error}"),
+            Err(error) => log::error!("password thread not started: error={error}"),
         }
         queue.is_running
     }
@@ -179,7 +179,7 @@ impl Drop for Hashing {
         self.shared.changed.notify_one();
         // The thread does not own the handle, so the thread never joins itself.
         if thread.is_some_and(|thread| thread.join().is_err()) {
-            log::error!("the thread for passwords panicked");
+            log::error!("password thread panicked");
         }
     }
 }

@@ -66,7 +66,7 @@ impl StartedStream {
                 version,
             } = self;
             if let Err(error) = send(socket, live, &answering, version).await {
-                log::debug!("a live stream ended: {error}");
+                log::debug!("live stream ended: error={error}");
             }
             drop(answering);
             drop(slot);

@@ -137,7 +137,10 @@ async fn prove_and_hash(
         None => Target::Nobody(email.to_owned()),
     };
     let slowed = |refusal: &Refusal| {
-        log::warn!("a sign-in as {email:?} waits: {}", refusal.message);
+        log::warn!(
+            "sign-in delayed: email={email:?} reason={}",
+            refusal.message
+        );
     };
     front.throttle.check(&target, &client).inspect_err(slowed)?;
     let attempt = Arc::new(Attempt {
@@ -161,7 +164,7 @@ async fn prove_and_hash(
     match &proved {
         Ok(_) => front.throttle.succeeded(&attempt.target, &attempt.client),
         Err(Error::Refused(refusal)) => {
-            log::warn!("a sign-in as {email:?} failed: {}", refusal.message);
+            log::warn!("sign-in failed: email={email:?} reason={}", refusal.message);
         }
         Err(Error::Failed(_)) => {}
     }

@@ -141,11 +141,11 @@ impl Acceptor {
                     let peer = peer.ip().to_canonical();
                     match self.slot_for(peer).await {
                         Some(slot) => self.serve(stream, peer, slot),
-                        None => log::debug!("{peer} has too many connections"),
+                        None => log::debug!("connection refused, too many: client={peer}"),
                     }
                 }
                 Err(error) => {
-                    log::warn!("a connection could not be accepted: {error}");
+                    log::warn!("connection not accepted: error={error}");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -205,7 +205,7 @@ impl Acceptor {
         let connection = self.graceful.watch(connection);
         let task = tokio::spawn(async move {
             if let Err(error) = connection.await {
-                log::debug!("a connection ended: {error}");
+                log::debug!("connection ended: error={error}");
             }
         });
         seat.served_by(task.abort_handle());
@@ -227,7 +227,7 @@ impl Acceptor {
             () = async { tokio::join!(self.graceful.shutdown(), self.slots.emptied()); } => {}
             () = end_waiting => {}
             () = tokio::time::sleep(Duration::from_millis(most_ms)) => {
-                log::warn!("answers did not end within {most_ms} ms");
+                log::warn!("responses cut off at shutdown: ms={most_ms}");
             }
         }
     }

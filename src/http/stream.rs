@@ -64,7 +64,7 @@ impl Outgoing {
         let making = make(Pieces(sender));
         tokio::spawn(async move {
             if let Err(error) = making.await {
-                log::error!("a streamed answer ended early: {error}");
+                log::error!("streamed response ended early: error={error}");
                 // The send fails if the client has disconnected.
                 let _ = end.send(Err(Broken)).await;
             }

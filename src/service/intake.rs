@@ -180,7 +180,9 @@ impl Service {
         match moved {
             Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
                 if observations::cannot_be_booked(tx, observation, now)? {
-                    log::error!("observation {observation} cannot be booked: {refusal}");
+                    log::error!(
+                        "observation not booked: observation={observation} error={refusal}"
+                    );
                 }
                 Ok(IntakeOutcome {
                     owned: owner_of(tx, observation)?,

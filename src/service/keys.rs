@@ -150,7 +150,7 @@ impl Service {
             // No request waits for this write, and no request fails if it fails.
             let told = self.write_unheard(move |_, tx| Ok(keys::touch(tx, &id, now)?));
             if let Err(error) = told {
-                log::debug!("the last use of a key was not recorded: {error}");
+                log::debug!("last use of a key not recorded: error={error}");
             }
         }
         Ok(known.caller)

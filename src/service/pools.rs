@@ -104,7 +104,7 @@ impl Service {
                 return Ok(Some((derived.address, Some(taken))));
             }
             log::warn!(
-                "{chain}: index {} of wallet {} is passed over: money is sent to its address",
+                "address index skipped, its address was paid: chain={chain} index={} wallet={}",
                 taken.index,
                 row.id
             );

@@ -50,7 +50,7 @@ impl Service {
             // No request waits for this write, and no request fails if it fails.
             let told = self.write_unheard(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
             if let Err(error) = told {
-                log::debug!("the last use of a token was not recorded: {error}");
+                log::debug!("last use of a token not recorded: error={error}");
             }
         }
         // Servers have no mode.

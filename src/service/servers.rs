@@ -109,7 +109,7 @@ fn end(
         }
         Err(reason) => {
             log::error!(
-                "server {}: what the provisioner did is not known, and an operator has to find out: {reason}",
+                "provisioner outcome unknown, check by hand: server={} error={reason}",
                 server.id
             );
             let detail = json!({ "reason": reason });

@@ -134,7 +134,10 @@ impl Copy {
             }
             Ok(Identity::Ours(..) | Identity::Empty) => Ok(()),
             Err(error) => {
-                log::warn!("{} cannot be examined: {error}", self.to.display());
+                log::warn!(
+                    "file not examined: file={} error={error}",
+                    self.to.display()
+                );
                 Ok(())
             }
         }
@@ -205,7 +208,10 @@ impl Copy {
             // The user of the server keeps access. Only root may change owners.
             let kept = chown(&self.temporary, Some(owner.uid()), Some(owner.gid()));
             if let Err(error) = kept {
-                log::warn!("{} has another owner now: {error}", self.to.display());
+                log::warn!(
+                    "file owner changed: file={} error={error}",
+                    self.to.display()
+                );
             }
             std::fs::rename(&self.temporary, &self.to).map_err(named)?;
         } else {
@@ -277,7 +283,10 @@ fn write_back(path: &Path) -> Result<(), StoreError> {
             Err(StoreError::Failed(message))
         }
         Err(error) => {
-            log::warn!("{} is replaced unread: {error}", path.display());
+            log::warn!(
+                "file replaced unread: file={} error={error}",
+                path.display()
+            );
             Ok(())
         }
         Ok(()) => Ok(()),

@@ -103,7 +103,7 @@ impl Health {
         let stays = refusing.is_some_and(|before| before == why || before.is_final());
         if !stays {
             *refusing = Some(why);
-            log::error!("writes are refused: {why} ({cause})");
+            log::error!("writes refused: reason={why} cause={cause}");
         }
     }
 
@@ -117,7 +117,7 @@ impl Health {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         if refusing.is_some_and(|why| !why.is_final()) {
             *refusing = None;
-            log::warn!("writes are taken again");
+            log::warn!("writes accepted again");
         }
     }
 }

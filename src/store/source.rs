@@ -78,7 +78,10 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
-            log::warn!("{} was not removed: {error}", self.path.display());
+            log::warn!(
+                "file not removed: file={} error={error}",
+                self.path.display()
+            );
         }
     }
 }

@@ -199,7 +199,7 @@ impl Drop for Writer {
             .take()
             .filter(|thread| thread.thread().id() != std::thread::current().id());
         if ended.is_some_and(|thread| thread.join().is_err()) {
-            log::error!("the writer thread panicked");
+            log::error!("writer thread panicked");
         }
     }
 }
@@ -262,7 +262,7 @@ impl Thread {
             Ok(()) => (self.on_commit)(&changes.borrow()),
             // The reason was logged when it began.
             Err(StoreError::Refusing(_)) => {}
-            Err(error) => log::error!("a transaction of {} writes failed: {error}", batch.len()),
+            Err(error) => log::error!("transaction failed: writes={} error={error}", batch.len()),
         }
         for job in batch {
             job.answer(committed.clone());
@@ -296,7 +296,7 @@ impl Thread {
             Ok(_) => false,
             Err(error) => {
                 self.health.observe(&error);
-                log::warn!("the data version could not be read: {error}");
+                log::warn!("data version not read: error={error}");
                 false
             }
         }

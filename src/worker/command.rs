@@ -132,7 +132,10 @@ impl Command {
         };
         let status = group.end().await;
         if !errors.is_empty() {
-            log::warn!("{name} wrote: {:?}", String::from_utf8_lossy(&errors));
+            log::warn!(
+                "command wrote to standard error: command={name} text={:?}",
+                String::from_utf8_lossy(&errors)
+            );
         }
         let (output, status) = (ended?, status?);
         if !status.success() {
@@ -184,7 +187,7 @@ impl Group {
         let Some(leader) = self.leader() else { return };
         match kill_process_group(leader, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => {}
-            Err(error) => log::warn!("not all that {leader} has started was killed: {error}"),
+            Err(error) => log::warn!("child processes not killed: leader={leader} error={error}"),
         }
         // The command may have left its group, or may have exited already.
         let _ = self.0.start_kill();
@@ -197,7 +200,7 @@ impl Group {
             Ok(status) => status.map_err(not_told),
             Err(_) => {
                 let number = self.0.id().unwrap_or_default();
-                log::warn!("process {number} was killed and still runs");
+                log::warn!("process still runs after kill: process={number}");
                 Err("it was killed and still runs".to_owned())
             }
         }

@@ -79,7 +79,7 @@ impl<J: CommandJob> Runner<J> {
             Ok(()) => Ok(()),
             Err(Error::Refused(refusal)) if refusal.code != Code::Overloaded => {
                 let (name, _) = J::describe(&order);
-                log::error!("the outcome of {name} was refused: {refusal}");
+                log::error!("command result refused: order={name} error={refusal}");
                 Ok(())
             }
             Err(error) => {
@@ -100,9 +100,9 @@ impl<J: CommandJob> Worker for Runner<J> {
         };
         let (name, input) = J::describe(&order);
         let program = self.command.program.path().display();
-        log::info!("{name}: {program} is started");
+        log::info!("command started: order={name} program={program}");
         let answered = self.command.run(&name, &input).await;
-        log::info!("{name}: {program} has ended");
+        log::info!("command ended: order={name} program={program}");
         self.unstored = Some((order, answered));
         self.store().await?;
         Ok(Next::Again)

@@ -388,7 +388,7 @@ impl Worker for Deliver {
         };
         if tokio::time::timeout(FINISH_MAX, all_ended).await.is_err() {
             log::info!(
-                "deliver: {} attempts did not end in time and will be made again",
+                "deliveries cut off at shutdown, will be retried: count={}",
                 self.under_way.len()
             );
         }

@@ -171,7 +171,7 @@ impl Wakers {
                 return;
             }
         }
-        log::warn!("new work kept falling due while everything due was waited for");
+        log::warn!("settling stopped: new work kept falling due");
     }
 
     /// Returns the next time at which something is due. Pruning has no time of its own: it runs whenever it is woken.
@@ -207,7 +207,7 @@ pub async fn run<W: Worker>(
                 // A repeated error is logged once, as the step is retried every second.
                 let said = error.to_string();
                 if failed.as_ref() != Some(&said) {
-                    log::error!("{}: {said}", W::NAME);
+                    log::error!("worker failed: worker={} error={said}", W::NAME);
                     failed = Some(said);
                 }
                 tokio::select! {
@@ -240,6 +240,6 @@ pub async fn run<W: Worker>(
         }
     }
     if let Err(error) = worker.finish().await {
-        log::error!("{}: {error}", W::NAME);
+        log::error!("worker failed at its end: worker={} error={error}", W::NAME);
     }
 }

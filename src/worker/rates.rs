@@ -190,7 +190,7 @@ impl Rates {
             let thread = std::thread::Builder::new().name(format!("rates-{source}"));
             match thread.spawn(work) {
                 Ok(_) => asked.is_under_way = true,
-                Err(error) => log::error!("rates: {source} cannot be asked: {error}"),
+                Err(error) => log::error!("rate source not asked: source={source} error={error}"),
             }
         }
     }
@@ -230,13 +230,13 @@ impl Rates {
         for (of, why) in &without {
             if !self.without.contains_key(of) {
                 let (coin, currency) = of;
-                log::warn!("rates: {coin} in {currency} is not on offer: {why}");
+                log::warn!("rate missing: coin={coin} currency={currency} reason={why}");
             }
         }
         for of in self.without.keys() {
             if !without.contains_key(of) {
                 let (coin, currency) = of;
-                log::info!("rates: {coin} in {currency} has a rate again, or needs none any more");
+                log::info!("rate restored: coin={coin} currency={currency}");
             }
         }
         self.without = without;
@@ -266,8 +266,8 @@ impl Asked {
         let problem = failure.map(|failure| failure.problem.clone());
         if problem != self.problem {
             match &problem {
-                Some(problem) => log::warn!("rates: {source}: {problem}"),
-                None => log::info!("rates: {source} answers again"),
+                Some(problem) => log::warn!("rate source failed: source={source} error={problem}"),
+                None => log::info!("rate source recovered: source={source}"),
             }
             self.problem = problem;
         }
@@ -315,11 +315,13 @@ impl Watched {
         let is_news = problem != self.problem;
         if is_news {
             match &problem {
-                Some(problem) if self.told.is_empty() => log::error!("rates: {problem}"),
-                Some(problem) => {
-                    log::error!("rates: {problem}; what the file said before is kept");
+                Some(problem) if self.told.is_empty() => {
+                    log::error!("rate file failed: error={problem}")
                 }
-                None => log::info!("rates: {} can be read again", self.path.display()),
+                Some(problem) => {
+                    log::error!("rate file failed, earlier rates kept: error={problem}");
+                }
+                None => log::info!("rate file recovered: file={}", self.path.display()),
             }
             self.problem = problem;
         }

@@ -67,7 +67,7 @@ impl CommandJob for Send {
             }
             Err(cause) => {
                 log::error!(
-                    "{kind} {id}: what the signer sent is not known, and a person has to find out: {cause}"
+                    "signer outcome unknown, check the chain by hand: {kind}={id} error={cause}"
                 );
                 service.sending_unknown(now, kind, id, &cause).await
             }

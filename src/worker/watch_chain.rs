@@ -221,7 +221,7 @@ impl Watch {
             self.say(&step, touched);
         }
         for line in lines {
-            log::info!("{}: {line}", self.chain);
+            log::info!("{line}");
         }
         taken.map(|()| stands(&step))
     }
@@ -298,17 +298,20 @@ impl Watch {
         self.network = Some(step.network.clone());
         if !std::mem::replace(&mut self.is_connected, true) {
             let (network, height) = (&step.network, step.head.block.height);
-            log::info!("{chain}: connected to {network}, whose newest block is {height}");
+            log::info!("connected: chain={chain} network={network} height={height}");
         }
         match &step.outcome {
             ChainStepOutcome::Started { to, .. } => {
-                log::info!("{chain}: followed from block {} on", to.block.height);
+                log::info!(
+                    "following started: chain={chain} height={}",
+                    to.block.height
+                );
             }
             ChainStepOutcome::RolledBackTo(fork) => {
                 let from = step.from.as_ref().map_or(0, |from| from.height);
                 let depth = from.saturating_sub(fork.height);
                 log::warn!(
-                    "{chain}: reorganised behind block {}: depth {depth}, payments touched {touched}",
+                    "reorg: chain={chain} fork={} depth={depth} payments={touched}",
                     fork.height
                 );
             }

@@ -57,7 +57,7 @@ impl WatchClock {
         let doubt = self.clock.doubt();
         if let Some(moved_ms) = self.clock.take_adopted_ms() {
             let (seconds, side) = (moved_ms.unsigned_abs() / 1000, direction(moved_ms));
-            log::warn!("the wall clock is adopted: time was set {side} by {seconds} s");
+            log::warn!("wall clock adopted: set={side} seconds={seconds}");
             self.set_back |= moved_ms < 0;
             changed = true;
             // Workers that sleep have computed their wait from the old time.
@@ -66,8 +66,8 @@ impl WatchClock {
         if doubt.is_some() != self.doubted {
             self.doubted = doubt.is_some();
             match doubt {
-                Some(doubt) => log::error!("{doubt}"),
-                None => log::warn!("the wall clock is believed again"),
+                Some(doubt) => log::error!("wall clock in doubt: reason={doubt}"),
+                None => log::warn!("wall clock trusted again"),
             }
             changed = true;
         }

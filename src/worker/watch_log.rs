@@ -34,8 +34,7 @@ impl Worker for WatchLog {
         let bytes = self.service.log_bytes();
         if bytes > BYTES_MAX && now >= self.next {
             log::warn!(
-                "the write-ahead log is large: bytes={bytes} limit={BYTES_MAX} mend=\"end what reads the file for long: a \
-                 copy, a shell with an open transaction\""
+                "write-ahead log is large, end long reads of the file: bytes={bytes} limit={BYTES_MAX}"
             );
             self.next = now.plus_ms(MINUTE_MS);
         }

@@ -72,7 +72,10 @@ impl Electrum {
         let to = from.saturating_add(count);
         let passed = |height: u32| height.checked_div(SAY_EVERY);
         if passed(from) != passed(to) && height.saturating_sub(to) > SAY_EVERY {
-            log::info!("{}: checks headers: {to} of {height}", self.chain);
+            log::info!(
+                "checking headers: chain={} height={to} newest={height}",
+                self.chain
+            );
         }
     }
 
@@ -131,7 +134,7 @@ impl Electrum {
         self.kept = kept;
         match found? {
             Some(headers) => return Ok(headers),
-            None => log::info!("{}: checks headers from {height} on", self.chain),
+            None => log::info!("checking headers: chain={} from={height}", self.chain),
         }
         match self.start_at(rules, &checkpoint, newest)? {
             Some(headers) => Ok(headers),

@@ -105,7 +105,10 @@ impl Electrum {
         }
         let asked = self.watch_at(place, network, wanted);
         if let (Err(error), Ok(server)) = (asked, self.server(place)) {
-            log::warn!("{chain}: {}: the server {error}", server.url.label());
+            log::warn!(
+                "secondary server failed: chain={chain} server={} error={error}",
+                server.url.label()
+            );
             server.back_off();
         }
     }
@@ -161,7 +164,10 @@ impl Electrum {
             let new: Vec<Hash256> = ids.iter().filter(is_its).copied().collect();
             let found = match self.server(place)?.transactions(&new) {
                 Err(error) if place > 0 => {
-                    log::warn!("{}: a further server {error}", self.chain);
+                    log::warn!(
+                        "secondary server failed: chain={} error={error}",
+                        self.chain
+                    );
                     continue;
                 }
                 found => found?,
@@ -189,7 +195,10 @@ impl Electrum {
         }
         let response = match self.server(server)?.proof(id, height) {
             Err(error) if server > 0 => {
-                log::warn!("{}: a further server {error}", self.chain);
+                log::warn!(
+                    "secondary server failed: chain={} error={error}",
+                    self.chain
+                );
                 return Ok(None);
             }
             response => response?,
@@ -208,7 +217,7 @@ impl Electrum {
                 server,
                 format!("its proof of {id} in block {height} is false"),
             );
-            log::warn!("{}: a server {error}", self.chain);
+            log::warn!("false proof: chain={} error={error}", self.chain);
             return if server > 0 { Ok(None) } else { Err(error) };
         }
         let proven = ProvenPlace {

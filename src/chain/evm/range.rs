@@ -246,7 +246,9 @@ impl Evm {
             return Err(error);
         }
         let chain = self.chain;
-        log::warn!("{chain}: {txid} is left out, as its receipt does not fit: {error:?}");
+        log::warn!(
+            "transaction ignored, receipt does not match: chain={chain} txid={txid} error={error:?}"
+        );
         Ok(())
     }
 }

@@ -114,7 +114,7 @@ impl Evm {
     fn stop_tracing(&mut self, below: u32, reason: &str) {
         if self.untraced_below != below {
             let chain = self.chain;
-            log::warn!("{chain}: what contracts send is not seen: {reason}");
+            log::warn!("payments from contracts not seen: chain={chain} reason={reason}");
         }
         (self.traces, self.untraced_below) = (Some(false), below);
         self.trace_refusals.clear();

@@ -91,7 +91,7 @@ impl Source for ActivityListener {
             match to_event {
                 Ok(Some(text)) => return Some(text),
                 Ok(None) => {}
-                Err(error) => log::debug!("something that happened is not told: {error}"),
+                Err(error) => log::debug!("activity entry not rendered: error={error}"),
             }
         }
     }

@@ -52,7 +52,7 @@ impl Service {
         };
         record(tx, now, chain.as_str(), &entry)?;
         let (problem, mend) = (stopped_problem(id, index), stopped_remedy(pool, index));
-        log::error!("{chain}: {problem} (transaction {txid}). It hands out nothing more: {mend}");
+        log::error!("wallet stopped: chain={chain} txid={txid} reason={problem}; {mend}");
         Ok(true)
     }
 }

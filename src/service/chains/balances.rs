@@ -57,10 +57,10 @@ pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &BalanceCheck) -> Result<()
                 height: *height,
             };
             log::warn!(
-                "{chain}: {address} has {} {}, and only {} is known to have come to it: a contract may have sent the \
-                 rest, and it can be claimed by its transaction",
-                asset.text(*balance),
+                "unexplained balance, claim it by its transaction: chain={chain} address={address} coin={} balance={} \
+                 known={}",
                 asset.id,
+                asset.text(*balance),
                 asset.text(known)
             );
             unexplained::put(tx, &found, now)?;

@@ -169,8 +169,9 @@ impl Service {
         let (asset, chain) = (seen.asset, seen.asset.chain);
         let (txid, position, id) = (&seen.txid, seen.position, asset.id);
         let amount = asset.text(seen.amount);
-        let line =
-            format!("{noun} {what} txid={txid} position={position} asset={id} amount={amount}");
+        let line = format!(
+            "{noun} {what}: chain={chain} txid={txid} position={position} asset={id} amount={amount}"
+        );
         self.live.hear(chain, |said| said.lines.push(line));
     }
 

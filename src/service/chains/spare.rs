@@ -108,8 +108,7 @@ impl Spare {
             );
             if count > LONG {
                 log::info!(
-                    "{pool}: wallet {} has {count} indexes that nobody was given; their addresses are derived before \
-                     more blocks are read",
+                    "deriving unused addresses before more blocks are read: pool={pool} wallet={} count={count}",
                     row.id
                 );
             }

@@ -228,7 +228,11 @@ pub(super) fn open_review(
 ) -> Result<(), Error> {
     let id = id::new(now).to_string();
     if transfer_reviews::open(tx, &id, of.seq, kind, problem, now)? {
-        log::warn!("{} {}: review {kind}: {problem}", of.kind, of.id);
+        log::warn!(
+            "review opened: {}={} kind={kind} reason={problem}",
+            of.kind,
+            of.id
+        );
     }
     Ok(())
 }

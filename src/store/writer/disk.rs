@@ -53,7 +53,7 @@ impl Thread {
             });
             if let Err(error) = moved {
                 self.health.observe(&error);
-                log::warn!("the last checkpoint failed: {error}");
+                log::warn!("last checkpoint failed: error={error}");
             }
         }
         if self.health.needs_restart() {
@@ -61,9 +61,7 @@ impl Thread {
             // by now.
             let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             if let Err(error) = self.file.conn.set_db_config(config, true) {
-                log::error!(
-                    "the write-ahead log cannot be kept from being checkpointed or removed: {error}"
-                );
+                log::error!("write-ahead log not protected from checkpoints: error={error}");
             }
         }
     }
@@ -82,7 +80,7 @@ impl Thread {
                 .conn
                 .execute_batch("pragma wal_checkpoint(truncate)");
             if let Err(error) = moved {
-                log::warn!("the last checkpoint failed: {error}");
+                log::warn!("last checkpoint failed: error={error}");
             }
         }
         self.health.refuse_moved();
@@ -98,7 +96,7 @@ impl Thread {
                 self.health.refuse(Refusing::Locked, &holder);
             } else {
                 // A command writes once or twice, and does not check for the end of the lock.
-                log::error!("nothing was written: {} ({holder})", Refusing::Locked);
+                log::error!("write refused: reason={} holder={holder}", Refusing::Locked);
             }
         }
     }
@@ -196,7 +194,7 @@ impl Thread {
                 } else if self.is_copied()? {
                     if written >= LEFT_PAGES_MAX && self.cut_log()? {
                         log::warn!(
-                            "the write-ahead log had {written} pages and was cut off: Litestream, which copies the file, does not run"
+                            "write-ahead log cut off, Litestream does not run: pages={written}"
                         );
                     }
                     Ok(())
@@ -230,7 +228,7 @@ impl Thread {
     fn log_failure(&self, moved: rusqlite::Result<()>) {
         if let Err(error) = moved {
             self.health.observe(&error);
-            log::warn!("the write-ahead log was not checkpointed: {error}");
+            log::warn!("write-ahead log not checkpointed: error={error}");
         }
     }
 }

@@ -212,7 +212,7 @@ impl Following {
             // The newest block is requested at once, so that a node that hangs is noticed.
             self.watch.greet(node.as_mut(), self.clock.now())?;
         }
-        let begins = || log::debug!("{}: waits for the first rates", self.watch.chain);
+        let begins = || log::debug!("waiting for the first rates: chain={}", self.watch.chain);
         if !self
             .waker
             .wait_for_rates(&self.clock, self.pace.for_rates, begins)
@@ -240,7 +240,7 @@ impl Following {
         self.fees_asked_at = Some(uptime);
         let asked = self.watch.ask_for_fees(node.as_mut(), self.clock.now());
         if let Err(failed @ (StepError::Node(_) | StepError::File(_))) = asked {
-            log::debug!("{}: no estimate of fees: {failed}", self.watch.chain);
+            log::debug!("no fee estimate: chain={} error={failed}", self.watch.chain);
         }
     }
 
@@ -271,14 +271,18 @@ impl Following {
         match stands {
             ChainProgress::Behind(left) => {
                 if *left > 0 {
-                    let more = format!(", {left} blocks are to be read");
-                    self.say(Level::Warn, "lagging".to_owned(), &more);
+                    self.say(
+                        Level::Warn,
+                        "lagging",
+                        "blocks=".to_owned(),
+                        &left.to_string(),
+                    );
                 }
                 Pause::of(Duration::ZERO)
             }
             ChainProgress::AtHead(head) => {
                 if self.said.take().is_some() {
-                    log::info!("{chain}: caught up, block {}", head.block.height);
+                    log::info!("caught up: chain={chain} height={}", head.block.height);
                 }
                 if self.watch.has_rescan && !self.rescan_fails {
                     // The next part of a rescan does not wait for the next poll.
@@ -295,16 +299,14 @@ impl Following {
                 }
             }
             ChainProgress::NodeLags(lag) => {
-                let what = format!("lagging: its node does not have block {}", lag.lacks);
-                let more = format!("; its newest is {}", lag.head.block.height);
-                self.say(Level::Warn, what, &more);
+                let problem = format!("missing={}", lag.lacks);
+                let more = format!(" newest={}", lag.head.block.height);
+                self.say(Level::Warn, "node lagging", problem, &more);
                 Pause::of(self.pace.expected)
             }
             ChainProgress::Stopped(why) => {
-                let more = format!(
-                    ". Look at what has happened, then `coffer rescan {chain} --from HEIGHT`"
-                );
-                self.say(Level::Error, format!("stopped: {why}"), &more);
+                let more = format!("; to go on, run `coffer rescan {chain} --from HEIGHT`");
+                self.say(Level::Error, "stopped", format!("reason={why}"), &more);
                 Pause::of(self.pace.expected)
             }
         }
@@ -341,7 +343,7 @@ impl Following {
             };
             self.lacks_block(is_behind);
             self.tell(Some(problem));
-            self.say(Level::Warn, failed.to_string(), "");
+            self.say(Level::Warn, "step failed", format!("error={failed}"), "");
             self.watch.is_connected = false;
         }
         let doubled = BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
@@ -356,8 +358,8 @@ impl Following {
         let besides = rescan.or_else(|| self.watch.final_problem.clone());
         if besides != self.said_besides {
             match &besides {
-                Some(text) => log::warn!("{}: {text}", self.watch.chain),
-                None => log::info!("{}: goes on with what it could not read", self.watch.chain),
+                Some(text) => log::warn!("partly read: chain={} reason={text}", self.watch.chain),
+                None => log::info!("fully read again: chain={}", self.watch.chain),
             }
             self.said_besides.clone_from(&besides);
         }
@@ -368,11 +370,11 @@ impl Following {
         }
     }
 
-    /// Logs a problem once while it stays the same. `more` does not count for that.
-    fn say(&mut self, level: Level, what: String, more: &str) {
-        if self.said.as_ref() != Some(&what) {
-            log::log!(level, "{}: {what}{more}", self.watch.chain);
-            self.said = Some(what);
+    /// Logs a problem once while it stays the same. A change of `more` alone is not logged.
+    fn say(&mut self, level: Level, event: &str, problem: String, more: &str) {
+        if self.said.as_ref() != Some(&problem) {
+            log::log!(level, "{event}: chain={} {problem}{more}", self.watch.chain);
+            self.said = Some(problem);
         }
     }
 }

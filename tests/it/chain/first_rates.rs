@@ -95,7 +95,7 @@ fn first_payments_wait_for_the_first_rates() {
 fn serve_rates_once_waiting(shop: &Shop, log: &Path, exchanges: &Exchanges) {
     let waits = || {
         let logged = std::fs::read_to_string(log).unwrap_or_default();
-        logged.contains("ethereum: waits for the first rates")
+        logged.contains("waiting for the first rates: chain=ethereum")
     };
     assert!(polling::until(waits));
     let seen = "select count(*) from observations";

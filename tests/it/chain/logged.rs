@@ -30,18 +30,19 @@ fn stop_and_read_log(till: &Till, running: RunningServer) -> Vec<String> {
     ] {
         assert!(!logged.contains(sent), "{logged}");
     }
-    let lines = logged
+    let of_chain = logged
         .lines()
-        .filter_map(|line| line.split_once("litecoin: "));
+        .filter(|line| line.contains(" chain=litecoin"));
+    let lines = of_chain.filter_map(|line| line.split_once("] "));
     // The rates come from a file, so the server logs this line or not, depending on timing.
-    let lines = lines.filter(|(_, said)| *said != "waits for the first rates");
+    let lines = lines.filter(|(_, said)| *said != "waiting for the first rates: chain=litecoin");
     // The wallet of the node chooses the position of the output, so the position is removed.
     let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {
         Some((payment, _)) => payment.to_owned(),
         None => said.to_owned(),
     });
     let followed = lines.next().unwrap();
-    assert!(followed.starts_with("followed through http://127.0.0.1:"));
+    assert!(followed.starts_with("chain configured: chain=litecoin node=http://127.0.0.1:"));
     lines.collect()
 }
 
@@ -52,20 +53,24 @@ fn chain_state_change_is_logged_once() {
     };
     node.mine(101);
     let till = Till::of_outputs("litecoin", &node.url());
-    let running = start_until_logged(&till, "followed from");
+    let running = start_until_logged(&till, "following started");
     till.wait_for_rate("litecoin", "LTC");
     let invoice = till.invoice(&running, "LTC");
-    let connected = |height: u32| format!("connected to regtest, whose newest block is {height}");
+    let connected =
+        |height: u32| format!("connected: chain=litecoin network=regtest height={height}");
     assert_eq!(
         stop_and_read_log(&till, running),
-        [connected(101), "followed from block 101 on".to_owned()]
+        [
+            connected(101),
+            "following started: chain=litecoin height=101".to_owned()
+        ]
     );
     let txid = node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
     let mined = node.mine(1);
     let running = till.start_logging();
     let seen = "select coalesce((select block_height from observations), '') || ''";
     till.served.poll(seen, &["102"]);
-    let payment = |what: &str| format!("payment {what} txid={txid}");
+    let payment = |what: &str| format!("payment {what}: chain=litecoin txid={txid}");
     assert_eq!(
         stop_and_read_log(&till, running),
         [connected(102), payment("seen")]
@@ -76,13 +81,14 @@ fn chain_state_change_is_logged_once() {
 
 #[track_caller]
 fn reorganise_and_catch_up(till: &Till, node: &Litecoind, given_up: &str, confirmed: String) {
-    let connected = |height: u32| format!("connected to regtest, whose newest block is {height}");
+    let connected =
+        |height: u32| format!("connected: chain=litecoin network=regtest height={height}");
     node.call("invalidateblock", json!([given_up]));
     node.mine(2);
-    let running = start_until_logged(till, "reorganised");
+    let running = start_until_logged(till, "reorg: ");
     let at_head = "select height || '' from chain_cursors";
     till.served.poll(at_head, &["103"]);
-    let reorganised = "reorganised behind block 101: depth 1, payments touched 1".to_owned();
+    let reorganised = "reorg: chain=litecoin fork=101 depth=1 payments=1".to_owned();
     assert_eq!(
         stop_and_read_log(till, running),
         [connected(103), reorganised]
@@ -92,8 +98,8 @@ fn reorganise_and_catch_up(till: &Till, node: &Litecoind, given_up: &str, confir
     let caught_up = [
         connected(253),
         confirmed,
-        "lagging, 50 blocks are to be read".to_owned(),
-        "caught up, block 253".to_owned(),
+        "lagging: chain=litecoin blocks=50".to_owned(),
+        "caught up: chain=litecoin height=253".to_owned(),
     ];
     assert_eq!(stop_and_read_log(till, running), caught_up);
 }
@@ -103,14 +109,14 @@ fn reorganise_too_deep(till: &Till, node: &Litecoind) {
     let newest = node.text("getbestblockhash", json!([]));
     node.call("invalidateblock", json!([newest]));
     let running = start_until_logged(till, "lagging");
-    let lagging = "lagging: its node does not have block 253; its newest is 252".to_owned();
+    let lagging = "node lagging: chain=litecoin missing=253 newest=252".to_owned();
     assert_eq!(stop_and_read_log(till, running), [lagging]);
     let below = node.text("getblockhash", json!([50]));
     node.call("invalidateblock", json!([below]));
     node.mine(210);
-    let stopped = "stopped: litecoin was reorganised deeper than it is watched: its block 70 is not the one that was \
-        read. Look at what has happened, then `coffer rescan litecoin --from HEIGHT`";
-    let connected = "connected to regtest, whose newest block is 259";
+    let stopped = "stopped: chain=litecoin reason=litecoin was reorganised deeper than it is watched: its block 70 is not \
+        the one that was read; to go on, run `coffer rescan litecoin --from HEIGHT`";
+    let connected = "connected: chain=litecoin network=regtest height=259";
     let running = start_until_logged(till, "stopped: ");
     assert_eq!(stop_and_read_log(till, running), [connected, stopped]);
     // The server has stopped the chain and waits for a person.

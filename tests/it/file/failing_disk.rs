@@ -157,9 +157,9 @@ fn full_disk_rejects_writes_until_space_is_free() {
     shop.stop();
     assert_eq!(shop.orders(), 5);
     assert!(findings(&shop.file()).is_empty());
-    let (log, said) = (shop.log(), "writes are refused: the disk is full");
+    let (log, said) = (shop.log(), "writes refused: reason=the disk is full");
     assert_eq!(log.matches(said).count(), 3, "{log}");
-    assert_eq!(log.matches("] writes are taken again").count(), 3, "{log}");
+    assert_eq!(log.matches("] writes accepted again").count(), 3, "{log}");
     assert!(log.lines().count() < 30, "{log}");
 }
 
@@ -181,7 +181,7 @@ fn failed_sync_stops_writes_until_a_restart() {
     assert_eq!(std::fs::read(shop.file()).unwrap(), untouched);
     let wal = shop.scratch.path("shop.db-wal");
     assert!(std::fs::metadata(wal).unwrap().len() > 0);
-    let (log, said) = (shop.log(), "writes are refused: the disk failed");
+    let (log, said) = (shop.log(), "writes refused: reason=the disk failed");
     assert_eq!(log.matches(said).count(), 1, "{log}");
     assert!(log.lines().count() < 15, "{log}");
     shop.start();
@@ -316,5 +316,5 @@ fn server_without_an_operator_starts_read_only_on_a_full_disk() {
     assert!(polling::until(|| get("/readyz").status == 200));
     assert!(process.close());
     let said = std::fs::read_to_string(shop.logs.path("live")).unwrap();
-    assert!(said.contains("the start goes on for reads"), "{said}");
+    assert!(said.contains("started for reads only"), "{said}");
 }

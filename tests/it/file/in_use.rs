@@ -194,7 +194,7 @@ fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     let mut log = std::fs::File::open(&log).unwrap();
     log.read_to_string(&mut said).unwrap();
     assert_eq!(
-        said.matches("writes are refused: the file").count(),
+        said.matches("writes refused: reason=the file").count(),
         1,
         "{said}"
     );

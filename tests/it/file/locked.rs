@@ -92,12 +92,12 @@ fn locked_database_rejects_writes_until_unlocked() {
     }
     let log = running.stop_and_read_log(&log);
     let said = format!(
-        "writes are refused: another program has locked the database; end its transaction, or that program, and writes are \
-         taken again (process {} (",
+        "writes refused: reason=another program has locked the database; end its transaction, or that program, and \
+         writes are taken again cause=process {} (",
         std::process::id()
     );
     assert_eq!(log.matches(&said).count(), 2, "{log}");
-    assert_eq!(log.matches("writes are taken again\n").count(), 2, "{log}");
+    assert_eq!(log.matches("writes accepted again\n").count(), 2, "{log}");
 }
 
 #[test]
@@ -251,7 +251,9 @@ fn server_logs_a_large_wal() {
             .contains(&metric)
     );
     let said = || std::fs::read_to_string(&log).unwrap();
-    let line = format!("the write-ahead log is large: bytes={bytes} limit=268435456");
+    let line = format!(
+        "write-ahead log is large, end long reads of the file: bytes={bytes} limit=268435456"
+    );
     assert!(polling::until(|| said().contains(&line)), "{}", said());
     create(&served, &running.url).expect(201);
     drop(reader);

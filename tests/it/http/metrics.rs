@@ -129,7 +129,7 @@ fn log_contains_metrics_port_but_not_token() {
     let mut process = Process::start_with(&mut command, errors);
     let ready = process.line();
     let logged = || std::fs::read_to_string(&log).unwrap();
-    let said = "metrics are served at http://";
+    let said = "metrics served: url=http://";
     // The log is written asynchronously.
     let mut address = None;
     let is_said = || {

@@ -51,9 +51,9 @@ fn start_warns_about_a_low_open_file_limit() {
     assert_alive(&mut connect(&url));
     assert!(process.close());
     let logged = std::fs::read_to_string(&log).unwrap();
-    let words = "at most 200 files may be open: 100 connections are taken at once, not 4096";
+    let words = "connections limited by open files: open_files=200 connections=100 configured=4096";
     assert!(logged.contains(words), "{logged}");
-    assert!(!logged.contains("could not be accepted"), "{logged}");
+    assert!(!logged.contains("connection not accepted"), "{logged}");
     let file = scratch.path("none.db");
     let arguments = ["doctor", "--file", file.to_str().unwrap()];
     let doctor = coffer_with_limits("ulimit -n 200", &arguments)

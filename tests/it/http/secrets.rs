@@ -112,7 +112,7 @@ fn secrets_are_not_logged_or_returned() {
     let cookie = running.cookie().split_once('=').unwrap().1.to_owned();
     let logged = running.stop_and_read_log(&log);
     assert!(
-        logged.contains("/v1/invoices") && logged.contains("a sign-in as"),
+        logged.contains("/v1/invoices") && logged.contains("sign-in failed: email="),
         "{logged}"
     );
     for secret in [

@@ -320,6 +320,6 @@ fn server_log_contains_the_blocked_address() {
     assert!(process.close());
     let mut log = String::new();
     reader.read_to_string(&mut log).unwrap();
-    let told = "no webhook goes to 10.1: 10.0.0.1 is not allowed";
+    let told = "webhook address refused: host=10.1 address=10.0.0.1";
     assert!(log.contains(told), "{log}");
 }

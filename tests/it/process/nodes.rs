@@ -51,7 +51,7 @@ fn assert_stops_in_time(running: &mut RunningServer) {
 fn assert_no_secret_logged(log: &Path) {
     let logged = std::fs::read_to_string(log).unwrap();
     for chain in CHAINS {
-        let followed = format!("{chain}: followed through http://127.");
+        let followed = format!("chain configured: chain={chain} node=http://127.");
         assert!(logged.contains(&followed), "{logged}");
     }
     assert!(!logged.contains(SECRET), "{logged}");

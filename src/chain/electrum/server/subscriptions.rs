@@ -205,7 +205,11 @@ impl Server {
             let entries = match response {
                 Ok(response) => Some(self.entries(response)?),
                 Err(error) => {
-                    log::warn!("{}: no history: {}", self.url.label(), error.message);
+                    log::warn!(
+                        "history not read: server={} error={}",
+                        self.url.label(),
+                        error.message
+                    );
                     None
                 }
             };

@@ -251,7 +251,7 @@ fn noun(
 fn said(outcome: Result<(), Error>) -> Result<(), Error> {
     match outcome {
         Err(Error::Refused(refusal)) => {
-            log::error!("a step along a chain was refused: {refusal}");
+            log::error!("chain step refused: error={refusal}");
             Ok(())
         }
         other => other,

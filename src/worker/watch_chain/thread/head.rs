@@ -131,8 +131,10 @@ impl Following {
         let network = self.watch.network.as_deref().unwrap_or_default();
         let warning = warning(chain, network, head, unmoved_ms);
         match (&self.head_age.warning, &warning) {
-            (None, Some(warning)) => log::warn!("{chain}: {warning}; {REMEDY}"),
-            (Some(_), None) => log::info!("{chain}: new block {}", head.block.height),
+            (None, Some(warning)) => {
+                log::warn!("chain head is old: chain={chain} reason={warning}; {REMEDY}")
+            }
+            (Some(_), None) => log::info!("new block: chain={chain} height={}", head.block.height),
             (Some(_), Some(_)) | (None, None) => {}
         }
         self.head_age.warning = warning;
@@ -147,12 +149,16 @@ impl Following {
             match self.watch.head_of_other(other.as_mut(), now) {
                 Ok(other) if other.block.height > head.block.height => {
                     let (height, ahead) = (head.block.height, other.block.height);
-                    log::warn!("{chain}: no new block after {height}; another url has {ahead}");
+                    log::warn!(
+                        "no new block, using another url: chain={chain} height={height} other={ahead}"
+                    );
                     self.connected = self.connect.turn(distance);
                     return true;
                 }
                 Ok(_) => {}
-                Err(StepError::Node(error)) => log::debug!("{chain}: another node {error}"),
+                Err(StepError::Node(error)) => {
+                    log::debug!("other url failed: chain={chain} error={error}")
+                }
                 Err(StepError::File(_) | StepError::Closed) => return false,
             }
             distance = distance.saturating_add(1);

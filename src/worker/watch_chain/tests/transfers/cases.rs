@@ -314,7 +314,7 @@ fn log_line_names_what_was_sent() {
     all.now = all.now.plus_ms(2 * DAY_MS);
     lines.extend(all.lines());
     for what in ["seen", "confirmed", "dropped"] {
-        let begin = format!("refund {what} txid=");
+        let begin = format!("refund {what}: chain=bitcoin txid=");
         assert!(
             lines.iter().any(|line| line.starts_with(&begin)),
             "{what}: {lines:?}"
