@@ -29,7 +29,7 @@ fn sandbox_responses_match_golden_files() {
     check(|tag| tag.starts_with("Sandbox"));
 }
 
-/// Compares the responses of all operations whose tag is wanted with their golden files.
+/// Asserts that the responses of all operations with a wanted tag match their golden files.
 #[track_caller]
 fn check(is_wanted: fn(&str) -> bool) {
     let operations = document::operations();

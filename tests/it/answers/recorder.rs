@@ -202,7 +202,7 @@ impl Recorder {
             let answer = self.send_case(operation, &case, situation);
             table.add(&case.name, situation, answer.1);
         }
-        // Each response names the next invalid field in the order of the checks.
+        // Each response names the next invalid field, in the order in which the operation checks them.
         let fields = operation.fields.as_deref().unwrap_or_default();
         let mut named = Vec::new();
         for turn in 1..=fields.len() + 1 {
