@@ -149,7 +149,7 @@ fn checkout_error_may_be_framed_like_the_checkout() {
             }
         }
     }
-    // A payment link cannot be framed by other sites, and neither can its errors.
+    // Other sites cannot frame a payment link or its error pages.
     let link = LinkClient::sign_in(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let page = shop.submit(

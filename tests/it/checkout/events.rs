@@ -60,7 +60,7 @@ fn stream_sends_every_change_and_resumes() {
     for field in ["id", "status", "asset", "depositAddress", "amountExpected"] {
         assert_eq!(data[field], selected[field], "{field}");
     }
-    // Two clients that know the newest event get the next one. Two clients that know less get the missed events first.
+    // Clients that know the newest event get only the next one. Clients that know less get the missed events first.
     let since = format!("{path}&since={second}");
     let mut resumed = open(&shop, &since, "");
     let header = format!("Last-Event-ID: {second}\r\n");
@@ -92,7 +92,7 @@ fn stream_is_chunked_and_ignores_client_data() {
     let invoice = shop.invoice("20.00", json!({}));
     let mut stream = EventStream::chunked(&shop, &path_of(&invoice));
     assert!(stream.read_chunk().starts_with("event: invoice\nid: "));
-    // Data that a client sends on the connection of a stream is ignored.
+    // The server ignores data that a client sends on the connection of a stream.
     let more = format!("GET /livez HTTP/1.1\r\n\r\n{}", "x".repeat(10_000));
     stream.write(&more);
     shop.select(id(&invoice), "LTC");

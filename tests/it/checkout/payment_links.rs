@@ -262,7 +262,7 @@ fn link_has_a_limited_number_of_open_invoices() {
     let seconds = 19 * 60;
     assert_eq!(refused.headers["retry-after"], seconds.to_string());
     Page::from_response(refused).assert_error(429);
-    // Other links and the account are not affected.
+    // Other links, and invoices of the account itself, are not limited.
     paid_by(&shop, &other, "");
     shop.invoice("3.50", json!({}));
     shop.page(&path(&link)).assert_shows(200, &["A coffee"]);
