@@ -48,7 +48,7 @@ fn quote_keeps_its_rate_source() {
     for key in [TEST, LIVE] {
         let id = shop.litecoin_invoice(key);
         shop.advance("1m");
-        // Selecting the same coin again keeps the quote.
+        // The second selection of the same coin keeps the quote.
         let path = format!("/v1/invoices/{id}/select");
         shop.post(&path, Some(key), json!({ "asset": "LTC" }))
             .expect(200);

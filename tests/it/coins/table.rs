@@ -3,7 +3,7 @@
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
-/// Id, symbol, chain, kind, decimals, minimum amount, and EUR for one coin in test mode.
+/// Id, symbol, chain, kind, decimals, minimum amount, and fixed rate in EUR of one coin.
 pub const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
     ("BTC", "BTC", "bitcoin", "native", 8, "0.00002", "60000"),
     ("LTC", "LTC", "litecoin", "native", 8, "0.01", "80"),
