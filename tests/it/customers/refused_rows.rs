@@ -33,7 +33,7 @@ const REFUSED: [(&str, &str); 38] = [
     ("insert into addresses (mode, pool, address, invoice, customer) values ('test', 'tron', 'T', 1, 1)", "CHECK"),
     ("insert into addresses (mode, pool, address) values ('test', 'tron', 'T')", "CHECK"),
     ("insert into addresses (mode, pool, address, customer) values ('test', 'tron', 'T', 9)", "FOREIGN KEY"),
-    // An imported address exists once and is free, assigned or retired.
+    // An imported address exists once, and its state is free, assigned or retired.
     ("insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 1)", "UNIQUE"),
     ("update pool_addresses set state = 'gone'", "CHECK"),
     // A deposit exists once and belongs to an observed payment.
