@@ -171,7 +171,7 @@ fn audit_finds_each_planted_fault() {
         bare.execute_batch(&copy).unwrap();
     }
     drop(bare);
-    // The bare file differs from the original in its schema only.
+    // Without a fault, the audit reports only the changed schema.
     let bare = findings(&original);
     assert!(
         bare.iter().all(|line| line.starts_with("rule 6: ")),

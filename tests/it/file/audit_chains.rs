@@ -55,13 +55,13 @@ const FAULTS: [(&str, &str, &str); 14] = [
 
 /// Statements that cause no finding.
 const RIGHT: [&str; 4] = [
-    // A rescan is ordered, or the chain is stopped, so the cursors wait.
+    // A cursor may wait while a rescan is ordered or the chain is stopped.
     "insert into rescans (chain, from_height, next_height, asked_at) values ('ethereum', 80, 80, 0);
      update chain_cursors set complete_height = 81, complete_hash = 'e81' where chain = 'ethereum'",
     "update chain_cursors set stopped = 'why', complete_hash = 'other' where chain = 'litecoin'",
-    // A payment that could not be reversed is reported by `doctor`.
+    // The audit accepts a payment that could not be reversed, because `doctor` reports it.
     "update observations set block_height = null, block_hash = null, unbookable_at = 1 where seq = 101",
-    // Simulated payments have no block.
+    // A simulated payment has no block.
     "insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at, confirmed_at)
        values (106, 'test', 'litecoin', 't6', 0, 'LTC', 'a', '1', 'confirmed', 0, 0);
      insert into own_transfers (id, observation) values ('own 106', 106)",

@@ -114,7 +114,7 @@ fn kill_repeatedly(
 ) -> BTreeMap<String, String> {
     let path = file.to_str().unwrap();
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
-    // The endpoint does not exist: the first attempt of each delivery fails, and the delivery stays pending.
+    // Nothing listens at the endpoint: the first attempt of each delivery fails, and the delivery stays pending.
     let body = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
     send(&agent(), "PATCH", &settings, &[], &body).expect(200);
@@ -206,7 +206,7 @@ struct TempFolder(PathBuf);
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        // A failure here only leaves a temporary folder behind.
+        // If the removal fails, only a temporary folder stays behind.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

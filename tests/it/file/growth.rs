@@ -124,7 +124,7 @@ fn upgrade_stores_repeated_responses_once() {
     assert_eq!(answers(told)[..7], said);
     assert_eq!(answered_bytes(&shop), 6);
     assert!(findings(shop.file()).is_empty());
-    // The audit finds a reference to a missing response.
+    // The audit reports a reference to a missing response.
     shop.execute_sql("update attempts set answer = null where number = 1");
     let found = findings(shop.file());
     assert_eq!(found.len(), 2, "{found:?}");
@@ -156,7 +156,7 @@ fn wal_is_truncated_after_a_long_read() {
     // On a slow disk, the statement holds the lock so long that the server rejects writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
     assert!(polling::until(is_ready));
-    // The reader delays no write, and keeps its snapshot.
+    // The long read delays no write, and its snapshot does not change.
     for _ in 0..20 {
         shop.invoice("1.00", json!({}));
     }
@@ -235,7 +235,7 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
     ];
     // The first selection adds its own step, because it changes the status of the invoice.
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
-    // A selection with a payment stays in the timeline.
+    // A selection that received a payment stays in the timeline.
     let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));
     shop.move_payment(&payment, "dropped");
     for asset in ["BTC", "SOL", "BTC", "SOL"] {

@@ -138,7 +138,7 @@ fn only_a_noted_chain_head_is_proved() {
     let both = ["--head", ledger.as_str(), "--head", audit_log];
     let now = heads("audit", shop.file(), &both);
     assert!(now[0] != *ledger && now[1] != *audit_log);
-    // The copy is consistent, but lacks later rows.
+    // The older copy is consistent, but lacks later rows.
     let rest = ["--skip-addresses", "--head", now[0].as_str()];
     assert_eq!(run("audit", &copy, &rest).status.code(), Some(1));
     let output = run("audit", &copy, &rest);

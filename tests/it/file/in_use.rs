@@ -143,7 +143,7 @@ fn hard_link_is_rejected_beside_a_server() {
     ] {
         refused(args, "under another name");
     }
-    // No WAL is created for the other name.
+    // The commands created no WAL for the other name.
     assert!(!shop.scratch.path("hard.db-wal").exists() && !copy.exists());
     let soft = shop.scratch.path("soft.db");
     symlink(&shop.file, &soft).unwrap();
@@ -174,7 +174,8 @@ fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     invoice(&url).expect(201);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
     harm(&scratch, &file);
-    // No later write is acknowledged. A read that needs another connection does not fail with an internal error.
+    // The server acknowledges no later write. A read that needs another connection does not fail with an internal
+    // error.
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -305,7 +306,7 @@ fn file_open_in_another_program_is_not_replaced() {
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let before = std::fs::read(&shop.file).unwrap();
-    // An older version has only SQLite's locks, and its -lock file may be missing.
+    // This connection stands for an older version, which uses only SQLite's locks and may have no -lock file.
     let conn = Connection::open(&shop.file).unwrap();
     let count = |conn: &Connection| -> i64 {
         let count = conn.query_row("select count(*) from invoices", [], |row| row.get(0));

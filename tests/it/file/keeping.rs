@@ -173,7 +173,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
 
 /// Creates money, addresses, undelivered webhooks and an approved payout, and returns the path of the payout.
 fn create_history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String {
-    // The endpoint does not exist, so deliveries stay pending.
+    // Nothing listens at the endpoint, so its deliveries stay pending.
     let endpoints = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
     send(&agent(), "PATCH", &settings, &[], &endpoints).expect(200);

@@ -59,7 +59,7 @@ fn locked_database_rejects_writes_until_unlocked() {
     let log = served.path("log");
     let running = served.start_logging("warn", &log);
     let mut made = create(&served, &running.url).expect(201).json();
-    // A GET response has no warnings.
+    // A GET response contains no warnings.
     made.as_object_mut().unwrap().remove("warnings");
     assert_eq!(lock_gauges(&running.url), [false, false]);
     for _ in 0..2 {

@@ -171,7 +171,7 @@ fn read_only_folder_is_read_with_its_wal() {
             .len()
             > 0
     );
-    // Creating this file fails even for root, who may write into any folder.
+    // This dangling symlink makes SQLite fail to create the file even for root, who may write into any folder.
     symlink("/nowhere/at/all", place.scratch.path("media.db-shm")).unwrap();
     let before = std::fs::read(&media).unwrap();
     let told = "cannot be read where it is";

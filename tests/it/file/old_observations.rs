@@ -80,7 +80,7 @@ fn assert_usable(version: &str) {
     for id in column(&old, ids) {
         let path = format!("/sandbox/payments/{id}");
         let step = |state: &str| call(&url, "POST", &path, TEST, &json!({ "state": state }));
-        // A dropped payment rejects another drop.
+        // A dropped payment rejects this step, and other payments accept it.
         let _ = step("dropped");
         for state in ["seen", "confirmed", "orphaned", "confirmed"] {
             step(state).expect(200);
@@ -126,7 +126,7 @@ fn upgrade_normalizes_a_chosen_txid() {
     assert_eq!(findings(&file), Vec::<String>::new());
     let books = "select id || amount || kind from ledger order by seq";
     assert_eq!(column(&file, books), column(&old, books));
-    // Every spelling finds the same payment.
+    // Each spelling of the transaction id finds the same payment.
     let first = |select: &str| column(&file, select).remove(0);
     let paid = first(
         "select p.id || ' ' || q.address from payments p join quotes q on q.seq = p.quote where p.seq = 1",
@@ -142,7 +142,7 @@ fn upgrade_normalizes_a_chosen_txid() {
         let again = call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
         assert_eq!(again.json()["id"], json!(payment), "{txid}");
     }
-    // The search finds every spelling, too.
+    // The search of the operator interface finds each spelling, too.
     let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
     let signed_in = call(&url, "POST", "/dashboard/api/session", TEST, &body).expect(201);
     let cookie = signed_in.headers["set-cookie"].split(';').next().unwrap();

@@ -59,7 +59,7 @@ fn audit_reports_progress_of_checks_and_invoices() {
     let counts: Result<_, Error> = counts;
     assert_eq!(counts.unwrap().0.invoices, 2503);
     assert!(findings >= 2500, "{findings}");
-    // One report before each thousand invoices, and one after it.
+    // The audit reports once before each thousand invoices, and once at the end.
     let (invoices, of) = told.assert_complete("invoices judged");
     assert_eq!(
         (invoices, of),

@@ -44,7 +44,7 @@ pub fn rows(name: &str) -> Connection {
         rows.map(Result::unwrap).collect()
     };
     for suffix in ["", "-wal", "-shm"] {
-        // The file may not exist.
+        // The file may be missing.
         let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
     }
     let conn = Connection::open_in_memory().unwrap();
@@ -77,7 +77,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("insert into known_clients values (1, 2, zeroblob(32))", "FOREIGN KEY"),
     ("insert into recovery_codes values (zeroblob(31), 1)", "CHECK"),
     ("insert into recovery_codes values (zeroblob(32), 2)", "FOREIGN KEY"),
-    // A balance equals the sum of its parts.
+    // The available balance equals the sum of the columns that it consists of.
     ("update balances set available = 1", "CHECK"),
     ("update balances set sales = -1, available = -101", "CHECK"),
     ("update balances set fees = 1, available = 1", "CHECK"),
@@ -108,7 +108,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update observations set block_height = 1", "CHECK"),
     ("update observations set block_hash = 'h'", "CHECK"),
     ("update observations set spends = 'no JSON'", "CHECK"),
-    // A payout is live and has no invoice, a refund has one, and an account has one open payout.
+    // A payout is live and has no invoice. A refund has an invoice. An account has one open payout.
     ("update transfers set mode = 'test'", "CHECK"),
     ("update transfers set invoice = 1", "CHECK"),
     ("update transfers set kind = 'refund'", "CHECK"),
@@ -118,7 +118,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update transfers set amount = 0", "CHECK"),
     ("update transfers set currency = 'GBP'", "CHECK"),
     ("update transfers set status = 'sent'", "CHECK"),
-    // A transfer has terms from its approval on, an end time at its end, and a transaction when paid.
+    // A transfer has terms after its approval, an end time at its end, and a transaction if it is paid.
     ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
     ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
     ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1'", "CHECK"),

@@ -118,7 +118,7 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     let codes = recovery_codes(owner.confirm(&code_at(&secret, now)));
     Owner::signed_in(&url, &codes[0]);
     coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
-    // A code used after the copy is unused in the copy, as the guide says.
+    // A code that was used after the copy was made is unused in the copy, as the guide says.
     Owner::signed_in(&url, &codes[1]);
     assert_eq!(owner.factor_state(), (true, 8));
     drop(server);

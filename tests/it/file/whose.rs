@@ -250,7 +250,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
         before = Some(copy);
     }
     assert!(before.is_some());
-    // Tables of SQLite and Litestream are accepted.
+    // The check accepts tables of SQLite and Litestream.
     let copy = scratch.path("replicated.db");
     run_ok(&["backup", path_text(&copy)], &file);
     Connection::open(&copy)
@@ -318,7 +318,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     );
     std::fs::rename(&log, &journal).unwrap();
     not_made(&journal);
-    // A restore removes the remaining journal.
+    // The restore removes the journal that was left beside the file.
     run_ok(&["restore", path_text(&copy)], &file);
     assert!(!journal.exists());
     run_ok(&["audit"], &file);
