@@ -195,7 +195,7 @@ fn slow_client_receives_the_whole_response() {
 
 #[test]
 fn longest_idle_connection_is_evicted() {
-    // The client of `shop` holds the fourth connection.
+    // The client of `shop` holds the fourth of four connections.
     let shop = shop(Limits {
         connections_max: 4,
         ..QUICK
@@ -285,7 +285,7 @@ fn client_gets_at_most_a_quarter_of_connections() {
     let from = |last: u8| connect_from(&format!("127.0.0.{last}"), &shop);
     let mut greedy: Vec<TcpStream> = (0..4).map(|_| from(2)).collect();
     greedy.iter_mut().for_each(assert_alive);
-    // The next connection evicts the client's own longest idle one.
+    // The next connection of this client evicts the client's longest idle connection.
     greedy.push(from(2));
     assert_alive(greedy.last_mut().unwrap());
     assert_eq!(read_response(&mut greedy.remove(0)), None);
@@ -294,7 +294,7 @@ fn client_gets_at_most_a_quarter_of_connections() {
     for (number, stream) in greedy.iter_mut().enumerate() {
         keep_busy(stream, &shop, &format!("slow{number}"));
     }
-    // All four connections are busy: a fifth is closed, and other clients are served.
+    // The client's four connections are busy: the server closes a fifth one, and serves other clients.
     for _ in 0..20 {
         let mut fifth = from(2);
         // The server may close the fifth connection before or after this write.
@@ -362,7 +362,7 @@ fn stopping_server_does_not_wait_for_clients() {
     let mut asks = never_reads.try_clone().unwrap();
     asks.set_nonblocking(true).unwrap();
     let request = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    // Writes until the server stops reading because its responses are not read.
+    // The client writes until the server stops reading, because the client reads no response.
     while asks.write(request.repeat(100).as_bytes()).is_ok() {}
     drop(shop);
     for mut stream in [idle, half, body] {

@@ -125,7 +125,7 @@ fn scheme_is_case_insensitive() {
     interface
         .request("POST", "endpoints", &endpoint)
         .expect(201);
-    // The check against internal addresses normalizes the URL first.
+    // The check against internal addresses uses the normalized URL.
     let inside = json!({ "url": "HTTPS://10.0.0.1/hooks" });
     interface
         .request("POST", "endpoints", &inside)
@@ -156,7 +156,7 @@ fn return_url_accepts_apps_and_rejects_scripts() {
         let changed = change(json!({ "successUrl": url, "cancelUrl": url })).expect(200);
         assert_eq!(changed.json()["successUrl"], url);
     }
-    // Coffer itself does not call apps.
+    // A webhook URL cannot open an app, because only the server calls it.
     create("webhookUrl", "myshop://hook").assert_error(400, "invalid_request", Some("webhookUrl"));
     let before = interface.shop.get("/sandbox", None).json()["counts"].clone();
     for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {

@@ -194,7 +194,7 @@ fn key_cannot_reach_foreign_objects() {
     let scene = TwoAccounts::open();
     let mut walked = 0;
     for route in routes(false).filter(|route| matches!(route.auth(), Auth::Secret)) {
-        // Customer addresses are created on demand.
+        // The route for customer addresses is skipped, because it creates missing addresses.
         let Some(kind) = collection(route).filter(|_| route.operation != "makeCustomerAddresses")
         else {
             continue;
@@ -218,7 +218,7 @@ fn key_cannot_reach_foreign_objects() {
                 &scene.other.secret["live"],
             ] {
                 let status = scene.ask(route, ("X-API-Key", key), thing);
-                // A live key gets 403 for simulations.
+                // The simulation routes return 403 for a live key.
                 let is_hidden = status == 404 || (status == 403 && name.starts_with("simulate"));
                 assert!(
                     is_hidden,

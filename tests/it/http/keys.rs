@@ -196,7 +196,7 @@ fn two_different_keys_are_rejected() {
         let named = message.contains("X-API-Key") || message.contains("Authorization");
         assert!(named, "{message}");
     }
-    // The rule also holds for public keys and reseller tokens.
+    // Different public keys or reseller tokens in one request are rejected, too.
     let public = [
         ("X-API-Key", "pk_test_sandbox"),
         ("X-API-Key", "pk_live_sandbox"),

@@ -34,7 +34,7 @@ fn account_has_at_most_sixteen_large_responses() {
     let asking: Vec<TcpStream> = (0..MAX).map(|_| ask(&shop)).collect();
     let list = || shop.get(LIST, Some(TEST));
     list().assert_error(503, "overloaded", None);
-    // Small responses are not limited.
+    // The number of small responses is not limited.
     shop.get("/v1/invoices?limit=1", Some(TEST)).expect(200);
     // A closed connection and a completed response both free a slot.
     drop(asking);

@@ -172,7 +172,7 @@ fn unread_exports_do_not_block_others() {
         interface.send(cookie, "GET", &path, &Value::Null)
     };
     export(&interface.merchant).assert_error(503, "overloaded", None);
-    // Other users and other requests of the same user are not affected.
+    // Other users, and other requests of the same user, are not delayed.
     export(&interface.operator).expect(200);
     for _ in 0..20 {
         shop.invoice("1.00", json!({}));

@@ -102,7 +102,7 @@ fn metrics_listener_serves_only_metrics() {
             let url = format!("http://{address}{path}");
             send(&agent(), method, &url, &[], "").expect(status);
         }
-        // DNS rebinding does not reach the metrics either.
+        // A request with a foreign host, as in DNS rebinding, gets no metrics.
         let url = format!("http://{metrics}/metrics");
         let evil = send(&agent(), "GET", &url, &[("Host", "evil.example")], "");
         evil.assert_error(403, "forbidden", None);
