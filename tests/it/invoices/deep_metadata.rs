@@ -60,7 +60,7 @@ fn special_field_name_does_not_bypass_the_depth_limit() {
             let answer = shop.send("POST", path, &[("X-API-Key", TEST)], &body);
             answer.assert_error(400, "invalid_request", None);
         }
-        // The body of an inbox is parsed when the inbox is read.
+        // The inbox parses a stored body when the inbox is read.
         shop.send("POST", "/sandbox/inbox/a", &[], &text)
             .expect(200);
         let found = shop.get("/sandbox/inbox/a?type=invoice.created", None);

@@ -7,11 +7,12 @@ use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// ETH worth 90 000 000 000 000 000.00 EUR, which just fits into 64 bits. An attack paid this amount twice.
+/// Amount of ETH worth 90 000 000 000 000 000.00 EUR, which just fits into 64 bits of cents. The test stores two
+/// payments of this amount.
 const ABSURD: &str = "30000000000000";
-/// DOGE at 0.20, worth 9 999 999 999.99: the maximum value of one payment.
+/// Amount of DOGE, at 0.20 EUR, worth 9 999 999 999.99 EUR: the maximum value of one payment.
 const MOST: &str = "49999999999.95";
-/// DOGE worth 0.01 more than [`MOST`].
+/// Amount of DOGE worth 0.01 EUR more than [`MOST`].
 const ONE_CENT_MORE: &str = "50000000000";
 
 #[track_caller]
