@@ -49,7 +49,7 @@ fn known_client_signs_in_after_restart_and_flood() {
 #[test]
 fn client_known_by_second_factor_signs_in_after_restart_and_flood() {
     let mut server = OperatorServer::open();
-    // Both clients know the password before the factor is turned on.
+    // Both clients sign in with the password alone, before the factor is turned on.
     for client in [OWN, STRANGER] {
         server.sign_in_from(client, ANNA, &NULL).expect(201);
     }
@@ -123,7 +123,7 @@ fn eight_newest_clients_of_a_user_are_known() {
         session_cookie(&server.sign_in_from(&from, ANNA, &NULL).expect(201));
     };
     (1..=8).for_each(sign_in);
-    // The first client signs in again, so the second one is the oldest.
+    // The first client signs in again, so that the second client is the oldest.
     sign_in(1);
     sign_in(9);
     assert_eq!(

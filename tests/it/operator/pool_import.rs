@@ -63,7 +63,7 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
         format!(r#"command line solana {{"added":{added},"duplicates":{duplicates}}}"#)
     };
     assert_eq!(noted, format!("{},{}", by(3, 0), by(2, 3)));
-    // New addresses are watched from now on.
+    // The server watches new addresses from now on.
     let followed =
         "insert into chain_cursors values ('solana', 'devnet', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     conn.execute_batch(followed).unwrap();

@@ -140,7 +140,7 @@ fn sensitive_operations_reject_an_old_password() {
     let secret = interface.request("POST", "keys", &key);
     secret.assert_error(403, "reauthentication_required", None);
     assert_eq!(interface.audit_length(), before, "nothing was done");
-    // Other operations still work.
+    // Operations that are not sensitive still work.
     interface.get("keys");
     let session = interface.send(&interface.operator, "GET", "/dashboard/api/session", &NULL);
     session.expect(200);
@@ -153,7 +153,7 @@ fn sensitive_field_requires_a_recent_password() {
     for (operation, fields) in BY_FIELD {
         let route = routes(true).find(|route| route.operation == operation);
         for field in fields {
-            // A null value may remove a limit.
+            // A null value is sensitive, too, because it may remove a limit.
             for value in [json!(1), NULL] {
                 let answer = call(&interface, route.unwrap(), &json!({ *field: value }));
                 answer.assert_error(403, "reauthentication_required", None);

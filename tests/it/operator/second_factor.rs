@@ -49,7 +49,7 @@ fn first_code_activates_the_factor() {
     let path = begun["qr"]["path"].as_str().unwrap();
     assert!(path.starts_with("M4 4h7v1h-7z"), "{path}");
     assert!((41..=185).contains(&begun["qr"]["size"].as_i64().unwrap()));
-    // The factor is not required until it is confirmed.
+    // Sign-in does not require the factor until the factor is confirmed.
     server.session_cookie(ANNA);
     let replaced = server.request(&cookie, "POST", &confirm, &code(&server.code(first, 0)));
     replaced.assert_error(401, "invalid_credentials", Some("code"));
@@ -90,7 +90,7 @@ fn sign_in_requires_an_unused_code() {
     let server = OperatorServer::open();
     let FactorOwner { secret, .. } = &server.turn_on_factor();
     let shown = server.code(secret, -1);
-    // Only a user with the right password learns that a code is needed. A wrong password uses up no code.
+    // Only a user with the right password learns that a code is required. A wrong password uses up no code.
     server
         .sign_in(ANNA, &NULL)
         .assert_error(401, "second_factor_required", Some("code"));
@@ -236,7 +236,7 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
     };
     let before = server.code(secret, 0);
     server.sign_in(ANNA, &json!(before)).expect(201);
-    // The server's clock is set ahead, then corrected.
+    // The server's clock is set ahead and then corrected.
     server.jump_ms(AHEAD_MS);
     let ahead = [0, 1].map(|steps| server.code(secret, steps));
     for code in &ahead {
@@ -247,7 +247,7 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
     refused(&server, &before);
     let next = server.code(secret, 1);
     server.sign_in(ANNA, &json!(next)).expect(201);
-    // No code works twice, however often the clock changes.
+    // No code is accepted twice, however often the clock changes.
     for _ in 0..3 {
         server.jump_ms(AHEAD_MS);
         ahead.iter().for_each(|code| refused(&server, code));
@@ -288,7 +288,7 @@ fn recovery_code_works_once() {
             .assert_error(401, "invalid_credentials", Some("code"));
     }
     server.sign_in(BEN, &json!(codes[4])).expect(201);
-    // A recovery code can turn the factor off, which deletes all others.
+    // A recovery code can turn the factor off, which deletes all recovery codes.
     let off = format!("{FACTOR}/off");
     server
         .request(&owner.cookie, "POST", &off, &json!({ "code": codes[4] }))

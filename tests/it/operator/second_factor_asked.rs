@@ -162,7 +162,8 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
 fn unverified_code_does_not_make_a_client_known() {
     let server = OperatorServer::open();
     let guesser = |number: usize| format!("203.0.113.{number}");
-    // An attacker with the password sends a code while the factor is off or a later deactivated one is on.
+    // An attacker who knows the password sends a code while the factor is off, or while a factor that is later
+    // deactivated is on.
     for number in 0..4 {
         let begun = server.sign_in_from(&guesser(number), ANNA, &json!("000000"));
         begun.expect(201);
@@ -192,7 +193,7 @@ fn unverified_code_does_not_make_a_client_known() {
     for number in [0, 4] {
         guess(number, &right).assert_error(429, "too_many_attempts", None);
     }
-    // The owner's code was verified when the factor was turned on.
+    // The owner's client is known, because its code was verified when the factor was turned on.
     server.sign_in(ANNA, &right).expect(201);
 }
 
@@ -279,7 +280,7 @@ fn other_operator_turns_off_a_lost_factor() {
             .sign_in(ANNA, &json!(server.code(&owner.secret, 0)))
             .expect(201),
     );
-    // Turning off the own factor requires a code.
+    // Users need a code to turn off their own factor.
     off(&anna, &users[0]).assert_error(403, "forbidden", None);
     off(&ben, &users[0]).expect(204);
     server
@@ -291,7 +292,7 @@ fn other_operator_turns_off_a_lost_factor() {
         users[0]["id"].as_str().unwrap()
     )));
     let anna = server.session_cookie(ANNA);
-    // There is no factor left to turn off.
+    // The second request finds no factor, and succeeds too.
     off(&ben, &users[0]).expect(204);
     assert_eq!(server.factor_log(), log);
     server.request(&anna, "GET", SESSION, &NULL).expect(200);

@@ -169,7 +169,7 @@ fn old_refunds_are_listed_filtered_and_found() {
 fn assert_found_by_id(interface: &OperatorInterface, refund: &str, invoice: &str) {
     let oldest = interface.get(&format!("refunds/{refund}"));
     assert_eq!(oldest["status"], "rejected");
-    // On simulated chains there is nothing to send.
+    // Simulated chains have no payment URI, because nothing has to be sent.
     assert_eq!([&oldest["paymentUri"], &oldest["qr"]], [&Value::Null; 2]);
     let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);
     let account = &interface.account;

@@ -113,7 +113,7 @@ fn payout_to_address_of_another_network_is_rejected() {
                 asked.assert_error(400, "no_address", None);
                 assert!(asked.text.contains(problem), "{}", asked.text);
             }
-            // The address was accepted, and the next check fails.
+            // The address passes its check, and a later check fails.
             None => assert!(!asked.text.contains("address"), "{}", asked.text),
         }
     }

@@ -299,7 +299,7 @@ fn user_of_another_account_finds_nothing() {
                 .assert_error(404, "not_found", None);
         }
     }
-    // A refund on the own account cannot use an invoice of another account.
+    // A refund of the own account cannot refer to an invoice of another account.
     let own = "/dashboard/api/accounts/01a1fd55-7a80-7af2-9132-9b2fc82e5efe/refunds";
     let body = json!({ "invoice": invoice, "toAddress": SOLANA });
     interface

@@ -89,7 +89,7 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
     assert_eq!(added[0]["script"], "wpkh");
     assert_eq!([&added[0]["nextIndex"], &added[0]["gapLimit"]], [0, 20]);
     assert_eq!(listed(), added);
-    // Every spelling of the key is the same wallet.
+    // Every spelling of the key names the same wallet.
     let descriptor = format!("wpkh([73c5da0a/84h/0h/0h]{XPUB}/0/*)");
     for (key, args, next) in [
         (XPUB, &["--script", "wpkh", "--next", "7"][..], 7),
