@@ -51,7 +51,7 @@ fn webhooks_ignore_the_proxy_of_the_environment() {
     )
     .expect(201);
     receiver.wait(1);
-    // The sandbox ends with its parent when its standard input ends.
+    // The sandbox ends when its standard input ends, as if its parent had exited.
     drop(coffer.stdin.take());
     assert!(coffer.wait().unwrap().success());
 }

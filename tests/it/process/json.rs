@@ -206,7 +206,7 @@ fn failed_command_prints_no_partial_document() {
     run(&["account", "create", "Shop"], &file);
     let to = copy.to_str().unwrap();
     run(&["backup", to], &file);
-    // An error is on standard error, and standard output is empty.
+    // A failed command prints its error on standard error, and nothing on standard output.
     for args in [
         &["restore", to, "--json"][..],
         &["backup", to, "--json"],

@@ -45,7 +45,7 @@ fn run(block: &str, coffer: &str, receiver: &str) -> (String, String) {
 fn pay(block: &str, coffer: &str) -> (Value, Vec<Value>) {
     let (out, err) = run(block, coffer, "");
     assert!(err.starts_with("HTTP/1.1 201 Created"), "{err}");
-    // Each of the four responses ends with a newline.
+    // Both outputs end with a newline, as each of the four responses does.
     assert!(err.ends_with("}\n") && out.ends_with("}\n"), "{err}{out}");
     let created = serde_json::from_str(err.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let lines = out.lines().map(|line| serde_json::from_str(line).unwrap());

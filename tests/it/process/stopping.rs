@@ -61,7 +61,7 @@ fn begin_post(url: &str, path: &str, credential: &str, body: &Value) -> TcpStrea
         "POST {path} HTTP/1.1\r\nHost: localhost\r\n{credential}\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // The server sends this when it reads the body.
+    // The server sends this interim response when it starts to read the body.
     let mut said = *b"HTTP/1.1 100 Continue\r\n\r\n";
     let expected = said;
     stream.read_exact(&mut said).unwrap();

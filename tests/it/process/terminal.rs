@@ -143,7 +143,7 @@ fn progress_is_hidden_without_a_capable_terminal() {
     // Another program, such as a pager, reads standard output and uses the terminal.
     let shown = usual().run(&[&["sh", "-c", "\"$@\" | cat", "sh"], &audit[..]].concat());
     assert_eq!(shown.unwrap().sent, plain);
-    // Standard error is a file.
+    // Here standard error is a file.
     let errors = scratch.path("errors");
     let shell = format!("\"$@\" 2>{}", text(&errors));
     let shown = usual().run(&[&["sh", "-c", &shell, "sh"], &audit[..]].concat());
@@ -242,7 +242,8 @@ fn ctrl_c_ends_a_command_and_restores_the_terminal() {
         &rates,
     ];
     let terminal = Terminal {
-        // Pressed at the end of the progress line, because Ctrl-C discards terminal input that has not been read.
+        // The test presses Ctrl-C after the whole progress line, because Ctrl-C discards terminal input that has not
+        // been read.
         interrupted_at: "] 0/1 ",
         ..Terminal::standard()
     };
@@ -303,7 +304,7 @@ fn closed_pipe_is_no_error() {
         output.status.code() == Some(1) && said.contains("standard output: Broken pipe"),
         "{said}"
     );
-    // A full disk is an error, too.
+    // Output to a full disk is an error, too.
     let full = std::fs::File::options()
         .write(true)
         .open("/dev/full")
@@ -327,7 +328,7 @@ fn terminal_codes_in_names_are_escaped() {
     };
     assert!(!shown.sent.contains("\x1b[2J"), "{shown:?}");
     assert!(shown.sent.contains("\u{fffd}[2J"), "{shown:?}");
-    // A pipe gets the original name.
+    // A pipe receives the name unchanged.
     let piped = String::from_utf8(run_piped(&audit[1..]).stdout).unwrap();
     assert!(piped.contains("\x1b[2J"), "{piped}");
 }

@@ -176,7 +176,7 @@ fn clock_jump_does_not_affect_deadlines() {
             (shop.status(&before), shop.clock_status()),
             ("created".into(), "ok".into())
         );
-        // The deadline takes effect on time.
+        // The deadline takes effect at its time.
         shop.time.pass(MINUTE_MS);
         shop.wake_until(
             "select count(*) || '' from invoices where status = 'expired'",

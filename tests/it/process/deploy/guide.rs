@@ -73,7 +73,7 @@ impl Reader {
                 ("19443", port),
                 ("https://mainnet.base.org", base.to_owned()),
                 ("/path/to/coffer/target/release/examples/receiver", receiver),
-                // The process that ends is Coffer, not its shell.
+                // Ctrl-C ends Coffer itself, because `exec` replaces the shell.
                 ("\ncoffer serve\n", "\nexec coffer serve\n".to_owned()),
             ],
             terminal,
@@ -291,7 +291,7 @@ fn pay_usdc(reader: &mut Reader, serve: &str, receiver: &Process, base: &Node) {
     reader.start_serve(serve);
     reader.wait_until_offered("USDC-BASE");
     reader.run_next("invoice");
-    // The server loses power, and then the customer pays.
+    // The server stops as in a power failure, and then the customer pays.
     reader.serve.take().unwrap().kill();
     let amount = reader.json_field("third.json", "amountExpected");
     assert_eq!(amount, "1.111112");

@@ -75,7 +75,7 @@ impl Litestream {
     /// Waits until all of the file is replicated.
     #[track_caller]
     fn sync(&self) {
-        // Litestream may not listen yet.
+        // Litestream may not listen yet, so the request is repeated.
         assert!(std::iter::repeat_n((), 1000).any(|()| self.try_sync()));
     }
 
@@ -275,7 +275,7 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     let output = does(&block);
     assert!(output.status.success() && started.exists(), "{output:?}");
     assert!(!invoices(&served.file).contains(&made));
-    // Litestream's local state belongs to the old file, and the new replica is complete anyway.
+    // Litestream's local state belongs to the old file. The new replica is complete anyway.
     drop((running, copying));
     replicate_again(served, key, "a third");
 }

@@ -59,7 +59,7 @@ impl Nginx {
                 ("127.0.0.1:8080", upstream),
                 ("listen 443 ", &format!("listen {https} ")),
                 ("listen 80;", &format!("listen {http};")),
-                // The machine may have no IPv6 addresses.
+                // The IPv6 lines are removed, because the machine may have no IPv6 addresses.
                 ("listen [::]:443 ssl http2;", ""),
                 ("listen [::]:80;", ""),
                 (
@@ -160,7 +160,7 @@ fn nginx_forwards_api_and_checkout() {
     let (status, page) = nginx.request(here, checkout, &[]);
     assert_eq!(status, 200, "{page}");
     assert!(page.contains("20.00") && page.contains("</html>"), "{page}");
-    // The checkout token is not in the log.
+    // The log does not contain the checkout token.
     let log = std::fs::read_to_string(nginx.scratch.path("coffer.log")).unwrap();
     assert!(
         log.contains("\"GET /checkout/") && !log.contains("token"),
@@ -261,7 +261,7 @@ fn nginx_does_not_buffer_streams() {
     assert!(asked.contains("\r\nhost: pay.example.com\r\n"), "{asked}");
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
-    // Each event is sent only after the previous one has arrived.
+    // Each event is sent only after the client has received the previous one.
     for event in ["one", "two", "three"] {
         let text = format!("data: {event}\n\n");
         stream.write_all(text.as_bytes()).unwrap();

@@ -15,7 +15,7 @@ fn systemd_accepts_every_service() {
     let mut count = 0;
     for name in names.filter(|name| name.ends_with(".service")) {
         let text = changed(&name, &[]);
-        // The program has to exist on this machine.
+        // The program of the service has to exist on this machine, so the test names an existing one.
         let program = text.lines().find(|line| line.starts_with("ExecStart="));
         let program = program.unwrap().split(' ').next().unwrap();
         std::fs::write(

@@ -142,7 +142,7 @@ fn signer_pays_a_payout_once() {
     let answer = signer.run(&same);
     assert_eq!(answer, Some(json!({ "txid": seen["txid"] })));
     assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
-    // A different order with the same id is rejected.
+    // The signer rejects a different order with the same id.
     same["amount"] = json!("0.198");
     assert_eq!(signer.run(&same), None);
     assert_eq!(node.transaction_count(), 1);

@@ -77,7 +77,7 @@ fn invalid_phrase_derives_nothing() {
             told.contains(problem) && !told.contains("abandon"),
             "{told}"
         );
-        // Without the word list the script cannot check the words and says so.
+        // Without the word list, the script cannot check the words of the phrase, and its output says so.
         let is_told = told.starts_with("not checked: the words");
         assert!(
             is_told || output.stdout.is_empty() && !output.status.success(),
