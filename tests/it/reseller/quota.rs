@@ -52,7 +52,7 @@ fn account_has_at_most_its_quota_of_servers() {
     decide(&second, json!({ "action": "fail", "reason": "no room" }));
     place(shop, &[]).expect(201);
     place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
-    // With a quota of 0, existing servers can be read and deleted, but none can be ordered.
+    // With a quota of 0, the account can read and delete its servers, but order none.
     shop.update_account(json!({ "serverQuota": 0 }));
     place(shop, &[]).assert_error(403, "servers_disabled", None);
     place(shop, &[("Idempotency-Key", "new")]).assert_error(403, "servers_disabled", None);
