@@ -196,7 +196,7 @@ fn snapshot_restores_the_clock() {
     }
     shop.post("/sandbox/snapshots/other/restore", None, json!({}))
         .assert_error(404, "not_found", None);
-    // The last name would collide with the log file of the first snapshot.
+    // A snapshot with the last name would have the file name of the first snapshot's WAL.
     for name in ["a%2Fb", "one-journal", "one-wal"] {
         let refused = shop.post(&format!("/sandbox/snapshots/{name}"), None, json!({}));
         refused.assert_error(400, "invalid_request", Some("name"));

@@ -28,7 +28,7 @@ fn file_names(folder: &Scratch) -> BTreeSet<String> {
 /// Makes all files of a folder look hours old.
 fn make_old(folder: &Scratch) {
     for name in file_names(folder) {
-        // `touch -h` does not follow links, and pipes are not opened.
+        // `touch -h` changes a symlink itself, and opens no pipe.
         let touched = Command::new("touch")
             .args(["-h", "-d", "2 hours ago"])
             .arg(folder.path(&name))

@@ -257,7 +257,7 @@ fn thousand_listeners_receive_events_and_end_with_the_server() {
 #[test]
 fn slow_listener_does_not_block_others() {
     let shop = Shop::open();
-    // This client never reads. It uses only the system's socket buffers.
+    // This client never reads, so its entries fill only the system's socket buffers.
     let _slow = open(&shop, "");
     let mut quick = open(&shop, "");
     let long = "x".repeat(400);
