@@ -81,7 +81,7 @@ fn new_origin_is_served_after_hanging_ones_time_out() {
     shop.invoice("20.00", json!({ "webhookUrl": new.url() }));
     new.wait(1);
     hanging.wait(urls.len());
-    // Every URL is tried once before any is retried.
+    // Each URL is tried once before the server retries any URL.
     assert_eq!(hanging.messages().len(), urls.len());
 }
 

@@ -55,7 +55,7 @@ fn hanging_receiver_does_not_slow_down_another() {
     );
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        // A new sandbox has no statistics about either receiver.
+        // Each round uses a new sandbox, which has no statistics about the receivers.
         let quiet = shop_with_endpoints(&[alone.url()]);
         without.extend(latencies(&quiet, &alone, EVENTS));
         let hanging = Receiver::replying(Reply::Hang);

@@ -108,7 +108,7 @@ fn failing_origins_of_an_account_share_pauses() {
     (1..=40).for_each(tell);
     let failed = "select cast(count(*) as text) from attempts where status is not 200";
     served.poll(failed, &["40"]);
-    // All deliveries become due again. Known origins pause, and new origins do not.
+    // All deliveries become due again. Known origins are still paused, and new origins are tried at once.
     let due = "update deliveries set next_attempt_at = 0 where state = 'pending'";
     served.open_file().execute(due, []).unwrap();
     for host in 41..=44 {

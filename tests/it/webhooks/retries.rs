@@ -212,7 +212,7 @@ fn deliveries_of_a_removed_endpoint_are_cancelled() {
             (&json!("failed"), &Value::Null)
         );
     }
-    // An attempt in progress and an accepted delivery are kept.
+    // The attempt in progress completes, and an accepted delivery stays delivered.
     let taken = || shop.delivery_to(&hanging.url())["state"] == "delivered";
     while !taken() {}
     let attempts = shop.delivery_to(&hanging.url())["attempts"].clone();
