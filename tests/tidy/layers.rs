@@ -52,7 +52,7 @@ pub fn layers(tree: &Tree) -> Vec<String> {
         let mut seen = BTreeSet::new();
         for (path, line) in names.used {
             let (used, is_allowed) = if path[0] == "crate" {
-                // Items at the crate's root belong to lib.
+                // An item at the root of the crate belongs to `lib`.
                 let room = path.get(1).filter(|room| known.contains(&room.as_str()));
                 let room = room.map_or("lib", String::as_str);
                 let is_allowed = room == own || rooms == "ANY" || has(rooms, room);

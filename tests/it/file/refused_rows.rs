@@ -77,7 +77,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("insert into known_clients values (1, 2, zeroblob(32))", "FOREIGN KEY"),
     ("insert into recovery_codes values (zeroblob(31), 1)", "CHECK"),
     ("insert into recovery_codes values (zeroblob(32), 2)", "FOREIGN KEY"),
-    // The available balance equals the sum of the columns that it consists of.
+    // The available balance is the sum of sales, fees, payouts, refunds and adjustments.
     ("update balances set available = 1", "CHECK"),
     ("update balances set sales = -1, available = -101", "CHECK"),
     ("update balances set fees = 1, available = 1", "CHECK"),
