@@ -1,4 +1,4 @@
-//! Error pages for customers: language, the next step, and which sites may frame them.
+//! Error pages for customers: language, hint to the next step, and sites that may frame the page.
 
 use super::pages::checkout;
 use crate::support::Shop;

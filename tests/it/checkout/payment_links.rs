@@ -7,12 +7,12 @@ use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
 use serde_json::{Value, json};
 
-/// Returns the public path of a link.
+/// Returns the public path of a payment link.
 fn path(link: &Value) -> String {
     format!("/l/{}", link["id"].as_str().unwrap())
 }
 
-/// Submits the form of a link and returns the created invoice.
+/// Submits the form of a payment link, and returns the created invoice.
 #[track_caller]
 fn paid_by(shop: &Shop, link: &Value, body: &str) -> Value {
     let answer = shop.submit(&path(link), &[], body);
