@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
-/// Query for the sources that have answered or failed so far.
+/// Query for all rate sources: name, 1 if the source has answered, and 1 if it has a problem.
 pub(super) const TRIED: &str = "select group_concat(source || ' ' || (told_at is not null) || ' ' || (problem is not null), ', ')
     from (select * from rate_sources order by source)";
 
-/// Result of [`TRIED`] if all sources have answered.
+/// Result of [`TRIED`] if all sources have answered and have no problem.
 pub(super) const ALL_TOLD: &str = "binance 1 0, coinbase 1 0, coingecko 1 0, kraken 1 0";
 
 impl Installation {

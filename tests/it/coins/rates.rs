@@ -30,7 +30,8 @@ impl Shop {
         }
     }
 
-    /// Returns rate, source, and the milliseconds between the rate's time and `moment` of the row with this id.
+    /// Returns rate and source of the row with this id, and the milliseconds from the rate's time to the column
+    /// `moment`.
     #[track_caller]
     fn rate_and_age(&self, table: &str, moment: &str, id: &str) -> String {
         self.query_text(&format!(
@@ -158,7 +159,7 @@ fn stale_rates_stop_offers_but_not_pending_payments() {
     shop.assert_audit_clean();
 }
 
-/// Values of older files, without a rate source, are attributed to the fixed table.
+/// Values of older files have no rate source. The upgrade attributes them to the fixed table.
 #[test]
 fn older_file_uses_the_fixed_table_as_source() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
