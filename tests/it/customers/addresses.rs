@@ -14,7 +14,7 @@ impl Shop {
         self.send("POST", &path, &[("X-API-Key", key)], "")
     }
 
-    /// Returns a customer's address of a family.
+    /// Returns a customer's address in a family of chains.
     #[track_caller]
     pub fn address_of(&self, key: &str, reference: &str, family: &str) -> String {
         let made = self.addresses(key, reference).expect(201).json();

@@ -2,7 +2,8 @@
 
 use crate::file::refused_rows::rows;
 
-/// A customer with an address, a confirmed deposit with its sale, an imported address, and an unmatched payment.
+/// Statements that insert a customer with an address, a confirmed deposit with its sale, an imported address, and an
+/// unmatched payment.
 const ROWS: &str = "
 insert into customers (seq, account, mode, ref, created_at) values (1, 1, 'test', 'ada', 0);
 insert into addresses (mode, pool, address, customer) values ('test', 'evm', '0xc', 1);
