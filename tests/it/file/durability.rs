@@ -42,7 +42,7 @@ impl Generation {
         self.changed.notify_all();
     }
 
-    /// Waits for a process after this number, and returns its number and URL.
+    /// Waits for a process with a higher number. Returns its number and URL, `None` if no process follows.
     fn after(&self, number: usize) -> Option<(usize, String)> {
         let present = self.present.lock().unwrap();
         let later = self.changed.wait_while(present, |now| now.0 <= number);

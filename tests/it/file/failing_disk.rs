@@ -1,6 +1,6 @@
 //! Full and failing disks: acknowledged writes stay, and other writes are rejected.
 //!
-//! A preloaded library (`support/disk.c`) fails system calls when a file tells it to.
+//! A preloaded library (`support/disk.c`) makes system calls fail while a file with the name of the failure exists.
 
 use crate::file::audit::findings;
 use crate::support::polling;
@@ -237,7 +237,7 @@ fn doctor_and_start_report_a_full_disk() {
     shop.stop();
 }
 
-/// Asserts that the message names the file and the missing bytes.
+/// Asserts that the message names the file and says how many bytes are missing.
 #[track_caller]
 fn assert_disk_named(said: &str, file: &str) {
     let said = said.split_once(&format!("{file}: the disk is full: up to "));

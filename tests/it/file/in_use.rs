@@ -45,7 +45,7 @@ fn invoices(file: &Path) -> i64 {
         .unwrap()
 }
 
-/// A running sandbox on a file, a copy of the file, and a folder for other names.
+/// A running sandbox on a file, a copy of the file, and a folder for links to the file.
 struct Running {
     process: Process,
     url: String,
@@ -165,7 +165,7 @@ fn logged(file: &Path, log: &Path) -> (Process, String) {
     (process, url)
 }
 
-/// Changes the file of a running server, and asserts that it logs this and writes nothing.
+/// Changes the file of a running server. Asserts that the server logs the change and writes nothing.
 #[track_caller]
 fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     let scratch = Scratch::new();

@@ -171,7 +171,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     assert!(!temporary.exists() && !scratch.path("copy.db-copying-lock").exists());
 }
 
-/// Creates money, addresses, undelivered webhooks and an approved payout, and returns the path of the payout.
+/// Creates payments, addresses, undelivered webhooks and an approved payout. Returns the path of the payout.
 fn create_history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String {
     // Nothing listens at the endpoint, so its deliveries stay pending.
     let endpoints = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
@@ -253,7 +253,8 @@ fn restore_of_an_older_copy_repeats_nothing() {
     assert_stays_held(&url, &file, &payout);
 }
 
-/// Asserts that a payout of a restored file stays held until an operator decides, and that nothing is sent again.
+/// Asserts that a payout of a restored file stays held until an operator decides, and that no webhook or payout is
+/// sent again.
 #[track_caller]
 fn assert_stays_held(url: &str, file: &Path, payout: &str) {
     let conn = Connection::open(file).unwrap();

@@ -44,7 +44,7 @@ const PAYMENTS: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, o
     o.amount, o.address, p.rate, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at, p.created_at)
   from payments p join observations o on o.seq = p.observation order by p.seq";
 
-/// Returns a text column of all rows.
+/// Returns the first column of a query, as texts.
 #[track_caller]
 pub fn column(file: &Path, statement: &str) -> Vec<String> {
     let conn = Connection::open(file).unwrap();

@@ -97,8 +97,8 @@ fn assert_usable(version: &str) {
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
-/// Transaction ids typed by hand, which older versions did not normalize. Payments 1 and 9 on bitcoin and 4 on base,
-/// all in test mode, have the same 32 bytes.
+/// Statement that stores transaction ids as typed by hand, which older versions did not normalize. Payments 1 and 9
+/// on bitcoin and 4 on base, all in test mode, have the same 32 bytes.
 const BY_HAND: &str = "update payments set txid = upper(hex(zeroblob(31))) || 'AB' where seq = 1;
   update payments set txid = '0x' || hex(zeroblob(31)) || 'ab' where seq = 9;
   update payments set txid = '0X' || hex(zeroblob(31)) || 'aB' where seq = 4;

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Reason that is printed where the machine has no `sqlite3`.
+/// Name of the part that stays untested if the machine has no `sqlite3`.
 const UNTESTED: &str = "the file in an older SQLite";
 
 /// Runs statements in the distribution's `sqlite3`. Returns `None` if it is not installed.

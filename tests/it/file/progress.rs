@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Reported counts of each part, in order, with the total.
+/// Reported counts of each part of the work, in order, with the total.
 #[derive(Default)]
 struct RecordedProgress(BTreeMap<&'static str, (Vec<u64>, u64)>);
 
@@ -28,7 +28,7 @@ impl RecordedProgress {
         told.push(done);
     }
 
-    /// Asserts that a part ended at its total, and returns the reported counts and the total.
+    /// Asserts that a part ended at its total. Returns the reported counts and the total.
     #[track_caller]
     fn assert_complete(&self, part: &str) -> (&[u64], u64) {
         let (told, of) = &self.0[part];

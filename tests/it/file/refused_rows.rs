@@ -5,7 +5,8 @@ use rusqlite::Connection;
 /// Content of a new database file.
 const TEMPLATE: &[u8] = include_bytes!("../../../sql/template.db");
 
-/// One account, two invoices, a quote and a payment of the first with their ledger entries, and a requested payout.
+/// Statements that insert one account, two invoices, a quote and a payment of the first invoice with its ledger
+/// entries, and a requested payout.
 const ROWS: &str = "
 insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
     payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret, created_at) values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
@@ -170,7 +171,7 @@ fn tables_reject_invalid_rows() {
     }
 }
 
-/// Shows that the statements of [`REFUSED`] fail for no other reason.
+/// The rows themselves are valid, so that only the tested constraint rejects a statement.
 #[test]
 fn tables_accept_valid_rows() {
     let conn = rows("taken");

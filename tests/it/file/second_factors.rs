@@ -1,6 +1,6 @@
 //! Second factors in files of older versions, in copies, after `kill -9`, and on a full disk.
 //!
-//! Codes follow the clock of the machine. A test uses the code of its first time step and the next one.
+//! Codes depend on the system clock. A test uses the codes of its first time step and of the next one.
 
 use crate::file::failing_disk;
 use crate::file::old_files::{assert_audit_clean, call, downgraded_copy, start_on_file};
