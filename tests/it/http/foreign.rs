@@ -11,14 +11,14 @@ const OTHERS_TOKEN: &str = "rt_of_another_account";
 /// Id of one object per collection, in one mode.
 type ObjectIds = BTreeMap<&'static str, String>;
 
-/// Another account and its keys.
+/// Another account with its keys by mode.
 struct OtherAccount {
     account: String,
     secret: BTreeMap<&'static str, String>,
     public: BTreeMap<&'static str, String>,
 }
 
-/// Creates a second account with the same permissions.
+/// Creates a second account with keys of both classes and modes, customer addresses and a reseller token.
 fn create_other_account(shop: &Shop) -> OtherAccount {
     let run = |args: &[&str]| -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));

@@ -1,4 +1,5 @@
-//! Long reads: searches, exports and summaries block nobody else, and their number per user is limited.
+//! Long reads: searches, exports and summaries do not block other users, and one user can run only a limited number
+//! at once.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::polling;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 const HEADER: &str = "cross-origin-opener-policy";
 
-/// Requests a page as a browser does and returns its policy.
+/// Requests a page as a browser does, and returns its opener policy.
 #[track_caller]
 fn policy(shop: &Shop, method: &str, path: &str, status: u16) -> Option<String> {
     let headers = [("accept", "text/html")];
