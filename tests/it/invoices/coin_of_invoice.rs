@@ -1,9 +1,9 @@
-//! The asset of an invoice: that of its first valid payment, otherwise the last one that the customer selected.
+//! The asset of an invoice is that of its first valid payment, otherwise the asset that the customer selected last.
 
 use crate::support::{Shop, TEST};
 use serde_json::json;
 
-/// Creates an invoice for which LTC and then BTC was selected.
+/// Creates an invoice, and selects LTC and then BTC.
 fn picked_twice(shop: &Shop) -> String {
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
     let id = invoice["id"].as_str().unwrap().to_owned();
@@ -51,7 +51,7 @@ fn payment_does_not_change_the_selected_coin() {
     );
 }
 
-/// A late payment counts at the current rate, a payment in time at the frozen rate.
+/// A late payment counts at the current rate. A payment in time counts at the frozen rate.
 #[test]
 fn selection_freezes_the_rate_until_the_deadline() {
     let shop = Shop::open();

@@ -132,7 +132,7 @@ fn settings_and_prices_are_limited() {
     assert_eq!(paid.expect(200).json()["status"], "confirmed");
 }
 
-/// Inserts two payments as an older version stored them: each fits into 64 bits, their sum does not.
+/// Inserts two payments as an older version stored them. Each amount fits into 64 bits, but their sum does not.
 #[track_caller]
 fn insert_absurd_payments(interface: &OperatorInterface) -> (String, [String; 2]) {
     let shop = &interface.shop;
