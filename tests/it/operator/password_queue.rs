@@ -18,7 +18,8 @@ pub fn peak_kib(process: u32) -> u64 {
     number.parse().unwrap()
 }
 
-/// Sends a request and disconnects without reading the response, after the server has answered another request.
+/// Sends a request, waits until the server has answered another request, and disconnects without reading the
+/// response.
 #[track_caller]
 fn hang_up(url: &str, method_and_path: &str, headers: &str, body: &str) {
     let address = url.strip_prefix("http://").unwrap();

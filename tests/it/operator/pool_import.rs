@@ -9,7 +9,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::Output;
 
-/// A token account, which cannot sign.
+/// Address of a Solana token account, which is derived and cannot sign.
 const DERIVED: &str = "5N3f1tj9v1vc5TUZ8S7mCAnVmjVKrfnzXWhxLaxyZAgt";
 
 fn import(file: &Path, from: &str, input: &str) -> Output {

@@ -33,7 +33,7 @@ const SECRETS: [(&str, &str); 5] = [
     ),
 ];
 
-/// Asserts that a text contains no part of the secret.
+/// Asserts that a text contains no part of the secret. `place` is where the text was found.
 #[track_caller]
 fn assert_free_of(bytes: &[u8], secret: (&str, &str), place: &str) {
     for part in [secret.0, secret.1] {

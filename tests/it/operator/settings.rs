@@ -93,7 +93,7 @@ fn confirmations_are_set_for_each_coin_and_logged() {
         .expect(200);
 }
 
-/// An error in one coin is named and changes no coin.
+/// Asserts that an error in one coin is named, and that it changes no coin.
 #[track_caller]
 fn assert_invalid_confirmations_change_nothing(interface: &OperatorInterface, own: &Value) {
     for (confirmations, field) in [

@@ -19,7 +19,7 @@ fn nothing_waits() -> Value {
     })
 }
 
-/// Builds a list of counts by status.
+/// Returns a list of counts by status, as in a summary.
 fn counts(of: &[(&str, i64)]) -> Value {
     let count = |(status, count): &(&str, i64)| json!({ "status": status, "count": count });
     of.iter().map(count).collect()

@@ -182,7 +182,7 @@ fn serve(file: &Path, said: &Path) -> (Process, String, Option<String>) {
     (process, url, token)
 }
 
-/// Tries to create the first operator.
+/// Tries to create the first operator with this setup token.
 fn set_up(url: &str, token: &str) -> Response {
     let body = json!({ "token": token, "email": "anna@shop.test", "password": "anna's password" });
     let path = format!("{url}/dashboard/api/setup");

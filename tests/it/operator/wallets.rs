@@ -37,7 +37,7 @@ pub fn wallet(file: &Path, args: &[&str], input: &str) -> Output {
     coffer("wallet", file, args, input)
 }
 
-/// Runs `coffer COMMAND` with this standard input.
+/// Runs `coffer COMMAND` on a file with this standard input.
 #[track_caller]
 pub fn coffer(command: &str, file: &Path, args: &[&str], input: &str) -> Output {
     let name = command;
@@ -50,7 +50,7 @@ pub fn coffer(command: &str, file: &Path, args: &[&str], input: &str) -> Output 
     child.wait_with_output().unwrap()
 }
 
-/// Parses the output, one JSON object a line.
+/// Asserts success, and parses the output, one JSON object a line.
 #[track_caller]
 pub fn parse_output(output: &Output) -> Vec<Value> {
     let errors = String::from_utf8_lossy(&output.stderr);
