@@ -1,4 +1,4 @@
-//! The program with its own environment variables.
+//! Environment variables of the program: webhooks do not use a proxy that a variable names.
 
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{TEST, agent, send};

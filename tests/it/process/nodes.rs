@@ -57,7 +57,7 @@ fn assert_no_secret_logged(log: &Path) {
     assert!(!logged.contains(SECRET), "{logged}");
 }
 
-/// A request to a node has a minute. The server is ready and stops without waiting for it.
+/// A request to a node has a timeout of a minute. The server becomes ready and stops without waiting for the request.
 #[test]
 fn hanging_nodes_do_not_delay_start_and_stop() {
     for does in [Reply::Hang, Reply::Partial] {

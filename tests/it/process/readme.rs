@@ -1,4 +1,5 @@
-//! The commands of the README are run unchanged, except for ports. The guides are complete.
+//! The commands of the README are run unchanged, except for ports. The guides document every path, error code and
+//! setting.
 
 use crate::support::process::{Process, example_path, start_sandbox};
 use crate::support::{LIVE, Shop, TEST};
@@ -40,7 +41,7 @@ fn run(block: &str, coffer: &str, receiver: &str) -> (String, String) {
     (out, err)
 }
 
-/// Runs the block of the first payment. Returns the created invoice and the lines after it.
+/// Runs the block of the first payment. Returns the created invoice and the responses that are printed after it.
 #[track_caller]
 fn pay(block: &str, coffer: &str) -> (Value, Vec<Value>) {
     let (out, err) = run(block, coffer, "");

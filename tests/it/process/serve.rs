@@ -17,7 +17,7 @@ fn run(args: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Parses the output, one JSON object a line.
+/// Runs a command that must succeed, and parses its output, one JSON object a line.
 #[track_caller]
 fn parse_output(args: &[&str]) -> Vec<Value> {
     let output = run(args);
@@ -50,7 +50,7 @@ pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
     (process, url)
 }
 
-/// A file set up by an operator, and a secret key of each mode.
+/// A file of a production server with one account, and a secret key of each mode.
 pub struct SetUp {
     scratch: Scratch,
     pub test: String,
@@ -59,7 +59,7 @@ pub struct SetUp {
 }
 
 impl SetUp {
-    /// Id of the account.
+    /// Returns the id of the account.
     pub fn account(&self) -> &str {
         &self.account
     }

@@ -80,7 +80,7 @@ fn finish_post(mut stream: TcpStream, body: &Value) -> String {
 /// Transaction id that the signer returns.
 const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
-/// Waits until the program was started this often in total.
+/// Waits until the program was started `times` times in total.
 fn wait_for_starts(served: &Installation, times: usize) {
     assert!(polling::until(
         || start_count(&served.path("noted")) >= times

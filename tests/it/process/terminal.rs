@@ -29,7 +29,7 @@ fn shop(scratch: &Scratch) -> PathBuf {
     file
 }
 
-/// Damages a value in the file.
+/// Changes an amount in the file, so that the audit has a finding.
 fn damage(file: &Path) {
     let conn = Connection::open(file).unwrap();
     let fault = "update invoices set amount_received = '7' where seq = 1";

@@ -18,7 +18,7 @@ use std::sync::Arc;
 const MINUTE_MS: i64 = 60_000;
 const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
 
-/// A server with manual clocks.
+/// A server whose clocks the test controls.
 struct ClockedServer {
     served: Installation,
     time: Arc<ManualTime>,
@@ -73,7 +73,7 @@ impl ClockedServer {
         send(&agent(), method, &url, &headers, &body)
     }
 
-    /// Creates an invoice with a deadline in one minute and an endpoint that does not listen.
+    /// Creates an invoice that expires in one minute and has a webhook URL at which nothing listens.
     #[track_caller]
     fn create_order(&self, key: &str) -> Value {
         let body = json!({

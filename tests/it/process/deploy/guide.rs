@@ -25,7 +25,7 @@ const UNTESTED: &str = "taking real money as its page says";
 const BASE: u64 = 8453;
 const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 
-/// A reader who follows the guide.
+/// A simulated reader of the guide, with two terminals and a folder.
 struct Reader {
     scratch: Scratch,
     /// Remaining blocks of the guide, each with its label.

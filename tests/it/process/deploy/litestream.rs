@@ -65,14 +65,14 @@ impl Litestream {
         Process::start(command.arg(&self.settings).arg(lock))
     }
 
-    /// Replicates all of the file. Returns `false` if Litestream does not listen yet.
+    /// Replicates the whole file. Returns `false` if Litestream does not listen yet.
     fn try_sync(&self) -> bool {
         let mut command = Command::new("litestream");
         command.args(["sync", "-wait", "-socket"]).arg(&self.socket);
         command.arg(&self.file).output().unwrap().status.success()
     }
 
-    /// Waits until all of the file is replicated.
+    /// Waits until the whole file is replicated.
     #[track_caller]
     fn sync(&self) {
         // Litestream may not listen yet, so the request is repeated.
@@ -217,8 +217,8 @@ fn synced_invoices_survive_loss_of_the_machine() {
     assert_restore_on_same_machine(&served, &key);
 }
 
-/// Asserts that the restored file can be served and replicated, and that it hands out no address twice, even one that
-/// the replica does not contain.
+/// Asserts that the restored file can be served and replicated. It hands out no address again, not even those that
+/// the replica lacks.
 #[track_caller]
 fn assert_restored_file_works(served: &Installation, key: &str, handed_out: &HashSet<String>) {
     let address = replicate_again(served, key, "another");
@@ -234,7 +234,7 @@ while grep -qs . "/proc/$number/cmdline"; do :; done
 "#;
 const SYSTEMD_RUN: &str = "#!/bin/sh\nshift 4\nexec \"$@\"\n";
 
-/// Asserts that on the same machine Litestream is stopped first, and that Coffer is not started if the file was not
+/// Asserts that the recovery on the same machine stops Litestream first, and starts Coffer only if the file was
 /// replaced.
 #[track_caller]
 fn assert_restore_on_same_machine(served: &Installation, key: &str) {
