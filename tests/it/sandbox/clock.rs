@@ -1,4 +1,5 @@
-//! The clock of the sandbox: work that becomes due runs at its own time. Also the origin check of the sandbox controls.
+//! The clock of the sandbox: work that becomes due runs at its own time. The sandbox controls reject requests from
+//! other sites.
 
 use crate::support::scratch::Scratch;
 use crate::support::second_factor::{FACTOR, SESSION, code_at, session_cookie};

@@ -5,7 +5,7 @@ use crate::support::{Response, Shop, TEST, agent, send};
 use coffer::{Config, Server};
 use serde_json::json;
 
-/// Makes the next call of this route return this status.
+/// Makes the next call of a route fail with this status.
 #[track_caller]
 fn simulate(shop: &Shop, route: &str, status: u16) {
     let body = json!({ "route": route, "status": status, "times": 1 });

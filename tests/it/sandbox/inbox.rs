@@ -1,4 +1,4 @@
-//! Webhook inboxes of the sandbox: stored requests, configured responses and waiting.
+//! Webhook inboxes of the sandbox: stored requests, configured responses, and reads that wait for a request.
 
 use crate::support::{Response, Shop};
 use serde_json::{Value, json};
