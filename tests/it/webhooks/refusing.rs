@@ -1,5 +1,5 @@
-//! A receiver that rejects everything: after 20 failures it gets a pause in real time between attempts, until it
-//! accepts a delivery. Other receivers are not delayed.
+//! A receiver that rejects every delivery: after 20 failures, the server pauses between attempts, in real time, until
+//! the receiver accepts one. Other receivers are not delayed.
 
 use crate::support::installation::Installation;
 use crate::support::receiver::{Receiver, Reply};
