@@ -243,7 +243,6 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// Adds the wallet of a chain and returns its id.
 #[track_caller]
 fn add(file: &Path, args: &[&str], key: &str) -> String {
     let args = [&["add"], args, &["--yes"]].concat();

@@ -101,7 +101,6 @@ impl EthMerchant {
         merchant
     }
 
-    /// Creates an invoice in each coin and pays it.
     #[track_caller]
     fn sell(&mut self) {
         self.till.wait_for_rate("ethereum", "ETH");
@@ -161,7 +160,6 @@ impl EthMerchant {
         txid.as_str().unwrap().to_owned()
     }
 
-    /// Sends exactly the amount of a transfer.
     #[track_caller]
     fn send_amount(&self, of: &EthTransfer) -> String {
         self.send(of.asset, &of.to, of.units)
@@ -327,7 +325,6 @@ impl EthMerchant {
         assert_eq!(seen["onChain"]["txid"], txid);
     }
 
-    /// Waits until each transfer is in processing and the server has seen its transaction.
     #[track_caller]
     fn assert_all_seen(&self, of: &[EthTransfer], txids: &[String]) {
         of.iter()
@@ -349,7 +346,6 @@ impl EthMerchant {
         self.assert_event(of, "paid");
     }
 
-    /// Asserts that each transfer was settled by its transaction.
     #[track_caller]
     fn assert_all_paid(&self, of: &[EthTransfer], txids: &[String]) {
         of.iter()
@@ -381,7 +377,6 @@ impl EthMerchant {
         )
     }
 
-    /// Returns the available balance of the account in EUR.
     #[track_caller]
     fn balance(&self) -> String {
         let key = [("X-API-Key", self.till.served.key.as_str())];
