@@ -108,7 +108,7 @@ impl<'a> UtxoShop<'a> {
         counter
     }
 
-    /// Asserts that the first wallet addresses, as the command prints them, are those that the node derives.
+    /// Asserts that the first wallet addresses, as `coffer wallet add` prints them, are those that the node derives.
     #[track_caller]
     fn assert_node_derives(&self, added: &Value, public: &str) {
         let descriptor = format!("{}({public}/0/*)", self.script);

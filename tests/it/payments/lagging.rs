@@ -119,7 +119,7 @@ fn invoice_created_with_a_coin_waits_immediately() {
     assert_eq!(shop.status_of(LIVE, &other), "expired");
     assert_eq!(shop.status_of(TEST, &in_test), "expired");
     shop.assert_audit_clean();
-    // A payment that was sent in time counts, although the server sees it much later.
+    // The invoice stayed open while its chain lagged. It expires when the chain has caught up without a payment.
     shop.advance("5h59m");
     assert_eq!(shop.event_types(&waits, LIVE), ["invoice.created"]);
     shop.set_lagging("bitcoin", json!({ "lagging": false }))

@@ -53,7 +53,7 @@ fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>
             let dropped = merchant.wait_until(of, ["processing", "waiting"]);
             assert_eq!(dropped["onChain"]["amountSeen"], "0");
         }
-        // While the node is down, the time until a review does not count.
+        // Time during which the node is down does not count towards the 6 hours until a review.
         node.stop();
         merchant.advance_hours(6);
         merchant.start();

@@ -32,7 +32,7 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     merchant.mine(1);
     both.iter()
         .for_each(|sent| merchant.wait_until_waiting(sent));
-    // Without a new block, the time until a review does not count.
+    // Time without a new block does not count towards the 6 hours until a review.
     merchant.advance_ms(HOUR_MS);
     merchant.restart_and_read();
     both.iter()
