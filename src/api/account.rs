@@ -11,10 +11,10 @@ use crate::service::accounts::LedgerWanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// Default of `limit` of the ledger.
+/// Default of the parameter `limit` of the ledger.
 pub const LIMIT_DEFAULT: u32 = 50;
 
-/// The balances of an account.
+/// Schema of the balances of an account.
 pub const BALANCE_LIST: Component = Component::Exemplified {
     component: &Component::List {
         name: "BalanceList",
@@ -36,7 +36,7 @@ pub const BALANCE_LIST: Component = Component::Exemplified {
     }"#,
 };
 
-/// A page of the ledger.
+/// Schema of one page of the ledger.
 pub const LEDGER_PAGE: Component = Component::Exemplified {
     component: &Component::Page {
         name: "LedgerPage",
@@ -120,10 +120,10 @@ fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
-/// Returns the page of a ledger that a query selects.
+/// Reads which page of the ledger a query selects.
 ///
 /// # Errors
-/// `invalid_request`, which the check of the query has ruled out.
+/// `invalid_request`, which cannot occur after the check of the query.
 pub fn wanted(query: &Query) -> Result<LedgerWanted, Error> {
     Ok(LedgerWanted {
         before: query.text("before").map(str::to_owned),

@@ -21,7 +21,7 @@ input! {
     }
 }
 
-/// An amount of coins, as a text or a number. The operation checks its digits.
+/// Rule for a field with an amount of coins, as a text or a number. The operation checks the digits.
 struct CoinsRule;
 
 impl Rule for CoinsRule {

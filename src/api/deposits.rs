@@ -10,13 +10,13 @@ use crate::service::deposits::Wanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
-/// `limit` of a list of deposits.
+/// Query parameter `limit` of a list of deposits.
 pub const LIMIT: Param = Param::limit(100, LIMIT_DEFAULT);
 
-/// `customer` of a list of deposits.
+/// Query parameter `customer` of a list of deposits.
 pub const CUSTOMER: Param = Param {
     name: "customer",
     about: "Only deposits of the customer with this reference.",
@@ -25,7 +25,7 @@ pub const CUSTOMER: Param = Param {
     },
 };
 
-/// A list of deposits.
+/// Schema of a list of deposits.
 pub const DEPOSIT_LIST: Component = Component::List {
     name: "DepositList",
     item: &DepositView::COMPONENT,
@@ -56,7 +56,7 @@ const GET: Operation = Operation {
     ..PLAIN
 };
 
-/// Returns the deposits that a query selects.
+/// Reads which deposits a query selects.
 pub fn wanted(query: &Query) -> Wanted {
     Wanted {
         customer: query.text("customer").map(str::to_owned),

@@ -13,27 +13,27 @@ use crate::service::events::Wanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
-/// `limit` of a list of events.
+/// Query parameter `limit` of a list of events.
 pub const LIMIT: Param = Param::limit(200, LIMIT_DEFAULT);
 
-/// `type` of a list of events.
+/// Query parameter `type` of a list of events.
 pub const TYPE: Param = Param {
     name: "type",
     about: "Only events of this type.",
     kind: ParamKind::OneOf(EventType::TEXTS),
 };
 
-/// `object` of a list of events.
+/// Query parameter `object` of a list of events.
 pub const OBJECT: Param = Param {
     name: "object",
     about: "Only events of the object with this id.",
     kind: ParamKind::Id,
 };
 
-/// A page of events.
+/// Schema of one page of events.
 pub const EVENT_PAGE: Component = Component::Exemplified {
     component: &Component::Page {
         name: "EventPage",
@@ -72,10 +72,10 @@ const GET: Operation = Operation {
     ..PLAIN
 };
 
-/// Returns the page of events that a query selects.
+/// Reads which page of events a query selects.
 ///
 /// # Errors
-/// `invalid_request`, which the check of the query has ruled out.
+/// `invalid_request`, which cannot occur after the check of the query.
 pub fn wanted(query: &Query) -> Result<Wanted, Error> {
     Ok(Wanted {
         before: query.text("before").map(str::to_owned),

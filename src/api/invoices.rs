@@ -15,7 +15,7 @@ use crate::service::invoices::Wanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
 input! {

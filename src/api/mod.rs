@@ -1,7 +1,7 @@
-//! Operations: one file for each resource, found by its path.
+//! Operations of the service: one file for each resource, found by its path.
 //!
-//! A file has the inputs of its operations, their declarations and their functions. `http` authenticates the caller,
-//! calls the function of an operation and answers its outcome.
+//! Each file has the inputs, the declarations and the functions of its operations. `http` authenticates the caller,
+//! calls the function of an operation, and sends the outcome.
 
 pub mod account;
 pub mod currencies;

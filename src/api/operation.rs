@@ -1,4 +1,4 @@
-//! Declarations of operations, and the requests that their functions get.
+//! Declarations of operations, and the requests that their functions receive.
 
 pub use super::outcome::{Job, Outcome, OutcomeBody, Success};
 use super::query::{Param, Query};
@@ -12,125 +12,126 @@ use crate::service::{Caller, Error, Member, Scope, Service};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// One operation of the interface. Routes, documents, metrics and authentication follow from it.
+/// Declaration of one operation. Routes, documents, metrics and authentication follow from it.
 pub struct Operation {
-    /// Name in the document, in metrics and of idempotency keys.
+    /// Name in the documents and the metrics, and part of idempotency keys.
     pub id: &'static str,
-    /// GET, POST, PUT, PATCH or DELETE.
+    /// HTTP method: GET, POST, PUT, PATCH, DELETE or OPTIONS.
     pub method: &'static str,
     /// Path, with its parameters in braces.
     pub path: &'static str,
-    /// Group in the document.
+    /// Tag that groups the operation in the documents.
     pub tag: Tag,
     /// Summary in the documents.
     pub summary: &'static str,
     /// Parameters of the query.
     pub query: &'static [Param],
-    /// Body of a request.
+    /// Body of a request, `None` for an operation without a body.
     pub body: Option<Body>,
-    /// Successful answers.
+    /// Successful answers, for the documents.
     pub answers: &'static [Answer],
-    /// Codes of its own, besides those of the caller, the body and the path.
+    /// Error codes besides those that follow from the caller, the body and the path.
     pub refusals: &'static [Code],
     /// Requests that need a password confirmed in the last 15 minutes.
     pub recent_password: RecentPassword,
-    /// Whether a request counts against the rate of its key.
+    /// `true` if a request counts against the rate of its key.
     pub is_rate_limited: bool,
-    /// Whether a request can have an Idempotency-Key.
+    /// `true` if a request may have an Idempotency-Key.
     pub is_idempotent: bool,
-    /// Function of the operation, by caller.
+    /// Function of the operation. Its variant determines who may call the operation.
     pub run: Run,
 }
 
-/// Functions of operations, by caller.
+/// Function of an operation. Each variant is for one kind of caller.
 #[derive(Clone, Copy)]
 pub enum Run {
-    /// Everybody.
+    /// For everybody.
     Open(fn(&Context<'_>) -> Result<Job, Error>),
-    /// A server with a secret or legacy key.
+    /// For a shop's server with a secret or legacy key.
     Secret(fn(&Context<'_>, &Arc<Caller>) -> Result<Job, Error>),
-    /// A page with a public key that the account allows.
+    /// For a page with a public key that the account allows.
     Public(fn(&Context<'_>, &Caller) -> Result<Job, Error>),
-    /// A browser's preflight request, which needs no work.
+    /// For a browser's CORS preflight request, which needs no work.
     Preflight,
-    /// Signed-in users.
+    /// For signed-in users.
     Session(fn(&Context<'_>, &Member) -> Result<Job, Error>),
-    /// Signed-in operators.
+    /// For signed-in operators.
     Operator(fn(&Context<'_>, &Member) -> Result<Job, Error>),
-    /// The holder of a reseller's token, in the token's mode.
+    /// For the holder of a reseller's token, in the mode of the token.
     Reseller(fn(&Context<'_>, &Scope) -> Result<Job, Error>),
-    /// A caller of a sandbox on this machine that is no page of another site.
+    /// For a caller of a sandbox on this machine that is not a page of another site.
     Sandbox(fn(&Context<'_>) -> Result<Job, Error>),
 }
 
-/// A request whose caller was admitted.
+/// A request whose caller has been authenticated.
 pub struct Context<'a> {
-    /// The service.
+    /// Service on which the operation works.
     pub service: &'a Arc<Service>,
-    /// Time of the request.
+    /// Time of the request, by the server's clock.
     pub now: Time,
-    /// Values of the path's parameters, in their order.
+    /// Values of the path's parameters, in the order of the path.
     pub path: &'a [String],
-    /// The query, checked against the operation's parameters.
+    /// Query of the request, checked against the operation's parameters.
     pub query: &'a Query,
-    /// The body as it was sent.
+    /// Body of the request, as it was sent.
     pub body: &'a [u8],
-    /// Whether an empty body stands for `{}`.
+    /// `true` if an empty body counts as `{}`.
     pub may_body_be_empty: bool,
-    /// The Idempotency-Key, or the reason for its refusal.
+    /// Idempotency-Key of the request, or the reason why the key is refused.
     pub idempotency_key: Result<Option<String>, Refusal>,
 }
 
 impl Context<'_> {
-    /// Returns the account that the path begins with, in the mode of the query, by default live.
+    /// Returns the account in the path, with the mode in the query. The default mode is live.
     ///
     /// # Errors
-    /// `not_found` if the account does not exist or is not the member's.
+    /// `not_found` if the account does not exist or the member may not use it.
     pub fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
         self.service.scope(member, self.first(), mode)
     }
 
-    /// Returns the path's first parameter, mostly an id.
+    /// Returns the first parameter of the path, which is usually an id.
     pub fn first(&self) -> &str {
         self.path.first().map_or("", String::as_str)
     }
 
-    /// Returns the path's first parameter, which must be a UUID.
+    /// Returns the first parameter of the path, which must be a UUID. `sought` names the resource in the error.
     ///
     /// # Errors
-    /// `not_found` if it is none, with what is sought.
+    /// `not_found` if the parameter is not a UUID.
     pub fn uuid(&self, sought: &str) -> Result<String, Error> {
         id::parse(self.first()).ok_or_else(|| Refusal::not_found(sought).into())
     }
 
-    /// Returns the path's second parameter: of a path about an account, the id of one of its things.
+    /// Returns the second parameter of the path, for example the id of a key in a path about an account.
     pub fn second(&self) -> &str {
         self.path.get(1).map_or("", String::as_str)
     }
 
-    /// Returns the body's fields.
+    /// Parses the body as a JSON object and returns its fields.
     ///
     /// # Errors
-    /// `invalid_request` if the body is no JSON object.
+    /// `invalid_request` if the body is not a JSON object.
     pub fn object(&self) -> Result<Map<String, Value>, Refusal> {
         Fields::parse(self.body, self.may_body_be_empty)
     }
 }
 
-/// Requests that need a password confirmed in the last 15 minutes.
+/// Selects the requests that need a password confirmed in the last 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecentPassword {
-    /// No request: the operation moves no money, raises no limit and returns no secret.
+    /// No request needs one: the operation moves no money, raises no limit and returns no secret.
     Never,
-    /// Every request.
+    /// Every request needs one.
     Always,
-    /// Requests whose body has one of these fields.
+    /// Requests need one if their body has one of these fields.
     ForFields(&'static [&'static str]),
 }
 
 impl RecentPassword {
-    /// Returns `true` if a request with this body needs one. A body that cannot be read changes nothing.
+    /// Returns `true` if a request with this body needs a recent password. A body that cannot be parsed needs none,
+    /// because it is refused.
     pub fn is_needed(self, body: &[u8]) -> bool {
         match self {
             RecentPassword::Never => false,
@@ -143,17 +144,17 @@ impl RecentPassword {
     }
 }
 
-/// Body of a request.
+/// Declaration of a request's body.
 #[derive(Clone, Copy)]
 pub struct Body {
-    /// Schema.
+    /// Schema of the body.
     pub component: &'static Component,
-    /// Whether a request must have it.
+    /// `true` if every request must have the body.
     pub is_required: bool,
 }
 
 impl Body {
-    /// Returns a body that a request must have.
+    /// Declares a body that every request must have.
     pub const fn required(component: &'static Component) -> Option<Body> {
         Some(Body {
             component,
@@ -161,7 +162,7 @@ impl Body {
         })
     }
 
-    /// Returns a body that a request may have.
+    /// Declares a body that a request may omit.
     pub const fn optional(component: &'static Component) -> Option<Body> {
         Some(Body {
             component,
@@ -170,19 +171,19 @@ impl Body {
     }
 }
 
-/// A successful answer.
+/// Declaration of a successful answer.
 #[derive(Clone, Copy)]
 pub struct Answer {
-    /// Kind of success.
+    /// Kind of success, which determines the HTTP status.
     pub success: Success,
     /// Description in the documents.
     pub about: &'static str,
-    /// Schema of the body, `None` for an empty one.
+    /// Schema of the body, `None` for an answer without a body.
     pub component: Option<&'static Component>,
 }
 
 impl Answer {
-    /// Returns an answer with a resource or a list.
+    /// Declares an answer with a resource or a list.
     pub const fn ok(about: &'static str, component: &'static Component) -> Answer {
         Answer {
             success: Success::Ok,
@@ -191,7 +192,7 @@ impl Answer {
         }
     }
 
-    /// Returns an answer with a created resource.
+    /// Declares an answer with a created resource.
     pub const fn created(about: &'static str, component: &'static Component) -> Answer {
         Answer {
             success: Success::Created,
@@ -200,7 +201,7 @@ impl Answer {
         }
     }
 
-    /// Returns an answer with a resource that will change.
+    /// Declares an answer with a resource that will still change.
     pub const fn accepted(about: &'static str, component: &'static Component) -> Answer {
         Answer {
             success: Success::Accepted,
@@ -209,7 +210,7 @@ impl Answer {
         }
     }
 
-    /// Returns an answer without a body.
+    /// Declares an answer without a body.
     pub const fn nothing(about: &'static str) -> Answer {
         Answer {
             success: Success::Nothing,
@@ -219,7 +220,7 @@ impl Answer {
     }
 }
 
-/// An operation with defaults. Declarations say only what differs.
+/// Defaults of an operation. Each declaration states only its differences.
 pub const PLAIN: Operation = Operation {
     id: "",
     method: "GET",

@@ -1,4 +1,4 @@
-//! Results of operations, and work that their functions leave to be done.
+//! Outcomes of operations, and the work that remains after their functions have returned.
 
 use crate::service::page::Page;
 use crate::service::{Error, Json, Service, idempotency};
@@ -8,60 +8,60 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Work that remains when the function of an operation returns.
+/// Work that remains after the function of an operation has returned.
 pub enum Job {
-    /// No work remains: the outcome is known.
+    /// No work remains, because the outcome is known.
     Done(Outcome),
-    /// A long read, on a thread of its own and in the caller's turn.
+    /// A long read, which runs on its own thread when it is the caller's turn.
     Read(Read),
-    /// One transaction.
+    /// One write transaction.
     Write(Write),
-    /// A step of the service that other callers use, too.
+    /// A future of the service. Other callers use the same step of the service.
     Wait(Wait),
 }
 
-/// A long read of an operation.
+/// Function of a long read.
 pub type Read = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
 
-/// One transaction of an operation.
+/// Function of a write transaction.
 pub type Write = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
 
-/// A step of the service.
+/// Future of a step of the service.
 pub type Wait = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Result of a successful operation.
 pub struct Outcome {
     /// Kind of success.
     pub success: Success,
-    /// Resource or list.
+    /// Resource or list in the outcome.
     pub body: OutcomeBody,
 }
 
-/// JSON of an outcome.
+/// Body of an outcome, as JSON.
 pub enum OutcomeBody {
     Empty,
-    /// JSON made for this answer.
+    /// JSON made for this answer alone.
     Own(Json),
-    /// JSON that other answers share.
+    /// JSON that other answers share, for example from a cache.
     Shared(Arc<RawValue>),
-    /// JSON stored under an Idempotency-Key.
+    /// JSON that is stored, for example under an Idempotency-Key.
     Kept(String),
-    /// A page of a list, and the position of the next page.
+    /// A page of a list with shared items, and the position of the next page.
     Page(Vec<Arc<RawValue>>, Option<String>),
-    /// A page made for this answer.
+    /// A page of a list, made for this answer alone.
     OwnPage(Page),
 }
 
 impl Outcome {
-    /// Returns an outcome with a view.
+    /// Returns an outcome with a view as JSON.
     ///
     /// # Errors
-    /// [`Error::Failed`], which no view causes.
+    /// [`Error::Failed`] if serialization fails, which no view causes.
     pub fn ok(view: &impl Serialize) -> Result<Outcome, Error> {
         Ok(Outcome::resource(to_raw_value(view)?))
     }
 
-    /// Returns an outcome with a resource.
+    /// Returns an outcome with a resource made for this answer.
     pub fn resource(json: Json) -> Outcome {
         Outcome {
             success: Success::Ok,
@@ -69,7 +69,7 @@ impl Outcome {
         }
     }
 
-    /// Returns an outcome with a shared resource.
+    /// Returns an outcome with a resource that other answers share.
     pub fn shared(json: Arc<RawValue>) -> Outcome {
         Outcome {
             success: Success::Ok,
@@ -77,10 +77,10 @@ impl Outcome {
         }
     }
 
-    /// Returns an outcome with a list.
+    /// Returns an outcome with a list of views.
     ///
     /// # Errors
-    /// [`Error::Failed`], which no view causes.
+    /// [`Error::Failed`] if serialization fails, which no view causes.
     pub fn list(data: &[impl Serialize]) -> Result<Outcome, Error> {
         #[derive(Serialize)]
         struct List<'a, T> {
@@ -89,7 +89,7 @@ impl Outcome {
         Outcome::ok(&List { data })
     }
 
-    /// Returns an outcome with a page of a list, and the position of the next page.
+    /// Returns an outcome with a page of a list. `next_before` is the position of the next page.
     pub fn page(data: Vec<Arc<RawValue>>, next_before: Option<String>) -> Outcome {
         Outcome {
             success: Success::Ok,
@@ -97,7 +97,7 @@ impl Outcome {
         }
     }
 
-    /// Returns an outcome with a page made for it.
+    /// Returns an outcome with a page made for this answer.
     pub fn own_page(page: Page) -> Outcome {
         Outcome {
             success: Success::Ok,
@@ -105,7 +105,8 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome of a creation that happens once for each Idempotency-Key.
+    /// Returns the outcome of a creation with an Idempotency-Key: `Created` for the first request, `Ok` for a
+    /// repeated one.
     pub fn once((outcome, text): (idempotency::CreateOutcome, String)) -> Outcome {
         let success = match outcome {
             idempotency::CreateOutcome::Created => Success::Created,
@@ -117,10 +118,10 @@ impl Outcome {
         }
     }
 
-    /// Returns an outcome with a created view.
+    /// Returns an outcome with the view of a created resource.
     ///
     /// # Errors
-    /// [`Error::Failed`], which no view causes.
+    /// [`Error::Failed`] if serialization fails, which no view causes.
     pub fn created(view: &impl Serialize) -> Result<Outcome, Error> {
         Ok(Outcome {
             success: Success::Created,
@@ -128,7 +129,7 @@ impl Outcome {
         })
     }
 
-    /// Returns an outcome with a created resource.
+    /// Returns an outcome with a created resource made for this answer.
     pub fn created_resource(json: Json) -> Outcome {
         Outcome {
             success: Success::Created,
@@ -136,7 +137,7 @@ impl Outcome {
         }
     }
 
-    /// Outcome without a body.
+    /// An outcome without a body.
     pub const NOTHING: Outcome = Outcome {
         success: Success::Nothing,
         body: OutcomeBody::Empty,
@@ -144,10 +145,10 @@ impl Outcome {
 }
 
 impl Job {
-    /// Returns a finished job with a list.
+    /// Returns a finished job with a list of views.
     ///
     /// # Errors
-    /// [`Error::Failed`], which no view causes.
+    /// [`Error::Failed`] if serialization fails, which no view causes.
     pub fn list(data: &[impl Serialize]) -> Result<Job, Error> {
         Outcome::list(data).map(Job::Done)
     }
@@ -155,27 +156,27 @@ impl Job {
     /// Returns a job that awaits a step of the service.
     ///
     /// # Errors
-    /// Never: the type is that of an operation's function.
+    /// Never. Functions of operations return this type.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Result<Job, Error> {
         Ok(Job::Wait(Box::pin(step)))
     }
 
-    /// Returns a job with a long read.
+    /// Returns a job that performs a long read.
     ///
     /// # Errors
-    /// Never: the type is that of an operation's function.
+    /// Never. Functions of operations return this type.
     pub fn read(
         work: impl FnOnce(&Service) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
         Ok(Job::Read(Box::new(work)))
     }
 
-    /// Returns a job with a transaction.
+    /// Returns a job that performs a write transaction.
     ///
     /// # Errors
-    /// Never: the type is that of an operation's function.
+    /// Never. Functions of operations return this type.
     pub fn write(
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -186,12 +187,12 @@ impl Job {
 /// Kinds of success, each with an HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
-    /// A resource or list is returned.
+    /// A resource or a list is returned.
     Ok,
     /// A resource was created.
     Created,
-    /// A resource will change.
+    /// A resource will still change.
     Accepted,
-    /// The body is empty.
+    /// Nothing is returned.
     Nothing,
 }

@@ -1,45 +1,45 @@
-//! Parameters that operations of several resources take.
+//! Query parameters that operations of several resources share.
 
 use super::query::{Param, ParamKind};
 use crate::domain::asset::Mode;
 use crate::domain::money::Currency;
 
-/// `mode` of the operator interface.
+/// Query parameter `mode` of the operator interface.
 pub const MODE: Param = Param {
     name: "mode",
     about: "Mode of the data: live or test; default live.",
     kind: ParamKind::OneOf(Mode::TEXTS),
 };
 
-/// `before` of a page.
+/// Query parameter `before` of a page, a position in the list.
 pub const BEFORE: Param = Param {
     name: "before",
     about: "Only older items: nextBefore of the previous page.",
     kind: ParamKind::Text { chars_max: 80 },
 };
 
-/// `currency` of a list.
+/// Query parameter `currency` of a list.
 pub const CURRENCY: Param = Param {
     name: "currency",
     about: "Only items in this currency.",
     kind: ParamKind::OneOf(Currency::TEXTS),
 };
 
-/// `from` of a period.
+/// Query parameter `from`: the start of a period.
 pub const FROM: Param = Param {
     name: "from",
     about: "Only items created at this time or later.",
     kind: ParamKind::Moment,
 };
 
-/// `to` of a period.
+/// Query parameter `to`: the end of a period.
 pub const TO: Param = Param {
     name: "to",
     about: "Only items created before this time.",
     kind: ParamKind::Moment,
 };
 
-/// `before` of a page whose entries are known by an id.
+/// Query parameter `before` of a page whose entries have an id.
 pub const BEFORE_ID: Param = Param {
     kind: ParamKind::Id,
     ..BEFORE

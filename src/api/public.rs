@@ -1,4 +1,4 @@
-//! Operations for a shop's page, from any site: `/v1/public`.
+//! Operations that pages of any site may call: `/v1/public`.
 
 use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
 use super::tag::Tag;
@@ -64,7 +64,7 @@ const PREFLIGHT_SESSIONS: Operation = Operation {
     ..PREFLIGHT
 };
 
-/// Preflight request of a browser.
+/// Defaults of an operation that answers a CORS preflight request.
 const PREFLIGHT: Operation = Operation {
     method: "OPTIONS",
     tag: Tag::Public,

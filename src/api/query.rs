@@ -1,4 +1,4 @@
-//! Queries: their declared parameters, and the values of a request.
+//! Queries: the declared parameters of an operation, and the values of a request.
 
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
@@ -7,10 +7,10 @@ use crate::domain::time::{Time, parse_span_ms};
 use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 
-/// Longest id in a query.
+/// Maximum number of characters of an id in a query.
 pub const ID_CHARS_MAX: usize = 40;
 
-/// A parameter of a query, for parsing and for the documents.
+/// Declaration of a query parameter, for parsing and for the documents.
 pub struct Param {
     pub name: &'static str,
     pub about: &'static str,
@@ -18,7 +18,7 @@ pub struct Param {
 }
 
 impl Param {
-    /// `limit` of a list.
+    /// Declares the parameter `limit` of a list.
     pub const fn limit(max: u32, default: u32) -> Param {
         Param {
             name: "limit",
@@ -28,35 +28,35 @@ impl Param {
     }
 }
 
-/// Kind of a parameter's values.
+/// Kind of values that a parameter accepts.
 pub enum ParamKind {
     /// A whole number from 1 to `max`.
     Limit { max: u32, default: u32 },
-    /// One of an enumeration's texts.
+    /// One of these texts.
     OneOf(&'static [&'static str]),
     /// A text of 1 to `chars_max` characters.
     Text { chars_max: usize },
-    /// Any text. An unknown value is not malformed.
+    /// Any text. An unknown value selects nothing and is not an error.
     Any,
-    /// A duration like 5s.
+    /// A duration, for example `5s`.
     Span,
     /// An id that is a UUID.
     Uuid,
-    /// An id of 1 to 40 characters. An unknown value is not malformed.
+    /// An id of 1 to 40 characters. An unknown id selects nothing and is not an error.
     Id,
-    /// A time.
+    /// A time as in JSON.
     Moment,
 }
 
-/// A query, decoded and checked.
+/// The query of a request, decoded and checked.
 #[derive(Debug, Default)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Decodes a query and checks it against these parameters. Others are ignored.
+    /// Decodes a query string and checks it against these parameters. Other parameters are ignored.
     ///
     /// # Errors
-    /// `invalid_request` that names the parameter.
+    /// `invalid_request`, which names the wrong parameter.
     pub fn parse(text: &str, params: &'static [Param]) -> Result<Query, Refusal> {
         let mut found: Vec<(String, String)> = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -74,7 +74,7 @@ impl Query {
                 .kind
                 .check(&value)
                 .map_err(|problem| Refusal::field(param.name, problem))?;
-            // Ids are stored in lower case.
+            // The database stores ids in lower case.
             let value = match param.kind {
                 ParamKind::Uuid | ParamKind::Id => value.to_ascii_lowercase(),
                 _ => value,
@@ -84,7 +84,7 @@ impl Query {
         Ok(Query(found))
     }
 
-    /// Returns the text of a parameter.
+    /// Returns the text of a parameter, `None` if the query does not have it.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -92,10 +92,10 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns a parameter of an enumeration.
+    /// Returns the value of a parameter that is an enumeration.
     ///
     /// # Errors
-    /// `invalid_request`, which the route's own check has ruled out.
+    /// `invalid_request`, which cannot occur after the check of the query.
     pub fn choice<T: FromStr<Err = UnknownText>>(&self, name: &str) -> Result<Option<T>, Refusal> {
         let Some(text) = self.text(name) else {
             return Ok(None);
@@ -105,16 +105,16 @@ impl Query {
             .map_err(|problem| Refusal::field(name, problem))
     }
 
-    /// Returns a parameter that is a time.
+    /// Returns the value of a parameter that is a time.
     ///
     /// # Errors
-    /// `invalid_request`, which the route's own check has ruled out.
+    /// `invalid_request`, which cannot occur after the check of the query.
     pub fn moment(&self, name: &str) -> Result<Option<Time>, Refusal> {
         let moment = self.text(name).map(str::parse).transpose();
         moment.map_err(|problem: String| Refusal::field(name, problem))
     }
 
-    /// Returns `limit`, or the route's default.
+    /// Returns the value of the parameter `limit`, or this default.
     pub fn limit(&self, default: u32) -> u32 {
         self.text("limit")
             .and_then(|text| text.parse().ok())
@@ -123,12 +123,12 @@ impl Query {
 }
 
 impl ParamKind {
-    /// Returns an example problem of the parameter, `None` if it accepts every value.
+    /// Returns an example of an error message of the parameter, `None` if the parameter accepts every value.
     pub fn problem(&self) -> Option<String> {
         ["?", ""].iter().find_map(|wrong| self.check(wrong).err())
     }
 
-    /// Checks a value against the declaration.
+    /// Checks a value against the declaration. The error is the rest of a message after the name of the parameter.
     fn check(&self, value: &str) -> Result<(), String> {
         match self {
             ParamKind::Limit { max, .. } => {
@@ -167,7 +167,7 @@ fn of_length(text: &str, chars_max: usize) -> Result<(), String> {
         .ok_or_else(|| format!("must have 1 to {chars_max} characters"))
 }
 
-/// Decodes percent signs and plus signs. Returns `None` if the result is not UTF-8.
+/// Decodes percent signs and plus signs of a query or a form. Returns `None` if the result is not UTF-8.
 pub fn decode(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
     percent_decode_str(&spaced)

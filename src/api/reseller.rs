@@ -13,10 +13,10 @@ use crate::service::reseller::Discarded;
 use crate::service::{Error, Scope};
 use std::sync::Arc;
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
-/// A list of servers.
+/// Schema of a list of servers.
 pub const SERVER_LIST: Component = Component::Exemplified {
     component: &Component::List {
         name: "ServerList",

@@ -1,6 +1,6 @@
 //! Tags of the OpenAPI documents, which group operations.
 
-/// A group of operations.
+/// A tag: a group of operations in the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     Invoices,
@@ -48,7 +48,7 @@ impl Tag {
         Tag::SandboxState,
     ];
 
-    /// Returns the name and the description.
+    /// Returns the name and the description of the tag.
     pub const fn texts(self) -> (&'static str, &'static str) {
         match self {
             Tag::Invoices => ("Invoices", "Prices that customers pay in coins."),

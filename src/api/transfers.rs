@@ -1,4 +1,4 @@
-//! Operations and parameters that payouts and refunds share.
+//! Operations and query parameters that payouts and refunds share.
 
 use super::operation::{Context, Job, Outcome};
 use super::query::{Param, ParamKind};
@@ -8,20 +8,20 @@ use crate::domain::transfer::TransferKind;
 use crate::service::{Caller, Error, transfers};
 use crate::store;
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 pub const LIMIT_DEFAULT: u32 = 25;
 
-/// `limit` of a list.
+/// Query parameter `limit` of a list of payouts or refunds.
 pub const LIMIT: Param = Param::limit(100, LIMIT_DEFAULT);
 
-/// `invoiceId` of a list of refunds.
+/// Query parameter `invoiceId` of a list of refunds.
 pub const INVOICE_ID: Param = Param {
     name: "invoiceId",
     about: "Only refunds of the invoice with this id.",
     kind: ParamKind::Uuid,
 };
 
-/// Codes of a request for a payout, besides those of its body.
+/// Error codes of a request for a payout, besides those that follow from its body.
 pub const PAYOUT_REFUSALS: &[Code] = &[
     Code::TestMode,
     Code::AccountNotActive,
@@ -51,7 +51,7 @@ pub fn list(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Resul
     Job::list(&rendered?)
 }
 
-/// Shows a payout or refund of a shop.
+/// Returns a payout or refund of a shop.
 pub fn get(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Result<Job, Error> {
     let id = context.first();
     let found = context

@@ -1,4 +1,4 @@
-//! Accounts: `/dashboard/api/accounts`.
+//! Accounts of shops, for operators: `/dashboard/api/accounts`.
 
 use crate::api::operation::{
     Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run, Success,
@@ -215,7 +215,7 @@ fn decide(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Sets the payout address of a chain. A new address starts the 24-hour wait.
+/// Sets the payout address on a chain. A new address can be used only after 24 hours.
 fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (account, body) = (context.scope(member)?.account(), context.object()?);
     let chain = chain(context)?;
@@ -256,7 +256,7 @@ fn remove_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, 
     })
 }
 
-/// Returns the chain of the path.
+/// Returns the chain in the path. Refuses an unknown chain with `not_found`.
 fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
     let chain = context.second().parse();
     chain.map_err(|_| Refusal::not_found("chain"))

@@ -10,7 +10,7 @@ use crate::domain::render::settings::AuditLogEntryView;
 use crate::service::audit_log::AuditLogQuery;
 use crate::service::{Error, Member};
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const AUDIT_LOG_PAGE: Component = Component::Page {

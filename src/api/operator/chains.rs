@@ -1,4 +1,4 @@
-//! Followed chains, and claims of payments on them: `/dashboard/api/chains`.
+//! Followed chains, and manual claims of payments on them: `/dashboard/api/chains`.
 
 use crate::api::operation::{
     Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
@@ -14,7 +14,7 @@ use crate::domain::render::claims::ClaimView;
 use crate::service::{Error, Member};
 use crate::store;
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const CHAIN_LIST: Component = Component::List {
@@ -93,7 +93,7 @@ fn claim(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns the chain of the path.
+/// Returns the chain in the path. Refuses an unknown chain with `not_found`.
 fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
     let chain = context.first().parse();
     chain.map_err(|_| Refusal::not_found("chain"))

@@ -1,4 +1,4 @@
-//! Coins, and whether they are on offer: `/dashboard/api/coins`.
+//! Coins, which operators can switch off: `/dashboard/api/coins`.
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::tag::Tag;
@@ -82,7 +82,7 @@ fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns a coin, given all coins that are off.
+/// Returns the view of a coin. `off` are all coins that are switched off, with the times since when.
 fn view(asset: &'static Asset, off: &[(&'static Asset, Time)]) -> CoinView {
     let mut since = off.iter().filter(|(other, _)| *other == asset);
     CoinView::of(asset, since.next().map(|(_, since)| *since))

@@ -12,7 +12,7 @@ use crate::service::operator::deliveries::{DeliveriesWanted, Resend};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const DELIVERY_PAGE: Component = Component::Page {
@@ -136,7 +136,8 @@ fn resend_since(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
     let (now, actor) = (context.now, member.actor());
     let body = context.object()?;
-    // Unknown fields are listed in this order, not in that of the document.
+    // The error for an unknown field lists the known fields in this order, which differs from the order in the
+    // document.
     Fields::of(&body).only(&["endpoint", "since"])?;
     let body = Resend::read(&body)?;
     Job::wait(async move {

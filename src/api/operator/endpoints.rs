@@ -180,7 +180,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let body = context.object()?;
-    // Reported after an endpoint that is not found.
+    // An error in the body is returned only if the endpoint exists.
     let change = check_url(context.service, &body).and_then(|()| ChangeEndpoint::read(&body));
     let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
     Job::write(move |_, tx| {
@@ -196,7 +196,7 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Refuses a URL that webhooks must not use, before other fields are read.
+/// Refuses a URL that webhooks must not use, before the other fields are read.
 fn check_url(service: &Service, body: &Map<String, Value>) -> Result<(), Refusal> {
     let fields = Fields::of(body);
     fields.only(ChangeEndpoint::NAMES)?;

@@ -1,4 +1,4 @@
-//! Invoices of an account for people: `/dashboard/api/accounts/{account}/invoices`.
+//! Invoices of an account, for users of the dashboard: `/dashboard/api/accounts/{account}/invoices`.
 
 use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::params::{BEFORE, CURRENCY, FROM, MODE, TO};
@@ -11,7 +11,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::service::operator::invoices::InvoiceSearch;
 use crate::service::{Error, Member};
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const INVOICE_PAGE: Component = Component::Exemplified {

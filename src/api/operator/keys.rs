@@ -1,4 +1,4 @@
-//! Keys of an account: `/dashboard/api/accounts/{account}/keys`.
+//! API keys of an account: `/dashboard/api/accounts/{account}/keys`.
 
 use crate::api::operation::{
     Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
@@ -132,7 +132,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    // Reported after a key that is not in use.
+    // An error in the body is returned only if the key is in use.
     let input = RollKey::read(&context.object()?);
     let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
     Job::write(move |_, tx| {
@@ -151,7 +151,7 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns a new key, with its text unless it was imported.
+/// Returns an outcome with a new key. The text of the key is shown unless the key was imported.
 fn created(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
     let key = store::keys::by_id(tx, id)?;
     let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;

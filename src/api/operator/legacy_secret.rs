@@ -50,7 +50,7 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Records the reader of the secret in the audit log, and returns the secret.
+/// Returns the secret, and records in the audit log who has read it.
 fn read_secret(
     tx: &Tx<'_>,
     actor: &str,

@@ -1,4 +1,4 @@
-//! Addresses declared as our own: `/dashboard/api/own-addresses`.
+//! Addresses that operators declared as the service's own: `/dashboard/api/own-addresses`.
 
 use crate::api::operation::{
     Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,

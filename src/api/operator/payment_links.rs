@@ -11,7 +11,7 @@ use crate::domain::render::PaymentLinkView;
 use crate::service::operator::links::owned;
 use crate::service::{Error, Member};
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const PAYMENT_LINK_PAGE: Component = Component::Exemplified {
@@ -125,7 +125,7 @@ fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    // Reported after a link that is not found.
+    // An error in the body is returned only if the payment link exists.
     let change = ChangePaymentLink::read(&context.object()?);
     let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
     Job::write(move |service, tx| {

@@ -19,7 +19,7 @@ input! {
     }
 }
 
-/// A list of addresses, which the pool's chain checks.
+/// Rule for a field with a list of addresses. The chain of the pool checks the addresses.
 struct AddressesRule;
 
 impl Rule for AddressesRule {

@@ -1,4 +1,4 @@
-//! The rates of live mode: `/dashboard/api/rates`.
+//! Exchange rates of live mode: `/dashboard/api/rates`.
 
 use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::tag::Tag;

@@ -14,10 +14,10 @@ use crate::service::{Error, Json, Member};
 use crate::store::{Reader, accounts, servers};
 use serde_json::json;
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
-/// `limit` of the lists.
+/// Query parameter `limit` of the lists of servers.
 const LIMIT: Param = Param::limit(200, LIMIT_DEFAULT);
 
 const OPERATED_SERVER_LIST: Component = Component::Exemplified {
@@ -132,7 +132,7 @@ fn list_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error>
     Job::list(&context.service.servers(&context.scope(member)?, limit)?)
 }
 
-/// Returns the JSON of a server for operators.
+/// Renders a server as JSON for operators.
 fn rendered(db: &Reader<'_>, server: &OrderedServer) -> Result<Json, Error> {
     let account = accounts::by_seq(db, server.account)?;
     Ok(render_for_operator(server, &account.id)?)

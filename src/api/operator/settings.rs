@@ -70,7 +70,7 @@ const SET: Operation = Operation {
     ..PLAIN
 };
 
-/// Values of coins, `None` for the built-in value.
+/// A value for each of some coins. `None` restores the built-in value.
 type OfCoins<T> = Vec<(&'static Asset, Option<T>)>;
 
 fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
@@ -116,7 +116,7 @@ fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Reads the tiers of coins.
+/// Reads the confirmation tiers of coins from a field of the body.
 fn read_confirmations(coins: &Map<String, Value>) -> Result<OfCoins<Tiers>, Refusal> {
     let problem = "must name a coin, like {\"BTC\": [{\"confirmations\": 6}]}";
     read_coins("confirmations", coins, problem, |asset, name, value| {
@@ -124,7 +124,7 @@ fn read_confirmations(coins: &Map<String, Value>) -> Result<OfCoins<Tiers>, Refu
     })
 }
 
-/// Reads the network fees of coins.
+/// Reads the network fees of coins from a field of the body.
 fn read_network_fees(coins: &Map<String, Value>) -> Result<OfCoins<Units>, Refusal> {
     let problem = "must name a coin, like {\"LTC\": \"0.0002\"}";
     read_coins("networkFees", coins, problem, |asset, name, value| {
@@ -135,7 +135,7 @@ fn read_network_fees(coins: &Map<String, Value>) -> Result<OfCoins<Units>, Refus
     })
 }
 
-/// Reads a field with a value, or null, for each of some coins.
+/// Reads a field that maps coins to values. `read` parses the value of a coin, and null gives `None`.
 fn read_coins<T>(
     field: &str,
     coins: &Map<String, Value>,
@@ -158,7 +158,7 @@ fn read_coins<T>(
     coins.iter().map(read_coin).collect()
 }
 
-/// Sets the confirmations that payments of coins need, and returns all of them.
+/// Sets how many confirmations the payments of these coins need. Returns the settings of these coins as JSON.
 fn set_confirmations(tx: &Tx<'_>, coins: &OfCoins<Tiers>) -> Result<Map<String, Value>, Error> {
     let mut set = Map::new();
     for (asset, tiers) in coins {
@@ -169,7 +169,7 @@ fn set_confirmations(tx: &Tx<'_>, coins: &OfCoins<Tiers>) -> Result<Map<String, 
     Ok(set)
 }
 
-/// Sets the network fees of coins, and returns all of them.
+/// Sets the network fees of these coins. Returns the settings of these coins as JSON.
 fn set_network_fees(tx: &Tx<'_>, coins: &OfCoins<Units>) -> Result<Map<String, Value>, Error> {
     let mut set = Map::new();
     for (asset, fee) in coins {

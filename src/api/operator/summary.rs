@@ -1,4 +1,5 @@
-//! The overview: `/dashboard/api/summary`, `/dashboard/api/accounts/{account}/summary`.
+//! Summaries of the service and of one account: `/dashboard/api/summary`,
+//! `/dashboard/api/accounts/{account}/summary`.
 
 use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::params::MODE;

@@ -13,7 +13,7 @@ use crate::store::Tx;
 use crate::store::reseller_tokens::{self, TokenRow};
 use serde_json::json;
 
-/// Valid tokens of an account.
+/// Maximum number of valid tokens of an account.
 const TOKENS_MAX: i64 = 100;
 
 const TOKEN_LIST: Component = Component::List {

@@ -232,7 +232,7 @@ fn list_all(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
-/// Returns the page that a query selects.
+/// Reads which page of payouts or refunds a query selects.
 fn wanted(context: &Context<'_>, kind: TransferKind) -> Result<TransfersWanted, Error> {
     let query = context.query;
     Ok(TransfersWanted {

@@ -13,7 +13,7 @@ use crate::service::intake::assign::Assignee;
 use crate::service::operator::unmatched::{Looked, UnmatchedQuery};
 use crate::service::{Error, Member};
 
-/// Default of `limit`.
+/// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 /// Name of the resource in errors.

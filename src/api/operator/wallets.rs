@@ -1,4 +1,4 @@
-//! Wallets, extended public keys that live addresses are derived from: `/dashboard/api/wallets`.
+//! Wallets: extended public keys from which live addresses are derived. `/dashboard/api/wallets`.
 
 use crate::api::operation::{
     Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,

@@ -1,4 +1,4 @@
-//! Simulated chains that lag, or catch up: `/sandbox/chains`.
+//! Simulated chains, which can lag or catch up: `/sandbox/chains`.
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::tag::Tag;

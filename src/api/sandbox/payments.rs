@@ -1,4 +1,4 @@
-//! Payments on simulated chains, and cancelling invoices: `/sandbox/payments`, `/sandbox/invoices`.
+//! Payments on simulated chains, and the cancellation of invoices: `/sandbox/payments`, `/sandbox/invoices`.
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run, Success};
 use crate::api::tag::Tag;

@@ -1,4 +1,4 @@
-//! Deliveries of a sandbox: `/sandbox/webhooks`.
+//! Webhook deliveries of a sandbox: `/sandbox/webhooks`.
 
 use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::query::{Param, ParamKind};
@@ -7,7 +7,7 @@ use crate::domain::fields::{Schema, view};
 use crate::domain::render::sandbox_deliveries::SandboxDeliveryView;
 use crate::service::Error;
 
-/// Highest `limit`, and its default.
+/// Maximum and default of the parameter `limit`.
 const LIMIT_MAX: u32 = 500;
 
 view! {
