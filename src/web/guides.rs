@@ -1,25 +1,24 @@
-//! The guides, `/docs/{guide}`. The build script renders them from the Markdown in `web/guides`.
+//! The guides, `/docs/{guide}`. The build script renders them from the Markdown files in `web/guides`.
 //!
-//! Invariant: README.md lists each guide.
-//! not: what they say, and what is around it (`docs/guide.html`). What always holds: each is listed in README.md, too.
+//! Invariant: README.md lists every guide.
 
 use super::packed::Packed;
 
-/// A guide.
+/// A guide, rendered as a page.
 pub struct Guide {
-    /// Name in the URL, and file name without extension.
+    /// Name in the URL, which is also the file name without its extension.
     pub name: &'static str,
-    /// Title.
+    /// Title of the guide.
     pub title: &'static str,
-    /// Description in one sentence.
+    /// Description of the guide in one sentence.
     pub about: &'static str,
-    /// Rendered page. Its links are relative to `/docs/`.
+    /// The rendered page. Its links are relative to `/docs/`.
     pub page: Packed,
 }
 
 include!(concat!(env!("OUT_DIR"), "/guides.rs"));
 
-/// Returns the guide with this name.
+/// Returns the guide with this name, `None` if there is none.
 #[must_use]
 pub fn guide(name: &str) -> Option<&'static Guide> {
     GUIDES.iter().find(|guide| guide.name == name)

@@ -1,6 +1,6 @@
-//! The files that browsers receive: pages, styles, scripts and images, built into the binary.
+//! The files that browsers receive: pages, styles, scripts and images. They are built into the binary.
 //!
-//! Invariant: only the files in this directory contain markup. `http` fills the pages.
+//! Invariant: only files in this directory contain markup. `http` fills the pages.
 
 pub mod guides;
 pub mod packed;
@@ -16,16 +16,16 @@ pub struct Asset {
     pub folder: &'static str,
     /// File name. Its extension determines the content type.
     pub name: &'static str,
-    /// Content.
+    /// Content of the file, compressed.
     pub packed: Packed,
 }
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// Style sheet inserted into every page, so that a page is readable after one request.
+/// Style sheet that is inserted into every page, so that a page needs no second request to be readable.
 pub const STYLE: &str = include_str!("style.css");
 
-/// Returns the asset with this name in this directory.
+/// Returns the static file with this name in this directory of `assets`.
 #[must_use]
 pub fn asset(folder: &str, name: &str) -> Option<&'static Asset> {
     ASSETS
@@ -34,7 +34,7 @@ pub fn asset(folder: &str, name: &str) -> Option<&'static Asset> {
 }
 
 impl Asset {
-    /// Returns the content type for the file extension. A test checks that each file has one.
+    /// Returns the content type for the file extension. A test checks that every file has one.
     #[must_use]
     pub fn content_type(&self) -> Option<&'static str> {
         match self.name.rsplit_once('.')?.1 {

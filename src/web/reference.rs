@@ -1,17 +1,17 @@
-//! The fields of the API reference, `/docs`. `http` fills them from the OpenAPI documents.
+//! Fields of the API reference page, `/docs`. `http` fills them from the OpenAPI documents.
 //!
 //! Invariant: every field is escaped when it is inserted.
 
 use askama::Template;
 
-/// Shell example that checks a signature.
+/// Shell example that verifies a webhook signature.
 pub const VERIFY_SHELL: &str = include_str!("docs/verify.sh");
-/// Python example that checks a signature.
+/// Python example that verifies a webhook signature.
 pub const VERIFY_PYTHON: &str = include_str!("docs/verify.py");
-/// Node example that checks a signature.
+/// Node example that verifies a webhook signature.
 pub const VERIFY_NODE: &str = include_str!("docs/verify.mjs");
 
-/// The reference page.
+/// Content of the API reference page.
 #[derive(Template)]
 #[template(path = "docs/reference.html", config = "src/web/askama.toml")]
 pub struct Reference {
@@ -19,140 +19,140 @@ pub struct Reference {
     pub url: String,
     /// `true` for a sandbox, whose keys are public.
     pub is_sandbox: bool,
-    /// Operations, grouped by topic.
+    /// Operations of the server, grouped by topic.
     pub groups: Vec<Group>,
-    /// Headers of every webhook.
+    /// Headers that every webhook delivery has.
     pub webhook_headers: Vec<Field>,
-    /// Webhooks.
+    /// Webhooks that the service sends.
     pub webhooks: Vec<Webhook>,
-    /// Error codes.
+    /// Error codes of all operations.
     pub refusals: Vec<Refusal>,
-    /// Objects in requests and responses.
+    /// Objects that requests and responses contain.
     pub objects: Vec<Object>,
 }
 
-/// The operations of one topic.
+/// A group of operations with one topic.
 pub struct Group {
-    /// Fragment identifier on the page.
+    /// Fragment identifier of the group on the page.
     pub id: String,
-    /// Name.
+    /// Name of the topic.
     pub name: String,
-    /// Description in one sentence.
+    /// Description of the topic in one sentence.
     pub about: String,
-    /// Operations.
+    /// Operations of the group.
     pub operations: Vec<Operation>,
 }
 
-/// One operation.
+/// An operation in the API reference.
 pub struct Operation {
-    /// Name, also the fragment identifier on the page.
+    /// Name of the operation, which is also its fragment identifier on the page.
     pub id: String,
     /// HTTP method: GET, POST, PUT, PATCH or DELETE.
     pub method: String,
-    /// Path, with parameters in braces.
+    /// Path, with its parameters in braces.
     pub path: String,
-    /// Description in one line.
+    /// Description of the operation in one line.
     pub summary: String,
-    /// Credential that the caller must present.
+    /// Phrase for the credentials that the caller must send.
     pub caller: &'static str,
-    /// Sandbox credential sent by examples: `secret`, `public`, `reseller`, `session` or empty.
+    /// Kind of credentials in the curl example: `secret`, `public`, `reseller`, `session` or empty.
     pub key: &'static str,
-    /// Parameters in path, query and headers.
+    /// Parameters of the path, the query and the headers.
     pub parameters: Vec<Field>,
-    /// Request body.
+    /// Request body, `None` for an operation without a body.
     pub body: Option<Body>,
-    /// Successful responses.
+    /// Successful responses of the operation.
     pub answers: Vec<Answer>,
-    /// Error responses.
+    /// Error responses of the operation, grouped by status.
     pub refusals: Vec<Refused>,
-    /// Example as a curl command.
+    /// Example of a request as a curl command.
     pub curl: String,
 }
 
-/// A field of a body, or a parameter.
+/// A field of a body, or a parameter of an operation.
 pub struct Field {
-    /// Name, with the names of the enclosing objects.
+    /// Name, prefixed by the names of the enclosing objects.
     pub name: String,
-    /// Location of a parameter: path, query or header. Empty for a field.
+    /// Location of a parameter: `path`, `query` or `header`. Empty for a field of a body.
     pub place: String,
-    /// Type in words.
+    /// Type in words, for example `string or null`.
     pub kind: String,
-    /// Names of the object types that the field may have.
+    /// Names of the objects that the field may contain, which the page links.
     pub objects: Vec<String>,
     /// `true` if the field is required.
     pub is_required: bool,
-    /// Description.
+    /// Description of the field.
     pub about: String,
-    /// Range, length and format.
+    /// Ranges, lengths and defaults, in words.
     pub rules: Vec<String>,
-    /// Introduction to `values`.
+    /// Word before `values`: `one of`, `such as` or `always`.
     pub values_are: &'static str,
-    /// Allowed or known values, if they form a list.
+    /// Allowed values or examples of values.
     pub values: Vec<String>,
-    /// Regular expression for the value.
+    /// Regular expression that the value must match.
     pub pattern: Option<String>,
 }
 
-/// A request body.
+/// Request body of an operation.
 pub struct Body {
-    /// Description.
+    /// Description of the body.
     pub about: String,
     /// `true` if the body is required.
     pub is_required: bool,
-    /// Fields.
+    /// Fields of the body.
     pub fields: Vec<Field>,
-    /// Example in JSON.
+    /// Example of the body, as JSON.
     pub example: String,
 }
 
-/// A response.
+/// A successful response of an operation.
 pub struct Answer {
-    /// HTTP status.
+    /// HTTP status, or `other` for all further ones.
     pub status: String,
-    /// Description.
+    /// Description of the response.
     pub about: String,
-    /// Kind of content: none, JSON, CSV or text.
+    /// Content type of the response, empty without content.
     pub content: String,
-    /// Name of the object in the response.
+    /// Name of the object in the response, if there is one.
     pub object: Option<String>,
-    /// Example in JSON.
+    /// Example of the response, as JSON.
     pub example: String,
 }
 
-/// The errors of an operation with one status.
+/// Error responses of an operation that have the same status.
 pub struct Refused {
     /// HTTP status.
     pub status: String,
-    /// Error codes.
+    /// Error codes with this status.
     pub codes: Vec<String>,
 }
 
-/// A webhook.
+/// A webhook in the API reference.
 pub struct Webhook {
-    /// Event type.
+    /// Event type of the webhook.
     pub name: String,
-    /// Description in one line.
+    /// Description of the webhook in one line.
     pub summary: String,
-    /// Example of the body, in JSON.
+    /// Example of the webhook's body, as JSON.
     pub example: String,
 }
 
-/// An error code.
+/// An error code in the API reference.
 pub struct Refusal {
-    /// Error code.
+    /// Error code, as in the field `error` of the body.
     pub code: String,
-    /// HTTP status.
+    /// HTTP status of the error.
     pub status: String,
-    /// Example of the message.
+    /// Example of the error's message.
     pub message: String,
 }
 
-/// An object in requests or responses.
+/// An object that requests or responses contain.
 pub struct Object {
-    /// Name.
+    /// Name of the object.
     pub name: String,
-    /// Description.
+    /// Description of the object.
     pub about: String,
-    /// Fields.
+    /// Fields of the object.
     pub fields: Vec<Field>,
 }

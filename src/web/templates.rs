@@ -1,6 +1,6 @@
-//! The fields of each page: one type for each template. The compiler checks the types against the `.html` files.
+//! Fields of each page: one type for each template. The compiler checks the types against the `.html` files.
 //!
-//! Invariant: every field is escaped when it is inserted, and every URL was parsed as one.
+//! Invariant: every field is escaped when it is inserted, and every link to another site has been parsed as a URL.
 
 pub mod app;
 mod checkout;
@@ -18,17 +18,17 @@ pub use checkout::{
 };
 pub use link::{Link, LinkQr, LinkSvg, Price};
 
-/// A page: a body in its frame.
+/// A complete page: a body inside a frame.
 #[derive(Template)]
 #[template(path = "page.html", config = "src/web/askama.toml")]
 pub struct Page<'a, Body: Template> {
-    /// The parts around the body.
+    /// The parts of the page around its body.
     pub frame: Frame<'a>,
-    /// One of the body templates.
+    /// Template of the body.
     pub body: Body,
 }
 
-/// The parts that every page has around its body.
+/// The parts that surround the body of every page.
 #[derive(Default)]
 pub struct Frame<'a> {
     /// Language of the page.
@@ -39,17 +39,17 @@ pub struct Frame<'a> {
     pub root: String,
     /// Shop shown at the top of the page.
     pub shop: Option<Shop<'a>>,
-    /// `true` if no real money is involved.
+    /// `true` if no real money is involved. The page then says so.
     pub is_for_tests: bool,
-    /// Script of the page, as `folder/name` in the assets. The page also works without it.
+    /// Script of the page, as `folder/name` in the assets. The page works without the script too.
     pub script: Option<&'static str>,
-    /// Origin of the embedding page that receives messages.
+    /// Origin of the embedding page, which receives messages from this page.
     pub parent: Option<String>,
-    /// Seconds until the page reloads itself if no script runs.
+    /// Seconds until the page reloads itself if the browser runs no script.
     pub refresh_seconds: Option<u32>,
-    /// Style of the shop. Its hash is in the page's security policy.
+    /// Style sheet with the shop's colors. Its hash is in the page's security policy.
     pub brand: Option<String>,
-    /// Languages to choose from. Empty: there is no choice.
+    /// Links to the page in each language. Empty if the page has only one language.
     pub languages: Vec<LanguageLink>,
 }
 
@@ -63,73 +63,73 @@ impl Frame<'_> {
 
 /// A link to the same page in another language.
 pub struct LanguageLink {
-    /// Target of the link.
+    /// URL of the page in that language.
     pub href: String,
-    /// Language tag, as in the HTML attribute `lang`.
+    /// Tag of the language, as in the HTML attribute `lang`.
     pub tag: &'static str,
-    /// Name of the language, in that language.
+    /// Name of the language, written in that language.
     pub name: &'static str,
-    /// `true` for the language of this page.
+    /// `true` for the present language of the page.
     pub is_current: bool,
 }
 
-/// A shop.
+/// The shop that a page belongs to.
 pub struct Shop<'a> {
-    /// Name.
+    /// Name of the shop.
     pub name: &'a str,
-    /// Logo.
+    /// URL of the shop's logo.
     pub logo: Option<Site<'a>>,
 }
 
-/// A link that leaves the page.
+/// A link to a website or an app outside the page.
 pub struct WayOut<'a> {
-    /// CSS class.
+    /// CSS class of the link.
     pub kind: &'static str,
-    /// Target: a website or an app.
+    /// Target of the link: a website or an app.
     pub url: Destination<'a>,
     /// Text of the link.
     pub text: &'static str,
 }
 
-/// A time, for machines and for people.
+/// A time in two formats: for machines and for people.
 pub struct Moment {
-    /// Time as in JSON.
+    /// Time in the format of JSON, for machines.
     pub moment: String,
-    /// Time as people read it.
+    /// Time in the format for people, for example `2026-11-21 09:30 UTC`.
     pub text: String,
 }
 
-/// An error page.
+/// The body of an error page.
 #[derive(Template)]
 #[template(path = "error.html", config = "src/web/askama.toml")]
 pub struct Problem<'a> {
     /// Texts of the reader's language.
     pub words: &'static Words,
-    /// Kind of error.
+    /// Heading that names the kind of error.
     pub heading: &'a str,
-    /// Message about this error.
+    /// Message about the error, or advice for a customer.
     pub message: String,
     /// Id of the failed request.
     pub request_id: &'a str,
-    /// Relative link to the page that the reader came from.
+    /// Relative link back to the checkout page, if the failed request came from there.
     pub back: Option<String>,
 }
 
-/// The form that creates the first operator.
+/// The body of the set-up page: a form that creates the first operator.
 #[derive(Template)]
 #[template(path = "setup/form.html", config = "src/web/askama.toml")]
 pub struct Setup<'a> {
     /// Token of the set-up link.
     pub token: &'a str,
-    /// Email address that was entered.
+    /// Email address that was entered before, to show it again.
     pub email: &'a str,
-    /// Problem with the submitted form.
+    /// Error in the submitted form.
     pub problem: Option<&'a str>,
-    /// Minimum number of characters of a password.
+    /// Minimum length of a password, in characters.
     pub password_chars_min: usize,
 }
 
-/// The page shown after the first operator was created.
+/// The body of the page that follows the creation of the first operator.
 #[derive(Template)]
 #[template(path = "setup/done.html", config = "src/web/askama.toml")]
 pub struct SetupDone<'a> {

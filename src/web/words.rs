@@ -1,29 +1,28 @@
-//! Texts of the customer pages in each language, built into the binary from `languages` and parsed at first use.
+//! Texts of the customers' pages in each language. They are built into the binary and parsed at their first use.
 //!
-//! Invariant: every language has every text with the same fields. A test checks this.
-//! has every text, with the same fields to be put in; `tests` says so.
+//! Invariant: every language has every text, with the same fields. A test checks this.
 
 use super::packed::Packed;
 use crate::domain::language::Language;
 use std::sync::OnceLock;
 
-/// Unicode marks around text that runs from left to right inside any line.
+/// Unicode isolate characters that make the text between them run from left to right.
 const LEFT_TO_RIGHT: (char, char) = ('\u{2066}', '\u{2069}');
 
-/// Declares the texts. Their names are the names in the files.
+/// Declares the texts. Each name is also the name of the text in the language files.
 macro_rules! texts {
     ($($name:ident)+) => {
-        /// The texts of one language.
+        /// All texts of one language.
         pub struct Words { $(
             #[doc = concat!("`", stringify!($name), "` of the language's file.")]
             pub $name: &'static str,
         )+ }
 
         impl Words {
-            /// Names of all texts.
+            /// Names of all texts, in the order of the files.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
 
-            /// Parses the texts of a file. A missing text becomes empty.
+            /// Parses the texts of a language file. A missing text becomes empty.
             fn read(file: &'static str) -> Words {
                 let line = |name: &str| {
                     let mut lines = file.lines().filter_map(|line| line.split_once(" = "));
@@ -49,7 +48,7 @@ texts! {
 }
 
 impl Words {
-    /// Returns the texts of a language.
+    /// Returns the texts of a language. The first call parses its file.
     #[must_use]
     pub fn of(language: Language) -> &'static Words {
         macro_rules! read {
@@ -76,13 +75,13 @@ impl Words {
         }
     }
 
-    /// Formats a plain decimal in the language's notation.
+    /// Formats a decimal number with the decimal separator of the language.
     #[must_use]
     pub fn number(&self, decimal: &str) -> String {
         decimal.replace('.', self.decimal)
     }
 
-    /// Formats an amount with its unit. In right-to-left languages the amount still runs from left to right.
+    /// Formats an amount with its unit. In a right-to-left language, the amount still runs from left to right.
     #[must_use]
     pub fn sum(&self, decimal: &str, unit: &str) -> String {
         let sum = format!("{} {unit}", self.number(decimal));
@@ -93,7 +92,7 @@ impl Words {
     }
 }
 
-/// Inserts values into the fields of a text. Inserted values are not searched for fields.
+/// Inserts values for the fields of a text, for example `{amount}`. Inserted values are not searched for fields.
 #[must_use]
 pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
     let mut parts = text.split('{');
@@ -112,7 +111,7 @@ mod tests {
     use super::{Words, fill};
     use crate::domain::language::Language;
 
-    /// Returns the field names of a text, in alphabetical order.
+    /// Returns the names of the fields in a text, in alphabetical order.
     fn fields(text: &str) -> Vec<&str> {
         let fields = text.split('{').skip(1);
         let mut fields: Vec<_> = fields.filter_map(|part| part.split('}').next()).collect();
@@ -120,7 +119,7 @@ mod tests {
         fields
     }
 
-    /// Returns the names and texts of a language's file.
+    /// Returns the names and the texts in the file of a language.
     fn file(language: Language) -> Vec<(String, String)> {
         let path = format!(
             "{}/src/web/languages/{language}.txt",

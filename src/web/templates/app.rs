@@ -1,10 +1,10 @@
-//! The page that a script fills: the operator interface, and the sandbox pages.
+//! The page of the operator interface, whose content a script creates.
 //!
-//! Invariant: without a script the page says what it needs.
+//! Invariant: without a script the page says that it needs one.
 
 use askama::Template;
 
-/// A page that its script fills.
+/// A page whose content a script creates.
 #[derive(Template)]
 #[template(path = "app.html", config = "src/web/askama.toml")]
 pub struct App<'a> {
@@ -12,9 +12,9 @@ pub struct App<'a> {
     pub title: &'a str,
     /// Relative path to the root of the server, for example `../`.
     pub root: &'a str,
-    /// Script of the page, as `folder/name` in the assets.
+    /// Script that creates the content, as `folder/name` in the assets.
     pub script: &'static str,
-    /// Text for browsers that run no scripts.
+    /// Text for browsers that do not run scripts.
     pub without_script: &'a str,
 }
 

@@ -1,6 +1,6 @@
-//! The fields of the checkout page in each state.
+//! Fields of the checkout page in each state of an invoice.
 //!
-//! Invariant: texts are complete, with all values inserted, in the language of the page.
+//! Invariant: texts are in the language of the page, and all values are already inserted.
 
 use super::{Moment, WayOut};
 use crate::domain::qr::Qr;
@@ -8,206 +8,206 @@ use crate::domain::url::Site;
 use crate::web::words::Words;
 use askama::Template;
 
-/// The checkout page of an invoice, with the means to update it while it is open.
+/// The body of a checkout page, with the data that the script needs to update the page.
 #[derive(Template)]
 #[template(path = "checkout/live.html", config = "src/web/askama.toml")]
 pub struct Live<Body: Template> {
     /// Texts of the page's language.
     pub words: &'static Words,
-    /// State of the page. When it changes, the script moves the focus to the heading.
+    /// Name of the page's state. When the state changes, the script moves the focus to the heading.
     pub state: &'static str,
-    /// Means by which the page learns of changes.
+    /// How the page learns of changes.
     pub live: Updates,
-    /// Hidden fields of the buttons of a test invoice.
+    /// Hidden fields of the form with the buttons of a test invoice.
     pub hidden: Hidden,
-    /// Buttons of a test invoice.
+    /// Buttons of a test invoice, `None` for another invoice.
     pub trial: Option<Trial>,
-    /// One of the body templates.
+    /// Template of the content, which depends on the state.
     pub body: Body,
 }
 
-/// The means by which a page learns of changes.
+/// How a checkout page learns of changes.
 pub struct Updates {
-    /// Polling interval, in seconds.
+    /// Polling interval of the script, in seconds.
     pub poll_seconds: u32,
-    /// Relative URL of the event stream.
+    /// Relative URL of the event stream, `None` if the page needs none.
     pub events: Option<String>,
 }
 
-/// The hidden fields of the forms on the checkout page.
+/// Hidden fields of the forms on a checkout page.
 #[derive(Clone)]
 pub struct Hidden {
-    /// Token that opens the checkout.
+    /// Token that opens the checkout of the invoice.
     pub token: String,
-    /// Language that the customer chose.
+    /// Language that the customer chose, `None` without a choice.
     pub lang: Option<&'static str>,
-    /// Origin of the page that embeds the checkout.
+    /// Origin of the page that embeds the checkout, if there is one.
     pub parent: Option<String>,
 }
 
-/// The buttons that simulate payments of a test invoice.
+/// Buttons that simulate payments of a test invoice.
 pub struct Trial {
-    /// Invoice id.
+    /// Id of the invoice.
     pub invoice_id: String,
-    /// Value and label of each button.
+    /// Form value and label of each button.
     pub cases: Vec<(&'static str, &'static str)>,
 }
 
-/// The time left to pay.
+/// Time that the customer has left to pay.
 pub struct Left {
-    /// Seconds.
+    /// Time left to pay, in seconds.
     pub seconds: i64,
-    /// Time as people read it.
+    /// Sentence with the time left to pay.
     pub text: String,
 }
 
-/// The coins to choose from.
+/// The coins that a customer can choose.
 pub struct Coins<'a> {
-    /// Invoice id.
+    /// Id of the invoice.
     pub invoice_id: &'a str,
-    /// Hidden fields of the form.
+    /// Hidden fields of the form that chooses a coin.
     pub hidden: Hidden,
-    /// Coins.
+    /// Coins that can be chosen. There may be none.
     pub coins: Vec<Coin>,
 }
 
-/// A coin to choose.
+/// A coin that a customer can choose.
 pub struct Coin {
-    /// Asset id.
+    /// Id of the asset.
     pub id: &'static str,
-    /// Name.
+    /// Name of the coin without its network.
     pub name: &'static str,
-    /// Symbol.
+    /// Symbol of the coin, for example `BTC`.
     pub symbol: &'static str,
-    /// File name of the logo, without extension.
+    /// File name of the coin's logo, without its extension.
     pub logo: String,
-    /// Network of the coin.
+    /// Name of the coin's network.
     pub network: String,
-    /// Network as a phrase.
+    /// Phrase that names the coin's network.
     pub network_text: String,
-    /// `true` for a coin of a test network.
+    /// `true` for a coin of a test network, which has no value.
     pub is_for_tests: bool,
-    /// Amount due in this coin.
+    /// Amount due in this coin, with its symbol.
     pub due: String,
 }
 
-/// The checkout page before a coin is chosen.
+/// The checkout page before the customer chooses a coin.
 #[derive(Template)]
 #[template(path = "checkout/choose.html", config = "src/web/askama.toml")]
 pub struct Choose<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
-    /// Heading: the price.
+    /// Heading, which states the price.
     pub heading: String,
     /// Description of the purchase.
     pub description: Option<&'a str>,
     /// Time left to pay.
     pub left: Option<Left>,
-    /// Coins to choose from. There may be none.
+    /// Coins that the customer can choose. There may be none.
     pub coins: Coins<'a>,
     /// Link back to the shop.
     pub way_out: Option<WayOut<'a>>,
 }
 
-/// The checkout page with amount, address and deadline.
+/// The checkout page that shows amount, address and deadline of the payment.
 #[derive(Template)]
 #[template(path = "checkout/pay.html", config = "src/web/askama.toml")]
 pub struct Pay<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
-    /// Invoice id.
+    /// Id of the invoice.
     pub invoice_id: &'a str,
-    /// Price.
+    /// Price of the invoice with its currency.
     pub price: String,
     /// Description of the purchase.
     pub description: Option<&'a str>,
-    /// Heading: the amount to send.
+    /// Heading, which states the amount to send.
     pub heading: String,
     /// Time left to pay.
     pub left: Option<Left>,
-    /// Amount received so far, if it is less than the amount due.
+    /// Sentence with the amount received so far, if more must be sent.
     pub received: Option<String>,
-    /// Payments that are not confirmed.
+    /// Payments that were seen and are not confirmed.
     pub unconfirmed: Vec<Unconfirmed<'a>>,
-    /// QR code for a wallet.
+    /// QR code that a wallet can scan, `None` if its text is too long.
     pub qr: Option<Qr>,
-    /// Text alternative of the QR code.
+    /// Text alternative for the QR code.
     pub qr_label: String,
     /// Instruction beside the QR code.
     pub scan: &'static str,
-    /// Payment URI that opens a wallet.
+    /// Payment URI that opens a wallet, if the coin has one.
     pub uri: Option<String>,
-    /// Amount to send, in the format of the language.
+    /// Amount to send, in the number format of the language.
     pub due: String,
-    /// Amount to send, in the format that wallets read.
+    /// Amount to send, with a decimal point, as wallets read it.
     pub exact: String,
     /// Symbol of the coin.
     pub symbol: &'static str,
-    /// Address to pay to.
+    /// Address to which the customer pays.
     pub address: &'a str,
-    /// Warning to send only this coin on this network.
+    /// Warning to send only this coin, and only on this network.
     pub only_network: String,
-    /// Instructions for a first payment.
+    /// Instructions for customers who pay with crypto for the first time.
     pub steps: [String; 3],
-    /// Exchange rate of the coin.
+    /// Exchange rate, for example `1 BTC = 60000 EUR`.
     pub rate: String,
     /// Deadline of the payment.
     pub until: Moment,
-    /// Other coins, if the customer may still change the coin.
+    /// Other coins to change to, `None` if there are none.
     pub other_coins: Option<Coins<'a>>,
     /// Link back to the shop.
     pub way_out: Option<WayOut<'a>>,
 }
 
-/// The outcome of an invoice, shown by an icon.
+/// Kind of outcome of an invoice, which selects the icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Paid.
+    /// The invoice is paid.
     Good,
-    /// Payment in progress.
+    /// A payment is in progress.
     Waits,
-    /// Not paid.
+    /// The invoice is not paid.
     Bad,
 }
 
-/// The checkout page when nothing is left to do.
+/// The checkout page when the customer has nothing left to do.
 #[derive(Template)]
 #[template(path = "checkout/state.html", config = "src/web/askama.toml")]
 pub struct State<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
-    /// Invoice id.
+    /// Id of the invoice.
     pub invoice_id: &'a str,
-    /// Icon.
+    /// Kind of outcome, which selects the icon.
     pub kind: Kind,
-    /// Heading about the outcome.
+    /// Heading that states the outcome.
     pub heading: &'static str,
-    /// Sentence about the outcome.
+    /// Sentence that explains the outcome.
     pub message: &'static str,
     /// Description of the purchase.
     pub description: Option<&'a str>,
-    /// Labels and values.
+    /// Labels and values, for example the price and the amount received.
     pub facts: Vec<(&'static str, String)>,
-    /// Payments that are not confirmed.
+    /// Payments that were seen and are not confirmed.
     pub unconfirmed: Vec<Unconfirmed<'a>>,
-    /// `true` if the page has advice for a customer who sent money that is not shown.
+    /// `true` if the page has advice for a customer whose payment is not shown.
     pub asks_for_sent: bool,
-    /// Link to the shop.
+    /// Link back to the shop.
     pub way_out: Option<WayOut<'a>>,
 }
 
-/// A payment that was seen but is not confirmed.
+/// A payment that was seen and is not confirmed.
 pub struct Unconfirmed<'a> {
-    /// Amount and coin.
+    /// Amount with its coin, for example `0.1 BTC`.
     pub amount: String,
-    /// Number of confirmations in words.
+    /// Sentence with the number of confirmations.
     pub depth: String,
-    /// Confirmations so far, and confirmations required.
+    /// Confirmations so far and confirmations needed. `None` if finality decides instead of a number.
     pub progress: Option<(u32, u32)>,
-    /// Usual time until it is confirmed.
+    /// Usual time until the payment is confirmed, in words.
     pub wait: Option<String>,
-    /// Transaction id.
+    /// Id of the transaction.
     pub txid: &'a str,
-    /// Link to a block explorer.
+    /// Link to the transaction in a block explorer.
     pub explorer: Option<Site<'a>>,
 }

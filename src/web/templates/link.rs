@@ -1,67 +1,67 @@
-//! The fields of a payment link's page, and of its QR code to print.
+//! Fields of a payment link's page, and of its QR code for printing.
 
 use crate::domain::qr::Qr;
 use crate::web::words::Words;
 use askama::Template;
 
-/// The page of a payment link.
+/// The body of a payment link's page: a description and a form that creates the invoice.
 #[derive(Template)]
 #[template(path = "link/link.html", config = "src/web/askama.toml")]
 pub struct Link<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
-    /// Language that the customer chose.
+    /// Language that the customer chose, `None` without a choice.
     pub lang: Option<&'static str>,
-    /// Id of the link.
+    /// Id of the payment link.
     pub id: &'a str,
-    /// Name.
+    /// Name of the payment link.
     pub name: &'a str,
     /// Description of the purchase.
     pub description: Option<&'a str>,
-    /// Problem with the submitted form.
+    /// Error in the submitted form.
     pub problem: Option<&'a str>,
-    /// Label of the amount field.
+    /// Label of the field for the amount.
     pub amount_label: String,
-    /// Example of an amount.
+    /// Hint with an example of an amount.
     pub example: String,
-    /// Price.
+    /// Price of the payment link.
     pub price: Price<'a>,
 }
 
 /// The price of a payment link.
 pub enum Price<'a> {
-    /// A fixed price.
+    /// A fixed price with its currency.
     Fixed(String),
-    /// A price that the payer chooses, with the amount entered so far.
+    /// A price that the customer chooses. The text is the amount entered so far.
     Named(&'a str),
 }
 
-/// The QR code of a payment link, to print.
+/// The page with the QR code of a payment link, for printing.
 #[derive(Template)]
 #[template(path = "link/poster.html", config = "src/web/askama.toml")]
 pub struct LinkQr<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
-    /// Language that the customer chose.
+    /// Language that the customer chose, `None` without a choice.
     pub lang: Option<&'static str>,
-    /// Id of the link.
+    /// Id of the payment link.
     pub id: &'a str,
-    /// Name.
+    /// Name of the payment link.
     pub name: &'a str,
-    /// Price, if it is fixed.
+    /// Price with its currency, if the price is fixed.
     pub price: Option<String>,
-    /// QR code.
+    /// QR code of the payment link's URL, `None` if the URL is too long.
     pub qr: Option<Qr>,
-    /// Text alternative of the QR code.
+    /// Text alternative for the QR code.
     pub qr_label: String,
-    /// Target of the link.
+    /// URL of the payment link.
     pub url: String,
 }
 
-/// The QR code as an SVG image.
+/// The QR code of a payment link as an SVG image.
 #[derive(Template)]
 #[template(path = "link/qr.svg", config = "src/web/askama.toml", escape = "html")]
 pub struct LinkSvg {
-    /// QR code.
+    /// QR code of the payment link's URL.
     pub qr: Qr,
 }

@@ -1,10 +1,10 @@
-//! The page of a sandbox: its keys, and the commands for a first payment.
+//! The page of a sandbox: its keys, and commands for a first payment.
 //!
-//! Invariant: only sandboxes show it, because their keys are public.
+//! Invariant: only a sandbox shows this page, because the page contains keys.
 
 use askama::Template;
 
-/// A sandbox's page. Its script adds activity and buttons.
+/// A sandbox's page. Its script adds the activity and the buttons.
 #[derive(Template)]
 #[template(path = "sandbox/page.html", config = "src/web/askama.toml")]
 pub struct SandboxPage<'a> {
@@ -18,11 +18,11 @@ pub struct SandboxPage<'a> {
     pub public_test: &'a str,
     /// Public key of live mode.
     pub public_live: &'a str,
-    /// Legacy key.
+    /// Legacy key of the sandbox's account.
     pub legacy: &'a str,
-    /// Token of the reseller API.
+    /// Token for the reseller operations.
     pub reseller: &'a str,
-    /// Secret that signs webhooks to endpoints created without one.
+    /// Secret that signs webhooks to endpoints that were created without a secret.
     pub webhook_secret: &'a str,
     /// Email address of the operator.
     pub operator: &'a str,

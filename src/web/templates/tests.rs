@@ -1,4 +1,4 @@
-//! Tests that pages show inserted text as text, never as markup.
+//! Tests that pages show inserted values as text, never as markup.
 
 use super::{
     Choose, Coin, Coins, Frame, Hidden, Kind, LanguageLink, Left, Link, LinkQr, Live, Moment, Page,
@@ -11,11 +11,11 @@ use crate::web::STYLE;
 use crate::web::words::Words;
 use askama::Template;
 
-/// Characters that could end an attribute or a text, begin an element, or act as a template field.
+/// Characters that could end an attribute or a text, start an element, or look like a template field.
 const HOSTILE: &str = "{{x}}{%x%}\"'><script>&";
 const ESCAPED: &str = "{{x}}{%x%}&#34;&#39;&#62;&#60;script&#62;&#38;";
 
-/// The part of the hostile text that a URL may contain.
+/// The characters of the hostile text that a URL may contain.
 const URL: &str = "https://shop.example/{{x}}?'&";
 const ESCAPED_URL: &str = "\"https://shop.example/{{x}}?&#39;&#38;\"";
 
@@ -68,10 +68,10 @@ fn coins() -> Coins<'static> {
     }
 }
 
-/// Occurrences of the hostile text in the list of two coins and its form.
+/// Number of times that a choice of two coins and its form show the hostile text.
 const COINS: usize = 2 * 8 + 4;
 
-/// Asserts that the page shows the hostile text this many times, always escaped.
+/// Asserts that the page shows the hostile text this many times, and escapes it each time.
 #[track_caller]
 fn shows(body: impl Template, times: usize) {
     let shop = Shop {
@@ -98,7 +98,7 @@ fn shows(body: impl Template, times: usize) {
     let found = page.matches(ESCAPED).count();
     assert_eq!(found, in_frame.saturating_add(times), "{page}");
     assert!(page.contains(ESCAPED_URL), "{page}");
-    // One of Coffer's own texts contains a field that the script fills.
+    // One of Coffer's own texts contains a field for the script, `{time}`.
     let ours = [STYLE, ESCAPED, "{time}"];
     let rest = page.replace(ESCAPED_URL, "\"\"");
     let rest = ours.iter().fold(rest, |rest, part| rest.replace(part, ""));
