@@ -170,7 +170,7 @@ function show(page) {
     if (count) announce(count);
   } else {
     const heading = now.querySelector('h1');
-    // In an embedded page the focus stays in the shop's page.
+    // In an embedded checkout the focus stays in the shop's page.
     if (window.top === window || document.hasFocus()) focus(heading);
     const text = [heading, now.querySelector('.message, .problem')].map((one) => one?.textContent?.trim() ?? '');
     announce(text.filter(Boolean).join('. '));
@@ -247,7 +247,7 @@ async function copyText(text, field) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // The clipboard API is not allowed, or missing without https. The older method needs a selection.
+    // The clipboard API is forbidden, or missing without https. The older method needs a selection.
     getSelection()?.selectAllChildren(field);
     return document.execCommand('copy');
   }
@@ -302,7 +302,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible' && contentOf(document)) refresh();
   listen();
 });
-// A page restored by the browser shows an old state.
+// A page that the browser restores from its cache shows an old state.
 addEventListener('pageshow', (event) => {
   if (event.persisted) refresh();
 });

@@ -7,7 +7,7 @@ import { h, money, localTime, words } from '../shared/dom.js';
 /** @typedef {Schemas["DashboardPayoutDetail"] | Schemas["DashboardRefundDetail"]} Detail */
 /** @typedef {Schemas["TransferApproval"]} Approval */
 
-/** Names of the sources of a network fee. */
+/** Labels of the sources of a network fee. */
 export const feeSources = /** @type {Record<string, string>} */ ({
   given: 'given at approval',
   estimate: 'estimated by the node',
@@ -15,7 +15,7 @@ export const feeSources = /** @type {Record<string, string>} */ ({
   default: 'the built-in fee',
 });
 
-/** Names of the senders. */
+/** Labels of the ways to send a transfer: by hand or by the signer. */
 export const senders = /** @type {Record<string, string>} */ ({ hand: 'A person, by hand', signer: 'The signer' });
 
 /** Formats coin amount and fee in one line. @param {Detail} each @param {Approval} approval */

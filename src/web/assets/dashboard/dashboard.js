@@ -221,7 +221,7 @@ function frame() {
   }
 }
 
-/** Returns true if the user may open the page. @param {Page} page */
+/** Returns true if the user may open this page. @param {Page} page */
 function isAllowed(page) {
   if (page.for === 'operators') return state.user?.role === 'operator';
   return page.for !== 'account' || account() !== null;

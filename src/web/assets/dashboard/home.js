@@ -1,4 +1,4 @@
-// Home: tasks, sales and balances.
+// The home page of the dashboard: tasks for the user, sales and balances.
 
 import { operator } from '../shared/api.js';
 import { dayName, empty, facts, h, money, s, to, localTime, words } from '../shared/dom.js';
@@ -7,7 +7,7 @@ import { head } from './list.js';
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
-/** Minimum number of free addresses in a pool. The pools' page warns below the same number. */
+/** Minimum number of free addresses in a pool. Below this number, this page and the page of the pools warn. */
 export const POOL_LOW = 20;
 
 /** @param {Context} context */

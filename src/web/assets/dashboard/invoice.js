@@ -163,7 +163,7 @@ export async function detail(context, id) {
   );
 }
 
-/** Explains what happens to a partly paid invoice. @param {Schemas["Invoice"]} invoice */
+/** Explains what will happen to a partly paid invoice. @param {Schemas["Invoice"]} invoice */
 const partlyPaidText = (invoice) => [
   ' Until ',
   localTime(invoice.expiresAt),
@@ -243,7 +243,7 @@ function steps(entries) {
 }
 
 /**
- * Formats an entry as a sentence with local times. Omits the status, which a badge shows.
+ * Formats an entry of the timeline as a sentence with local times. Omits the status, which a badge shows.
  * @param {Schemas["TimelineEntry"]} entry
  */
 function sentence(entry) {

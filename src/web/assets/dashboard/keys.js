@@ -8,7 +8,7 @@ import { confirmAction } from './webhooks.js';
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
-/** Permissions of each class. @type {Record<string, string>} */
+/** Permissions of each class of key. @type {Record<string, string>} */
 const classes = {
   secret: 'Secret: for your server',
   public: 'Public: for pages, reads only',

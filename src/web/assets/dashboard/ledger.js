@@ -84,7 +84,7 @@ export async function show(context) {
   );
 }
 
-/** Creates links to the export files of the chosen days. @param {Context} context @param {HTMLFormElement} chosen */
+/** Creates links that export the chosen days as files. @param {Context} context @param {HTMLFormElement} chosen */
 function files(context, chosen) {
   const path = (/** @type {string} */ file) => {
     const [from, until] = ['from', 'to'].map((name) => String(new FormData(chosen).get(name) ?? ''));

@@ -173,7 +173,7 @@ export function idLink(path, id) {
 }
 
 /**
- * Returns a coin's symbol, with its asset id if that says more.
+ * Returns a coin's symbol, followed by its asset id if the id differs from the symbol.
  * @param {string | null} symbol
  * @param {string} asset
  */

@@ -84,7 +84,7 @@ async function turnOn(context) {
     }),
   ]);
   if (!codes) return false;
-  // Repeats if Escape closed the dialog, because the codes are shown only once.
+  // The dialog is shown again if Escape closed it, because the server sends the codes only once.
   while (!(await showCodes(context, codes)));
   return true;
 }

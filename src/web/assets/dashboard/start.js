@@ -15,7 +15,7 @@ import { edit } from './webhooks.js';
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
 /**
- * Objects created on this page, and their account.
+ * Objects that the user created on this page, and the account they belong to.
  * @type {{ account: string | null, key: string | null, invoice: Schemas["Invoice"] | null }}
  */
 const created = { account: null, key: null, invoice: null };
@@ -47,7 +47,7 @@ export async function show(context) {
   );
 }
 
-/** Returns the current invoice, or null if it is gone or its key no longer works. */
+/** Returns the current invoice, or null if it no longer exists or its key no longer works. */
 async function readInvoice() {
   try {
     created.invoice =

@@ -11,7 +11,7 @@ import { confirmAction } from './webhooks.js';
 /** @typedef {import("./transfer_steps.js").Transfer} Transfer */
 /** @typedef {import("./transfer_steps.js").Kind} Kind */
 
-/** Label and tone of the badge for each `sending`. @type {Record<string, [string, string]>} */
+/** Badge label and tone for each value of `sending`. @type {Record<string, [string, string]>} */
 const sendings = {
   running: ['Signer is running', 'info'],
   unknown: ['Signer left it unknown', 'warn'],
@@ -37,7 +37,7 @@ function heldAdvice(each) {
     : 'If it was sent, release it, begin to send it, and enter its transaction.';
 }
 
-/** Returns heading and advice for each `sending`. @param {Transfer} each @returns {[string, string[]]} */
+/** Returns heading and advice for each value of `sending`. @param {Transfer} each @returns {[string, string[]]} */
 function advice(each) {
   const lookFirst = 'Nobody knows whether this was sent. Look for it on the chain first.';
   const enter = 'If it is there, enter its transaction. If it is not, and never can be, mark it as failed.';
@@ -92,14 +92,14 @@ export function confirmations(each) {
   return `${count}${needed === null ? '' : total}`;
 }
 
-/** Creates a badge if a person must look, or shows the confirmations otherwise. @param {Transfer} each */
+/** Creates a badge if a person must review the transfer, else shows its confirmations. @param {Transfer} each */
 export function chainBadge(each) {
   if (each.onChain.state === 'needs_review') return badge('needs_review', 'warn');
   const count = confirmations(each);
   return count === null ? null : h('span', { class: 'quiet' }, `Confirmations: ${count}`);
 }
 
-/** Describes the state on the chain. @param {Transfer} each */
+/** Describes the state of the transfer on the chain. @param {Transfer} each */
 function stateText(each) {
   const { state } = each.onChain;
   const waiting = each.txid ? 'The chain has not told of the transaction yet.' : 'No transaction is known yet.';

@@ -11,7 +11,7 @@ import { actionButton } from './list.js';
 /** @typedef {import("./approve.js").Detail} Detail */
 /** @typedef {"payouts" | "refunds"} Kind */
 
-/** Returns the singular of a kind. @param {Kind} kind */
+/** Returns the singular of a kind of transfer: `payout` or `refund`. @param {Kind} kind */
 export const singular = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
 
 /** Creates the buttons of the possible steps. @param {Context} context @param {Kind} kind @param {Transfer} each */
@@ -177,7 +177,7 @@ function wording(action, kind, each) {
  * @param {string} action
  */
 async function step(context, kind, each, action) {
-  // The terms of an approval change with the market, so they are read now.
+  // The terms of an approval change with the market, so the transfer is read again now.
   const path = context.path(`${kind}/${encodeURIComponent(each.id)}`);
   const detail = /** @type {Detail | null} */ (
     action === 'approve' ? await operator('GET', path, undefined, { mode: context.mode }) : null
@@ -185,7 +185,7 @@ async function step(context, kind, each, action) {
   const approval = detail ? approvalForm(detail) : null;
   const boxes = overrideBoxes(action);
   const [title, submit] = wording(action, kind, each);
-  // Becomes true if somebody else has changed the transfer. The page then reloads.
+  // True if another user has changed the transfer since the page was loaded. The page then reloads.
   let isOther = false;
   const done = await ask(title, (/** @type {(answer: string | null) => void} */ close) => [
     h('p', null, consequence(action, kind, each)),

@@ -267,7 +267,7 @@ async function detail(context, kind, id) {
   );
 }
 
-/** Returns true if a person must send it now. @param {Context} context @param {Detail} each */
+/** Returns true if a person must send the transfer now. @param {Context} context @param {Detail} each */
 function isToSend(context, each) {
   const isByHand = !each.sending && each.sentBy !== 'signer' && each.txid === null;
   return context.isOperator && isByHand && ['approved', 'processing'].includes(each.status);

@@ -1,4 +1,4 @@
-// Unmatched payments: assigning, returning and dismissing them, and undoing that.
+// Unmatched payments: assigning, returning or dismissing them, and undoing these decisions.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, toast, localTime, words } from '../shared/dom.js';
@@ -100,7 +100,7 @@ function buttons(context, one) {
   );
 }
 
-/** Describes a payment. @param {Unmatched} one */
+/** Describes a payment in one line. @param {Unmatched} one */
 const description = (one) =>
   facts(
     ['Amount', money(one.amountCrypto, one.assetSymbol)],

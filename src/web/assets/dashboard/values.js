@@ -39,5 +39,5 @@ export function changedFields(before, after) {
   return different;
 }
 
-/** Returns an equal text for equal values. The order of a list does not matter. @param {unknown} value */
+/** Returns a text to compare values by. The order of a list does not matter. @param {unknown} value */
 const text = (value) => JSON.stringify(Array.isArray(value) ? [...value].sort() : value);

@@ -150,7 +150,7 @@ function card(context, one) {
   );
 }
 
-/** Reads a key, shows its addresses and adds it after confirmation. @param {Context} context */
+/** Asks for an extended public key, shows its addresses, and adds it as a wallet. @param {Context} context */
 export async function addWallet(context) {
   const added = await ask('Add a wallet', (/** @type {(answer: any) => void} */ close) => {
     const place = h('div', { class: 'stack' });

@@ -9,7 +9,7 @@ import { changedFields } from './values.js';
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["Endpoint"]} Endpoint */
 
-/** Pages about webhooks. @type {[string, string][]} */
+/** Tabs of the pages about webhooks. @type {[string, string][]} */
 export const webhookTabs = [
   ['/webhooks', 'Endpoints'],
   ['/deliveries', 'Deliveries'],
@@ -243,7 +243,7 @@ export async function edit(context, endpoint) {
   return made;
 }
 
-/** Shows the secret of webhooks to an invoice's own address. @param {Context} context */
+/** Shows the secret that signs webhooks to an invoice's own URL. @param {Context} context */
 function legacy(context) {
   return h(
     'details',

@@ -1,4 +1,4 @@
-// The reference's search, and in a sandbox a form below each operation that sends it.
+// The search of the reference. In a sandbox, each operation also gets a form that sends it.
 //
 // Invariant: the page is complete without this script, and server data is shown as text.
 
@@ -49,7 +49,7 @@ function search() {
         : `${count} of ${articles.length} entries have ${words.length === 1 ? 'this word' : 'all of these words'}.`;
 }
 
-/** Shows the target of a link even if the search hides it. */
+/** Shows the target of the followed link, even if the search hides it. */
 function reveal() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target?.closest('[hidden]')) return;

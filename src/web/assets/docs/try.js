@@ -121,7 +121,7 @@ function form(article, method, path, key) {
   return made;
 }
 
-/** Maximum characters of a response to show, and maximum time to wait for a streamed one. */
+/** Limits for showing a response: number of characters, and milliseconds to wait for a stream. */
 const CHARACTERS_MAX = 100_000;
 const WAIT_MS = 3000;
 

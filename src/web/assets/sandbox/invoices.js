@@ -221,7 +221,7 @@ async function pay(invoice, times, parts) {
   await request('POST', `sandbox/payments/${seen.id}`, { body: { state: 'confirmed' } });
 }
 
-/** Pays after the deadline. @param {Invoice} invoice */
+/** Pays an invoice after its deadline. @param {Invoice} invoice */
 async function payLate(invoice) {
   const due = await withCoin(invoice);
   const now = Date.parse((await state.get()).time);
@@ -232,7 +232,7 @@ async function payLate(invoice) {
   await pay(due, 1n, 1n);
 }
 
-/** Changes the newest payment made on this page. @param {Invoice} invoice @param {string} next */
+/** Changes the state of the newest payment that was made on this page. @param {Invoice} invoice @param {string} next */
 async function changePayment(invoice, next) {
   const newest = payments.get(invoice.id)?.at(-1);
   if (newest) await request('POST', `sandbox/payments/${newest}`, { body: { state: next } });

@@ -124,7 +124,7 @@ export function showActivity(place, happened) {
   none();
 }
 
-/** Creates an entry. @param {Activity} activity */
+/** Creates an entry of the activity list. @param {Activity} activity */
 function activityEntry(activity) {
   if (activity.kind === 'missed') {
     return h(
@@ -217,7 +217,7 @@ function body(name, { text, cut }) {
   return [h('h3', null, cut ? `${name}, the start of it` : name), h('pre', { tabindex: '0' }, formatJson(text))];
 }
 
-/** Returns the type of the event in a body. @param {string} text */
+/** Returns the type of the event in a webhook body. @param {string} text */
 function type(text) {
   try {
     const { type, event } = JSON.parse(text);

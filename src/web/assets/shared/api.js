@@ -8,7 +8,7 @@ import { parse } from './json.js';
 
 /** @typedef {import("./dom.js").Child} Child */
 
-/** An error response, or a request without a response. */
+/** Error of a request: an error response, or no response at all. */
 export class ApiError extends Error {
   /**
    * @param {number} status 0 if there was no response

@@ -6,7 +6,7 @@
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /**
- * Source text of objects and lists, if JavaScript would write it differently.
+ * Source text of objects and lists whose text JavaScript would write differently.
  * @type {WeakMap<object, string>}
  */
 const written = new WeakMap();
