@@ -45,21 +45,21 @@ pub struct Operation {
 /// Function of an operation. Each variant is for one kind of caller.
 #[derive(Clone, Copy)]
 pub enum Run {
-    /// For everybody.
+    /// Function for everybody.
     Open(fn(&Context<'_>) -> Result<Job, Error>),
-    /// For a shop's server with a secret or legacy key.
+    /// Function for a shop's server with a secret or legacy key.
     Secret(fn(&Context<'_>, &Arc<Caller>) -> Result<Job, Error>),
-    /// For a page with a public key that the account allows.
+    /// Function for a page with a public key that the account allows.
     Public(fn(&Context<'_>, &Caller) -> Result<Job, Error>),
-    /// For a browser's CORS preflight request, which needs no work.
+    /// No function, because a CORS preflight request of a browser needs no work.
     Preflight,
-    /// For signed-in users.
+    /// Function for signed-in users.
     Session(fn(&Context<'_>, &Member) -> Result<Job, Error>),
-    /// For signed-in operators.
+    /// Function for signed-in operators.
     Operator(fn(&Context<'_>, &Member) -> Result<Job, Error>),
-    /// For the holder of a reseller's token, in the mode of the token.
+    /// Function for the holder of a reseller's token, in the mode of the token.
     Reseller(fn(&Context<'_>, &Scope) -> Result<Job, Error>),
-    /// For a caller of a sandbox on this machine that is not a page of another site.
+    /// Function for a caller of a sandbox on this machine that is not a page of another site.
     Sandbox(fn(&Context<'_>) -> Result<Job, Error>),
 }
 

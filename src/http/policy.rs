@@ -6,7 +6,7 @@
 use crate::domain::url::Site;
 use crate::web::STYLE_HASH;
 
-/// What one page may do beyond the rules for all pages.
+/// Permissions of one page, in addition to the rules for all pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Policy<'a> {
     /// Sites that may frame the page.

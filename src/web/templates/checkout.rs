@@ -16,7 +16,7 @@ pub struct Live<Body: Template> {
     pub words: &'static Words,
     /// Name of the page's state. When the state changes, the script moves the focus to the heading.
     pub state: &'static str,
-    /// How the page learns of changes.
+    /// Polling interval and event stream of the page.
     pub live: Updates,
     /// Hidden fields of the form with the buttons of a test invoice.
     pub hidden: Hidden,
@@ -26,7 +26,7 @@ pub struct Live<Body: Template> {
     pub body: Body,
 }
 
-/// How a checkout page learns of changes.
+/// Polling interval and event stream, with which a checkout page learns of changes.
 pub struct Updates {
     /// Polling interval of the script, in seconds.
     pub poll_seconds: u32,
