@@ -1,6 +1,6 @@
 //! Random histories of chains: payments, replacements, reorgs, nodes that lag, and a process that is killed at any
 //! commit. At the end the file has exactly the outputs on the chain, and a rescan changes nothing. An older copy of
-//! the file reaches the same state, but for addresses that it never handed out.
+//! the file reaches the same state, except for addresses that it did not assign.
 //!
 //! Invariant: a history depends on its seed alone, which a failure prints. The environment may set the number of
 //! histories and the first seed.
@@ -49,10 +49,10 @@ struct Counts {
     kills: usize,
     nodes_stuck: usize,
     addresses: usize,
-    /// Our outputs on the chain at the end.
+    /// Number of our outputs on the chain at the end.
     outputs: usize,
     restored: usize,
-    /// Outputs of addresses that the restored copy does not know.
+    /// Number of outputs to addresses that the restored copy does not know.
     unknown: usize,
 }
 
@@ -70,7 +70,7 @@ impl Counts {
     }
 }
 
-/// Starts a follower of a chain.
+/// Returns a follower of a chain that watches these addresses.
 pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Watch {
     let mut addresses = WatchedAddresses::default();
     for address in ours {
@@ -94,7 +94,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
     }
 }
 
-/// Returns the number of histories of each kind and the first seed, from the environment.
+/// Returns the number of histories for each coin and the first seed, from the environment.
 #[expect(
     clippy::disallowed_methods,
     reason = "the length of a test is no setting"
@@ -117,7 +117,7 @@ fn of_kind(asset: &str, many: u64) -> u64 {
     }
 }
 
-/// Runs the histories of a coin.
+/// Runs the random histories of a coin.
 fn histories(asset: &str) {
     let (many, first) = asked();
     let many = of_kind(asset, many);
@@ -152,7 +152,7 @@ fn play(asset: &str, seed: u64) -> Counts {
     }
     history.rests();
     let seen = history.compares();
-    // A complete rescan, with kills, gives the same outputs and the same books.
+    // A complete rescan, with kills, results in the same outputs and the same balances.
     let books = history.shop.books();
     history.reads_again();
     assert_eq!(history.compares(), seen, "seed {seed}");
@@ -168,7 +168,7 @@ fn play(asset: &str, seed: u64) -> Counts {
         restored.reads_again();
         restored.rests();
     }
-    // The same outputs, though not all of them belong to known addresses.
+    // The restored file has the same outputs, though it does not know all of their addresses.
     assert_eq!(restored.compares(), seen, "seed {seed}");
     let books = restored.shop.books();
     restored.reads_again();

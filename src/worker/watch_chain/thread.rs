@@ -1,6 +1,6 @@
 //! Runs the thread that follows one chain, so that a node that hangs blocks nothing else.
 //!
-//! Invariant: a stop takes no longer than a moment, whatever the node does.
+//! Invariant: a node that hangs does not delay the stop of the server.
 
 mod head;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// Longest pause after failures.
 const BACK_OFF_MAX: Duration = Duration::from_secs(120);
-/// Pause after the first failure. It doubles with each further one.
+/// Pause after the first failure. The pause doubles with each further failure.
 const BACK_OFF: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest time that the first step waits for rates.
@@ -34,11 +34,11 @@ const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 /// The polling intervals of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Interval while money is expected.
+    /// Polling interval while money is expected.
     pub expected: Duration,
-    /// Interval at other times.
+    /// Polling interval at other times.
     pub otherwise: Duration,
-    /// Longest time that the first step waits for rates, as its payments are booked at those rates.
+    /// Longest time that the first step waits for rates, because its payments are booked at those rates.
     pub for_rates: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Pace {
         }
     }
 
-    /// Returns the number of requests per day: while no money is expected, and while some is.
+    /// Returns the number of requests per day: while no money is expected, and while money is expected.
     pub fn requests_a_day(chain: Chain, cost: &Cost) -> (u64, u64) {
         let pace = Pace::of(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
@@ -96,7 +96,7 @@ impl Follower {
         let thread = std::thread::Builder::new().name(format!("chain {}", watch.chain));
         thread.spawn(move || {
             Following::new(watch, connect, clock, pace, own).run();
-            // The send fails if nobody waits any more.
+            // The send fails if the handle no longer waits.
             let _ = end.send(());
         })?;
         let ended = Mutex::new(ended);
@@ -116,14 +116,14 @@ impl Follower {
     }
 }
 
-/// State of the thread.
+/// The state of a thread that follows a chain.
 struct Following {
     watch: Watch,
     connect: Box<dyn Connector>,
     clock: Arc<Clock>,
     pace: Pace,
     waker: Arc<ChainWaker>,
-    /// The node in use.
+    /// Connection to the node in use.
     connected: Option<Box<dyn Node>>,
     /// Uptime at which a payment address was last shown.
     asked_at: Option<Time>,
@@ -185,7 +185,7 @@ impl Following {
             self.asked_at = Some(self.clock.uptime());
         }
         let stepped = match self.prepared() {
-            // The node was not asked, so the previous problem remains.
+            // The node was not asked, so its last problem remains.
             Ok(false) => return Some(Pause::of(Duration::ZERO)),
             Ok(true) => self.stepped(),
             Err(failed) => Err(failed),
@@ -253,7 +253,7 @@ impl Following {
         }
     }
 
-    /// Returns the pause after a successful step.
+    /// Reports a successful step, and returns the pause after it.
     fn after(&mut self, stands: &ChainProgress) -> Pause {
         let chain = self.watch.chain;
         if self.watch.was_rescan {
@@ -327,7 +327,7 @@ impl Following {
         service.is_none_or(|service| service.is_money_expected(chain).unwrap_or(true))
     }
 
-    /// Returns the pause after a failed step.
+    /// Reports a failed step, and returns the pause after it.
     fn after_failure(&mut self, failed: &StepError) -> Duration {
         self.rescan_fails |= self.watch.was_rescan;
         if let (true, Some(_)) = (self.watch.was_rescan, &self.watch.rescan_problem) {
@@ -351,7 +351,7 @@ impl Following {
         jittered(doubled.min(BACK_OFF_MAX))
     }
 
-    /// Reports the state of the chain to the operator, with any problem that does not stop the chain.
+    /// Reports the chain's problem to the operator: `problem`, or else a problem that does not stop the chain.
     fn tell(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan = rescan.map(|why| format!("the rescan: its node {why}"));
@@ -379,7 +379,7 @@ impl Following {
     }
 }
 
-/// Shortens a pause by up to a quarter, so that not all chains ask at once.
+/// Shortens a pause by up to a quarter at random, so that not all chains poll at once.
 fn jittered(pause: Duration) -> Duration {
     let [dice] = random::<1>().unwrap_or([0]);
     let share = pause.checked_div(1024).unwrap_or_default();

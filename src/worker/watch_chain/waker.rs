@@ -1,7 +1,7 @@
 //! Wakes the thread that follows a chain: to stop, to poll because money is expected, or to begin because rates are
 //! known.
 //!
-//! Invariant: a pause never ends earlier than its options allow, however often it is woken.
+//! Invariant: a wake-up shortens a pause only as far as the pause allows.
 
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
@@ -16,7 +16,7 @@ const NEWS_EVERY: Duration = Duration::from_millis(500);
 pub struct Pause {
     /// Longest pause.
     pub most: Duration,
-    /// Longest pause if money becomes expected. `None` if that does not shorten the pause.
+    /// Longest pause once money is expected. `None` if expected money does not shorten the pause.
     pub expected: Option<Duration>,
 }
 
@@ -41,7 +41,7 @@ pub struct ChainWaker {
 struct Woken {
     stop: bool,
     money: bool,
-    /// `true` once the first rates are known, or are no longer waited for.
+    /// `true` once the first rates are known, not needed, or overdue.
     rates: bool,
 }
 
@@ -56,13 +56,13 @@ impl ChainWaker {
         self.changed.notify_all();
     }
 
-    /// Signals that the first rates are known, or are not to be waited for.
+    /// Signals that the first rates are known or not needed.
     pub fn hear_of_rates(&self) {
         self.woken().rates = true;
         self.changed.notify_all();
     }
 
-    /// Returns `true` if the first rates are known, or are no longer waited for.
+    /// Returns `true` if the first rates are known, not needed, or overdue.
     pub(super) fn has_rates(&self) -> bool {
         self.woken().rates
     }
@@ -73,7 +73,7 @@ impl ChainWaker {
         self.changed.notify_all();
     }
 
-    /// Returns `true` if money was signalled since the last call.
+    /// Returns `true` if money became expected since the last call.
     pub(super) fn take_money(&self) -> bool {
         std::mem::take(&mut self.woken().money)
     }
@@ -133,7 +133,7 @@ impl ChainWaker {
             let (woken, waited) = rested.unwrap_or_else(PoisonError::into_inner);
             let stop = woken.stop;
             drop(woken);
-            // News counts only after a full interval, so a node that always has some causes no busy loop.
+            // `news` is checked only after a full interval, so a node that always has news causes no busy loop.
             if waited.timed_out() && !stop && news.as_mut().is_some_and(|news| news()) {
                 return true;
             }
@@ -158,7 +158,7 @@ impl ChainWakers {
         found.map_or_else(Arc::default, |(_, waker)| Arc::clone(waker))
     }
 
-    /// Signals all chains that the first rates are known, or are not to be waited for.
+    /// Signals all chains that the first rates are known or not needed.
     pub fn hear_of_rates(&self) {
         for (_, waker) in &self.0 {
             waker.hear_of_rates();

@@ -1,4 +1,4 @@
-//! Payments to unassigned indexes of a wallet, which stop the wallet, on a chain in memory.
+//! Tests of payments to unassigned indexes of a wallet, on a chain in memory. Such a payment stops the wallet.
 //!
 //! Invariant: each payment is in exactly one observation, whatever happens to the wallet.
 
@@ -72,7 +72,7 @@ impl Till {
         till
     }
 
-    /// Adds the wallet, with further fields.
+    /// Requests the addition of the wallet with these further fields. Returns the message if the request is refused.
     fn add(&self, besides: &Value) -> Result<Value, String> {
         let mut body = json!({ "chain": self.pool, "key": self.key });
         let more = besides.as_object().unwrap().clone();
@@ -95,7 +95,7 @@ impl Till {
         }
     }
 
-    /// Steps until everything is read.
+    /// Makes steps until all chains are read to their head.
     fn follow(&mut self) {
         for of in &mut self.chains {
             of.watch.load().unwrap();
@@ -119,7 +119,7 @@ impl Till {
         branch.derive(index).unwrap().address
     }
 
-    /// Pays to an index on this chain, in a block if `mines`.
+    /// Pays the address with this index on chain number `at`. With `mines`, the payment is in a block.
     fn pays(&self, at: usize, index: u32, mines: bool) {
         let address = self.address(index);
         let mut memory = self.chains[at].memory.lock().unwrap();
@@ -142,7 +142,7 @@ impl Till {
         }
     }
 
-    /// Returns the wallet as the list shows it.
+    /// Returns the wallet as the operator's list shows it.
     fn listed(&self) -> Value {
         let listed = self.service.read(wallets::list).unwrap();
         serde_json::from_str(listed[0].get()).unwrap()
@@ -172,7 +172,7 @@ impl Till {
         assert!(findings.is_empty(), "{findings:#?}");
     }
 
-    /// Asserts that the wallet assigns no addresses, and that every operation says why.
+    /// Asserts that a payment to this index has stopped the wallet, and that the list and all chains report this.
     #[track_caller]
     fn is_stopped(&self, index: u32) {
         let listed = self.listed();
@@ -247,7 +247,7 @@ fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behi
         assert_eq!(json!(wallet), till.listed()["id"]);
         assert_eq!([&detail["index"], &detail["nextIndex"]], [7, 0]);
         assert_eq!(detail["address"], till.address(7));
-        // Further payments, a restart and a rescan do not change the stop.
+        // Further payments, a restart and a rescan do not end the stop.
         for index in [7, 999, 12] {
             till.pays(0, index, mines);
         }
@@ -272,8 +272,8 @@ fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behi
         let added = till.add(&json!({ "next": 1005 })).unwrap();
         assert_eq!(added["nextIndex"], 1005);
         till.hands_out();
-        // Payments below the new index are kept and stop nothing. Earlier ones are unchanged. The payment to index
-        // 1000 is seen now.
+        // Payments below the new index are kept and stop nothing. Earlier payments are unchanged. The payment to
+        // index 1000 is seen now.
         till.pays(0, 1003, mines);
         till.pays(0, 500, mines);
         till.follow();

@@ -1,5 +1,5 @@
-//! One history of a chain: payments, replacements, reorgs, nodes that lag, hide and stand still, and a process that
-//! is killed at any commit.
+//! One random history of a chain: payments, replacements, reorgs, faulty nodes, and a process that is killed at any
+//! commit.
 //!
 //! Invariant: a history depends on its seed alone.
 
@@ -32,9 +32,9 @@ pub(super) struct History {
     memory: Arc<Mutex<Memory>>,
     watch: Watch,
     nodes: Vec<MemoryNode>,
-    /// Number of outputs that were created for spending.
+    /// Number of foreign outputs created so far. Payments spend them.
     made: u32,
-    /// Sent transactions, for spending and replacing.
+    /// Transactions sent so far. Later ones may spend or replace them.
     sent: Vec<Sent>,
     /// An older copy of the file.
     copy: Option<Copied>,
@@ -82,7 +82,7 @@ impl History {
         self.nodes = self.new_nodes();
     }
 
-    /// Returns two nodes. In every third history they are polled by address, as Solana nodes always are.
+    /// Returns two nodes. In every third history they are polled by address, as Solana nodes are in every history.
     fn new_nodes(&self) -> Vec<MemoryNode> {
         let mut nodes = [(); 2].map(|()| MemoryNode::new(&self.memory));
         for node in &mut nodes {
@@ -104,7 +104,7 @@ impl History {
         self.watch.chain
     }
 
-    /// Does a random action on the chain.
+    /// Performs a random action on the chain.
     pub(super) fn happens(&mut self) {
         self.now = self.now.plus_ms(MINUTE_MS);
         let now = self.now;
@@ -130,13 +130,14 @@ impl History {
         }
     }
 
-    /// Returns an unspent output.
+    /// Returns a new foreign output to spend.
     fn new_output(&mut self) -> InputSource {
         self.made += 1;
         InputSource::Output(format!("{:064x}", u64::from(self.made) << 32), 0)
     }
 
-    /// Pays our addresses, and perhaps others, in one transaction, sometimes with money that came to us.
+    /// Pays some of our addresses, and perhaps others, in one transaction. Sometimes the transaction spends money
+    /// that we have received.
     fn pays(&mut self) {
         let mut spends = vec![self.new_output()];
         if self.dice.once_in(8) && !self.sent.is_empty() {
@@ -161,7 +162,7 @@ impl History {
             let to = self.dice.roll(self.shop.ours.len() + 1);
             let stranger = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
             let to = self.shop.ours.get(to).cloned().unwrap_or(stranger);
-            // Nothing, dust, too little, enough, too much, and an amount that needs many confirmations.
+            // The amounts are zero, dust, too little, exact, too much, and enough to need many confirmations.
             let sixty = self.shop.sixty();
             let units = [0, 1, sixty / 2, sixty, sixty, sixty * 3 / 2, sixty * 30];
             let units = Units(self.dice.pick(&units));
@@ -194,11 +195,11 @@ impl History {
         self.memory.lock().unwrap().send(new);
     }
 
-    /// Replaces blocks in a reorg. Their transactions come again, or never.
+    /// Replaces blocks in a reorg. Their transactions are mined again or never.
     fn forks(&mut self) {
         self.counts.forks += 1;
         let depth = 1 + self.dice.roll(4);
-        // Final blocks stay.
+        // On a chain of accounts the branch never gets shorter, because final blocks stay.
         let may_be_shorter = self.chain().has_outputs();
         let (now, dice) = (self.now, &mut self.dice);
         let mut memory = self.memory.lock().unwrap();
@@ -217,7 +218,7 @@ impl History {
         }
     }
 
-    /// Takes one step of the follower, by either node. `kills` ends the process at any commit.
+    /// Takes one step of the follower through a random node. With `kills`, the process may be killed at any commit.
     pub(super) fn follows(&mut self, kills: bool) {
         let at = self.dice.roll(self.nodes.len());
         let (behind, hides) = (self.dice.roll(6), self.dice.once_in(4));
@@ -248,7 +249,7 @@ impl History {
         self.nodes[at].taken();
     }
 
-    /// Lets everything settle: unconfirmed transactions are mined, become final, and are read.
+    /// Mines all unconfirmed transactions, makes them final, and reads them.
     pub(super) fn rests(&mut self) {
         for node in &mut self.nodes {
             node.stick(false);
@@ -258,13 +259,13 @@ impl History {
                 self.memory.lock().unwrap().mine(self.now, |_| true);
             }
             self.catches_up();
-            // Lost transactions are dropped by then.
+            // After this time, lost transactions are dropped.
             self.now = self.now.plus_ms(DAY_MS + MINUTE_MS);
         }
         self.catches_up();
     }
 
-    /// Reads up to the newest block, then pending rescans, then final blocks.
+    /// Reads up to the newest block, then the pending rescans and the final blocks.
     #[track_caller]
     pub(super) fn catches_up(&mut self) {
         let service = Arc::clone(&self.shop.service);
@@ -289,7 +290,7 @@ impl History {
         while done(self.shop.service.expire_invoices(self.now)).unwrap() > 0 {}
     }
 
-    /// Rescans the whole chain while the process is killed.
+    /// Rescans the whole chain. The process is killed at random commits.
     pub(super) fn reads_again(&mut self) {
         let (service, chain) = (Arc::clone(&self.shop.service), self.chain());
         service.order_rescan(self.now, chain, 0).unwrap();
@@ -317,7 +318,7 @@ impl History {
             unknown,
             ..self
         };
-        // The addresses are those of the file and its wallet.
+        // The follower loads its addresses from the restored file and its wallet.
         restored.watch.addresses = Arc::default();
         restored.nodes = restored.new_nodes();
         restored.watch.load().unwrap();
@@ -326,7 +327,7 @@ impl History {
         restored
     }
 
-    /// Asserts that the file has every output on the chain with its block, and no other.
+    /// Asserts that the file has exactly the outputs on the chain, each with its block. Returns them.
     #[track_caller]
     pub(super) fn compares(&mut self) -> Outputs {
         let seed = self.seed;

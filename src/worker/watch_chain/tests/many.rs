@@ -1,6 +1,6 @@
-//! Thousands of outputs to one invoice, whose sender blocks nobody else.
+//! Tests of thousands of outputs to one invoice, which must not block other writers.
 //!
-//! Invariant: work is counted, never timed. Each output is in the file once, for any batches.
+//! Invariant: the tests count work and do not measure time. Each output is stored once, for any size of batches.
 
 use super::shop::Shop;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
@@ -34,7 +34,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Creates a shop for a coin of this value in euros.
+    /// Creates a shop for a coin. `rate` is the price of one coin in euros.
     fn new(asset: &str, rate: &'static str) -> Scene {
         let mut shop = Shop::new(asset);
         shop.rate = rate;
@@ -59,7 +59,7 @@ impl Scene {
         &self.shop.service
     }
 
-    /// Returns the address of a new invoice.
+    /// Creates an invoice and returns its address.
     #[track_caller]
     fn invoice(&mut self) -> String {
         let address = self.shop.sell(self.now).unwrap();
@@ -103,7 +103,7 @@ impl Scene {
         }
     }
 
-    /// Reads all that there is in bounded batches. Returns the number of batches with observations.
+    /// Reads the chain to its head in limited batches. Returns the number of batches.
     fn follows(&mut self, mut bound: impl FnMut(usize) -> BatchLimit) -> usize {
         let (mut parts, mut rest) = (0, 0);
         while rest < 3 {
@@ -147,7 +147,7 @@ impl Scene {
         self.service().recomputed.load(Ordering::Relaxed)
     }
 
-    /// Returns the invoice events, oldest first: type and received amount.
+    /// Returns the invoice events except the creation, oldest first: type and received amount.
     fn told(&self) -> Vec<(String, Value)> {
         let merchant = &self.shop.merchant;
         let wanted = Wanted {
@@ -188,7 +188,7 @@ impl Scene {
     }
 }
 
-/// Returns a limit with unlimited time.
+/// Returns a batch limit without a time limit.
 fn whole() -> BatchLimit {
     BatchLimit::new(PART, || true)
 }
@@ -199,14 +199,14 @@ fn an_invoice_is_settled_once_a_part_and_not_once_an_output() {
         let mut scene = Scene::new("BTC", "60000");
         let address = scene.invoice();
         let before = scene.recomputed();
-        // Each pays six cents. The last one makes the invoice overpaid.
+        // Each output pays six cents. The last one makes the invoice overpaid.
         let sent = scene.sends(&vec![(&address, 100); outputs]);
         scene.mines(8);
         scene.follows(|_| whole());
         scene.has(&[&sent]);
         scene.recomputed() - before
     });
-    // Recomputed once when the outputs are seen, once when they are confirmed.
+    // Each batch recomputes the invoice once: when its outputs are seen, and when they are confirmed.
     assert_eq!(recomputed, [2, 20]);
 }
 
@@ -293,7 +293,7 @@ fn whoever_waits_for_the_writer_has_it_between_the_parts() {
         }
         let (begins, service) = (begins.clone(), Arc::clone(&service));
         let (asked, mut looks) = (Arc::clone(&asked), 0);
-        // The time ends with the fiftieth output, as soon as a job waits.
+        // The batch ends after fifty outputs, as soon as a job waits for the writer.
         BatchLimit::new(PART, move || {
             looks += 1;
             if looks < 51 {
@@ -316,7 +316,7 @@ fn whoever_waits_for_the_writer_has_it_between_the_parts() {
 
 #[test]
 fn one_that_cannot_be_booked_spoils_none_of_its_neighbours() {
-    // Amount of a nearly worthless coin. Four times as much overflows.
+    // Amount of a nearly worthless coin. Four times this amount overflows.
     const MUCH: u128 = 90_000_000_000_000_000_000_000_000_000_000_000_000;
     let mut scene = Scene::new("ETH", "0.0000000001");
     let [much, little] = [scene.invoice(), scene.invoice()];
@@ -356,7 +356,7 @@ fn a_transaction_of_thousands_that_another_replaces_is_taken_in_parts() {
         let before = scene.recomputed();
         let mut most = 0;
         scene.follows(|_| {
-            // No batch has more than twenty.
+            // Each batch has at most twenty outputs.
             most += 1;
             BatchLimit::new(20, || true)
         });

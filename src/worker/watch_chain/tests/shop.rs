@@ -1,5 +1,5 @@
-//! The shop of a history: a file with a wallet of public keys, its invoices and its customer, and older copies of the
-//! file.
+//! The shop of a random history: a file with a wallet of public keys, its invoices and its customer, and older copies
+//! of the file.
 //!
 //! Invariant: `ours` has every assigned address, also after a restore from a copy that does not know it.
 
@@ -23,19 +23,19 @@ use std::sync::Arc;
 /// Addresses in an imported pool.
 const POOL: usize = 100;
 
-/// A shop that expects payments.
+/// A shop that accepts one coin.
 pub(in crate::worker::watch_chain) struct Shop {
     pub(in crate::worker::watch_chain) service: Arc<Service>,
     pub(in crate::worker::watch_chain) asset: &'static Asset,
-    /// Assigned addresses.
+    /// Assigned addresses, including those that a restored file does not know.
     pub(super) ours: Vec<String>,
     pub(super) merchant: Arc<Caller>,
-    /// Value of a whole coin in euros.
+    /// Price of one coin in euros.
     pub(super) rate: &'static str,
     file: File,
 }
 
-/// A copy of the file, with the number of assigned addresses that it knows.
+/// A copy of the file, with the number of assigned addresses that the copy knows.
 pub(super) struct Copied {
     file: File,
     knows: usize,
@@ -46,7 +46,7 @@ impl Shop {
     pub(in crate::worker::watch_chain) fn new(asset: &str) -> Shop {
         let asset = Asset::find(asset).unwrap();
         let file = File::new();
-        // A live account must not have keys like a sandbox's.
+        // A live account must not use the published keys of a sandbox.
         let merchant = live(&seeded().0);
         let service = in_production(&file, &[asset.chain]);
         if asset.chain.row().imported {
@@ -78,14 +78,14 @@ impl Shop {
         }
     }
 
-    /// Opens the shop: the first address is a customer's.
+    /// Sets the rate, and assigns the first address to a customer.
     pub(super) fn open(&mut self) {
         self.price(NOW);
         let address = customer_address(&self.service, self.asset.chain);
         self.ours.push(address);
     }
 
-    /// Creates an invoice of sixty euros. Returns its address, `None` if the coin is not on offer.
+    /// Creates an invoice of sixty euros. Returns its address, or `None` if the coin is not on offer.
     pub(in crate::worker::watch_chain) fn sell(&mut self, now: Time) -> Option<String> {
         self.price(now);
         let address = invoice_address(&self.service, &self.merchant, now, self.asset.id)?;
@@ -108,7 +108,7 @@ impl Shop {
         }
     }
 
-    /// Sets the rate of the coin.
+    /// Sets the current rate of the coin.
     fn price(&self, now: Time) {
         let figure = Figure {
             source: FigureSource::File,
@@ -136,7 +136,8 @@ impl Shop {
         Copied { file, knows }
     }
 
-    /// Returns a shop on a restored copy, as `coffer restore` makes it, and the addresses that it does not know.
+    /// Restores a copy as `coffer restore` does. Returns the shop on the restored file, and the addresses that the
+    /// file does not know.
     #[track_caller]
     pub(super) fn restored(&self, copy: &Copied) -> (Shop, Vec<String>) {
         let file = File::new();

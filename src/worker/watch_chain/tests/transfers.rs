@@ -1,7 +1,9 @@
-//! Random histories of refunds on a chain: sent exactly, too little or too much, by transactions that are replaced, given up
-//! and mined again, with ids that are entered rightly, wrongly or not at all, while the process is killed at any commit.
+//! Random histories of refunds on a chain.
 //!
-//! Invariant: what the chain settled is on the chain, and nothing was both sent and put back without a review.
+//! Refunds are paid exactly, too little or too much. Their transactions are replaced, given up and mined again.
+//! Transaction ids are entered rightly, wrongly or not at all, and the process is killed at any commit.
+//!
+//! Invariant: the payment of a settled refund is on the chain. No refund is both sent and put back without a review.
 
 mod cases;
 mod places;
@@ -27,10 +29,10 @@ use std::sync::{Arc, Mutex};
 
 /// Steps of one history.
 const STEPS: usize = 50;
-/// Kind of every transfer here.
+/// Kind of every transfer in these tests.
 const KIND: TransferKind = TransferKind::Refund;
 
-/// A refund, and what was sent for it.
+/// A requested refund, with its destination and its amount in base units.
 struct Refund {
     id: String,
     to: String,
@@ -96,7 +98,7 @@ impl MoneyOut {
         }
     }
 
-    /// Returns an unspent input.
+    /// Returns a new input for a transaction.
     fn origin(&mut self) -> Vec<InputSource> {
         self.made += 1;
         vec![if self.chain().has_outputs() {
@@ -121,7 +123,7 @@ impl MoneyOut {
         txid
     }
 
-    /// Does a step of the operator. Returns the refund, `None` if the step was refused.
+    /// Applies an action of the operator to a refund. Returns the refund, or `None` if the action was refused.
     fn act(&self, id: &str, body: &Value) -> Option<Value> {
         let body = MoveTransfer::read(body.as_object().unwrap()).ok()?;
         let service = &self.shop.service;
@@ -131,7 +133,7 @@ impl MoneyOut {
             .map(|json| serde_json::from_str(json.get()).unwrap())
     }
 
-    /// Requests, approves and processes a refund.
+    /// Requests and approves a refund, and usually starts its processing.
     fn begin(&mut self) {
         let to = destinations(self.chain())[self.dice.roll(3)].clone();
         let amount = self.dice.pick(&["6.00", "12.00", "12.00", "30.00"]);
@@ -153,7 +155,7 @@ impl MoneyOut {
         });
     }
 
-    /// Pays the destinations of one or two refunds in one transaction, and perhaps enters its id.
+    /// Pays the destinations of one or two refunds in one transaction. Sometimes the operator enters its id.
     fn pay(&mut self) {
         if self.refunds.is_empty() {
             return self.begin();
@@ -178,7 +180,7 @@ impl MoneyOut {
         }
     }
 
-    /// Replaces an unconfirmed transaction by one with the same payments, or with others.
+    /// Replaces an unconfirmed transaction. The new one makes the same payments, or pays another destination.
     fn replace(&mut self) {
         let waits = self.memory.lock().unwrap().mempool.clone();
         let may_be = self.chain().has_outputs() || has_nonces(self.chain());
@@ -193,7 +195,7 @@ impl MoneyOut {
         self.send(old.spends, pays);
     }
 
-    /// Does a random step of the operator with a refund, right or wrong.
+    /// Applies a random action of the operator to a refund, right or wrong.
     fn decide(&mut self) {
         if self.refunds.is_empty() {
             return;
@@ -240,7 +242,7 @@ impl MoneyOut {
         }
     }
 
-    /// Takes one step of the follower, killed at any commit if `kills`.
+    /// Takes one step of the follower. With `kills`, the process may be killed at any commit.
     fn follow(&mut self, kills: bool) {
         let came = match self.watch.next_step(&mut self.node, self.now) {
             Ok(came) => came,
@@ -286,7 +288,7 @@ impl MoneyOut {
         panic!("seed {}: it does not catch up", self.seed);
     }
 
-    /// Lets all unconfirmed transactions be mined and become final.
+    /// Mines all unconfirmed transactions and makes them final.
     fn rest(&mut self) {
         for _ in 0..2 {
             self.mine(60, |_| true);
@@ -296,7 +298,7 @@ impl MoneyOut {
         self.catch_up();
     }
 
-    /// Compares every refund with the chain.
+    /// Asserts that the state of every refund agrees with the chain.
     fn compare(&mut self) {
         let seed = self.seed;
         let mut left: BTreeMap<(String, String), u128> = BTreeMap::new();
@@ -343,7 +345,7 @@ impl MoneyOut {
     }
 }
 
-/// Runs the histories of a coin.
+/// Runs the random histories of a coin.
 fn histories(asset: &str) {
     let (many, first) = asked();
     let many = of_kind(asset, many);

@@ -1,4 +1,4 @@
-//! Tracks how long the newest block of a node has not moved, and changes to another URL if needed.
+//! Tracks how long a node has reported no new block, and changes to another URL if needed.
 
 use super::{ChainProgress, Following, StepError};
 use crate::chain::NodeError;
@@ -12,10 +12,10 @@ const OTHERS_EVERY_MS: i64 = MINUTE_MS;
 /// Number of consecutive polls with a lost block after which the next URL is used.
 const LOST_POLLS_MAX: u32 = 3;
 
-/// The age of the head. Times are uptimes.
+/// The age of the newest block of a node. All times are uptimes.
 #[derive(Default)]
 pub(super) struct HeadAge {
-    /// The head of the last poll, and the time of the first poll that had it.
+    /// The head of the last poll, and the time of the first poll that reported it.
     head: Option<(ChainPosition, Time)>,
     /// Time since which the node lacks a block that was read.
     lags_since: Option<Time>,
@@ -66,7 +66,7 @@ pub(super) fn unread_problem((from, newest): (u32, u32)) -> String {
 }
 
 impl Following {
-    /// Checks the state of the node after a step. Returns `true` if another URL is used from now on.
+    /// Reacts to the state of the node after a step. Returns `true` if another URL is used from now on.
     pub(super) fn turns_after(&mut self, stands: &ChainProgress) -> bool {
         match stands {
             ChainProgress::AtHead(head) => {
@@ -92,7 +92,7 @@ impl Following {
         }
     }
 
-    /// Handles a node that lacks a block that was read, for [`Following::turns_after`].
+    /// Handles a node that lacks a block that was read. Returns `true` if another URL is used from now on.
     fn turns_from_lagging(&mut self, lag: &NodeLag) -> bool {
         if self.turns_to_another(&lag.head, true) {
             return true;
@@ -141,7 +141,8 @@ impl Following {
         false
     }
 
-    /// Asks the other URLs for their heads. Changes to the first one that is ahead.
+    /// Requests the heads of the other URLs, and changes to the first URL that is ahead. Returns `true` after a
+    /// change.
     fn ask_others(&mut self, head: &ChainPosition, now: Time) -> bool {
         let chain = self.watch.chain;
         let mut distance = 1;

@@ -1,4 +1,4 @@
-//! The thread of a chain: its waiting callers, and its polling.
+//! Tests of the thread that follows a chain.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,7 +30,7 @@ struct Hangs(Sender<()>, Receiver<()>);
 impl Node for Hangs {
     fn network(&mut self) -> Result<String, NodeError> {
         self.0.send(()).unwrap();
-        // No answer comes. The other end is dropped at last.
+        // Blocks until the test drops the sender.
         let _ = self.1.recv();
         Err(NodeError::Behind)
     }
@@ -108,7 +108,7 @@ fn is_not_waited_for(waits_for_rates: bool) {
     follower.ask_to_stop();
     assert!(!follower.has_ended(Duration::ZERO));
     assert_eq!(Arc::strong_count(&service), 1);
-    // Any message ends the thread.
+    // This ends the request, and then the thread.
     drop(answer);
     assert!(follower.has_ended(Duration::MAX));
 }

@@ -1,4 +1,4 @@
-//! Refunds on a chain, case by case: the arrivals that settle each of them, and the reviews for an operator.
+//! Tests of which payments settle a refund, and which payments cause a review.
 
 use super::{KIND, MoneyOut, destinations};
 use crate::domain::money::coin::Units;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const AMOUNT: &str = "6.00";
 
 impl MoneyOut {
-    /// An approved refund to one of the destinations.
+    /// Creates an approved refund to one of the destinations. Returns its id.
     fn approved(&mut self, to: usize, amount: &str) -> String {
         let to = destinations(self.chain())[to].clone();
         let (service, merchant) = (&self.shop.service, &self.shop.merchant);
@@ -37,14 +37,14 @@ impl MoneyOut {
         serde_json::from_str(read.unwrap().get()).unwrap()
     }
 
-    /// Status, state on the chain, and transaction.
+    /// Returns the status, the state on the chain, and the transaction id.
     fn state(&self, id: &str) -> [Value; 3] {
         let read = self.read(id);
         let on_chain = &read["onChain"];
         [&read["status"], &on_chain["state"], &on_chain["txid"]].map(Value::clone)
     }
 
-    /// Changes a refund like a signer or a restore.
+    /// Changes a stored refund directly, as a signer or a restore does.
     fn set(&self, id: &str, change: impl FnOnce(&mut Transfer) + Send + 'static) {
         change_transfer(&self.shop.service, id, change);
     }
@@ -61,7 +61,7 @@ impl MoneyOut {
         });
     }
 
-    /// Sends the amount of a refund so many times to one of the destinations.
+    /// Pays one of the destinations the amount of a refund, multiplied by `times`. Returns the transaction id.
     fn pays(&mut self, to: usize, times: u128) -> String {
         let to = destinations(self.chain())[to].clone();
         let amount = Units(self.shop.sixty() / 10 * times);
@@ -69,7 +69,7 @@ impl MoneyOut {
         self.send(spends, vec![(0, to, amount)])
     }
 
-    /// Log lines of a few steps.
+    /// Takes some steps of the follower. Returns their log lines.
     fn lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for _ in 0..20 {
@@ -156,7 +156,7 @@ fn exact_arrival_settles_what_a_signer_left_but_not_what_a_restore_holds() {
             all.catch_up();
             let [_, on_chain, attached] = all.state(&id);
             assert_eq!([on_chain, attached], ["seen", &txid], "{asset} {sending}");
-            // The refund was sent. So it is not returned without force, and the signer does not run again.
+            // The refund was sent. So it cannot fail without force, and the signer does not run again.
             assert!(all.act(&id, &json!({ "action": "fail" })).is_none());
             let later = all.now.plus_ms(DAY_MS);
             let service = &all.shop.service;
@@ -196,14 +196,14 @@ fn signer_is_not_started_for_what_has_arrived() {
         transfer.signer_at = Some(now);
     });
     assert_eq!(all.shop.service.to_send(all.now, 9).unwrap().len(), 1);
-    // Nodes report whole seconds.
+    // The payment is dated a fraction of a second earlier, because nodes report whole seconds.
     all.now = all.now.plus_ms(-900);
     let txid = all.pays(0, 1);
     all.now = all.now.plus_ms(900);
     all.catch_up();
     let service = &all.shop.service;
     assert!(service.to_send(all.now, 9).unwrap().is_empty());
-    // The arrival came between the check and the start.
+    // The signer starts after the payment is seen, as if it had checked before.
     let begun = done(service.begin_sending(all.now, TransferKind::Refund, &id));
     assert_eq!(refused(begun).code.to_string(), "invalid_transition");
     assert_eq!(all.read(&id)["proposals"][0]["txid"], txid);
@@ -288,7 +288,7 @@ fn known_transaction_is_asked_for_its_outputs_to_another_destination() {
         all.settle();
         assert_eq!(all.state(&first), [PAID, "settled", &txid], "{asset}");
         assert_eq!(all.state(&second)[1], "waiting", "{asset}");
-        // Three times the amount is not a proposal.
+        // A payment of three times the amount is not proposed for the refund.
         assert_eq!(all.read(&second)["proposals"], json!([]));
         all.act(&second, &json!({ "action": "pay", "txid": txid }))
             .unwrap();
@@ -327,8 +327,8 @@ fn log_line_names_what_was_sent() {
     assert_eq!(all.state(&gone)[1], "needs_review");
 }
 
-/// Returns a refund in processing without a known first block of its destination, half a day later. With `blocks`,
-/// the node has only that many newest blocks.
+/// Returns a refund in processing, half a day after its request. The first block that may pay it is not known. With
+/// `blocks`, the node has only that many newest blocks.
 fn undated(asset: &str, blocks: Option<u32>) -> (MoneyOut, String) {
     let mut all = MoneyOut::new(asset, 1);
     let id = all.processing(0);

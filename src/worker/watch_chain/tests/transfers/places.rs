@@ -1,9 +1,9 @@
-//! Destinations of refunds on each chain, and the nonces of its transactions.
+//! Foreign destinations on each chain, and whether transactions of a chain have nonces.
 
 use crate::domain::address::{Network, parse};
 use crate::domain::chain::Chain;
 
-/// Returns `true` if transactions have nonces, so that another one can replace one.
+/// Returns `true` if transactions have nonces. A transaction can then replace another one with the same nonce.
 pub(super) fn has_nonces(chain: Chain) -> bool {
     chain.address_pool() == Chain::Ethereum.address_pool()
 }

@@ -1,4 +1,4 @@
-//! Messages while the nodes behind one URL disagree about final blocks.
+//! Tests of the reported problem while the nodes behind one URL disagree about final blocks.
 
 use super::{ChainWakers, Following, Pace};
 use crate::chain::Node;
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 
 const CHAIN: Chain = Chain::Ethereum;
 
-/// A chain with twelve read blocks, of which four are final. The other of its two nodes has eight more blocks, which
-/// a reorg removed before they were read.
+/// A chain with twelve read blocks, of which four are final. The URL leads to two nodes. The second one has eight
+/// more blocks, which a reorg removed before they were read.
 struct Scene {
     service: Arc<Service>,
     memory: Arc<Mutex<Memory>>,
@@ -67,7 +67,7 @@ impl Scene {
         while self.following.turn().unwrap().most.is_zero() {}
     }
 
-    /// Adds this many blocks and reads. Returns the read height, the completely read height, and the problem.
+    /// Mines this many blocks and reads them. Returns the read height, the completely read height, and the problem.
     fn reads(&mut self, blocks: usize) -> (Option<u32>, Option<u32>, Option<String>) {
         mine(&self.memory, blocks);
         self.rests();
@@ -94,7 +94,7 @@ fn mine(memory: &Mutex<Memory>, blocks: usize) {
 #[test]
 fn nodes_of_two_minds_are_told_the_chain_is_followed_on_and_it_goes_on_by_itself() {
     let mut scene = Scene::new();
-    // Requests about the head are answered after the twelfth block.
+    // The second node now answers requests for blocks below 13.
     scene.below.store(13, Ordering::SeqCst);
     for (head, mined) in [(22, 10), (25, 3)] {
         let (height, complete, problem) = scene.reads(mined);

@@ -1,4 +1,4 @@
-//! A chain with several URLs, of which one stands still. The others are polled, and one that is ahead takes over.
+//! Tests of a chain with several URLs. One URL stands still, and another one that is ahead takes over.
 
 use super::{ChainWakers, Following, Pace};
 use crate::chain::memory::{Memory, MemoryNode, Sent};
@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex};
 
 const CHAIN: Chain = Chain::Bitcoin;
 
-/// The node at one url.
+/// The node at one URL, which may have lost a block.
 struct Url {
     node: MemoryNode,
-    /// Height of a lost block.
+    /// Height of the lost block, if any.
     lost: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ impl Node for Asked {
     }
 }
 
-/// A node with one or two URLs.
+/// A connector for nodes at one or two URLs.
 #[derive(Clone)]
 struct Two {
     urls: Vec<Arc<Mutex<Url>>>,
@@ -152,7 +152,7 @@ impl Scene {
         self.following.clock.now()
     }
 
-    /// Mines all unconfirmed transactions after this many minutes, and polls.
+    /// Mines all unconfirmed transactions after this many minutes.
     fn mines(&mut self, minutes: i64) {
         self.time.pass(minutes * MINUTE_MS);
         self.memory.lock().unwrap().mine(self.now(), |_| true);
@@ -224,7 +224,7 @@ fn another_url_takes_over_where_the_head_has_not_moved_for_three_blocks_and_it_i
     assert_eq!((scene.looks(), scene.asked()), (1, 1));
     assert_eq!(scene.shown().height, Some(2));
     assert_eq!(scene.shop.service.seen_above(CHAIN, 1).unwrap(), 1);
-    // The active URL is at the head, and the other one is not ahead.
+    // The URL in use stays, because the other one is not ahead.
     scene.passes(40);
     assert!(scene.looks() > 0);
     assert_eq!(scene.asked(), 1);
@@ -278,7 +278,7 @@ fn a_node_that_lost_a_block_is_told_with_its_height_and_the_next_url_is_asked() 
     scene.polls();
     let now = scene.now();
     assert!(scene.shop.sell(now).is_some());
-    // The cursor's own block.
+    // Block 2 is the last block that was read.
     scene.loses(0, Some(2));
     scene.memory.lock().unwrap().mine(now, |_| true);
     for _ in 0..2 {
@@ -299,7 +299,7 @@ fn a_node_that_lost_a_block_is_told_with_its_height_and_the_next_url_is_asked() 
         (Some(3), true, None)
     );
     assert!(scene.shop.sell(now).is_some());
-    // A block that is to be read next.
+    // Block 4 is the next block to read.
     scene.loses(1, Some(4));
     scene.mines(1);
     scene.mines(1);

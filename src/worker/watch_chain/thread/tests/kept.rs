@@ -1,4 +1,4 @@
-//! State that a thread keeps between turns: failures while addresses are derived, and a running rescan.
+//! Tests of state that a thread keeps between steps: failures while addresses are derived, and a running rescan.
 
 use super::{ChainWakers, Following, Pace};
 use crate::chain::Node;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 const CHAIN: Chain = Chain::Bitcoin;
 
-/// A shop with a wallet, a chain of a hundred blocks, and its follower. Each request for a node reports the number of
+/// A shop with a wallet, a chain of a hundred blocks, and its follower. Each connection attempt reports the number of
 /// failures before it.
 struct Scene {
     shop: Shop,
@@ -33,7 +33,7 @@ impl Scene {
         let (asked, failures) = channel();
         let of = Arc::clone(&memory);
         let connect = Box::new(move |after| {
-            // The receiver may be gone.
+            // The send fails if the test has ended.
             let _ = asked.send(after);
             Some(Box::new(MemoryNode::new(&of)) as Box<dyn Node>)
         });
@@ -53,7 +53,7 @@ impl Scene {
         scene
     }
 
-    /// Takes turns until the thread rests. Returns their number.
+    /// Makes steps until the thread pauses. Returns their number.
     fn rests(&mut self) -> usize {
         let mut turns = 0;
         while self.following.turn().unwrap().most.is_zero() {

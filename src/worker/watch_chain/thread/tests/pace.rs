@@ -1,4 +1,4 @@
-//! Polling of a node, and its count of requests, under a stopped clock without sleeps.
+//! Tests of the polling interval of a node and of its request count, with a manual clock.
 
 use super::{ChainWaker, ChainWakers, EXPECTED_MS, Follower, Following, Pace};
 use crate::chain::memory::{Memory, MemoryNode};
@@ -26,7 +26,7 @@ struct Counted {
     of: MemoryNode,
     asked: u64,
     heads: Sender<()>,
-    /// Whether the node has reported something new.
+    /// `true` if the node has news.
     news: Arc<AtomicBool>,
 }
 
@@ -38,7 +38,7 @@ impl Node for Counted {
 
     fn head(&mut self) -> Result<Head, NodeError> {
         self.asked += 1;
-        // The receiver may be gone.
+        // The send fails if the test has ended.
         let _ = self.heads.send(());
         self.of.head()
     }
@@ -139,7 +139,7 @@ impl Scene {
         self.following.watch.chain
     }
 
-    /// Steps until there is nothing to do. Returns the rest in seconds: without and with an expected payment.
+    /// Makes steps until the thread pauses. Returns the pause in seconds: without and with expected money.
     fn rests(&mut self) -> (u64, Option<u64>) {
         loop {
             let pause = self.following.turn().unwrap();
@@ -152,7 +152,7 @@ impl Scene {
         }
     }
 
-    /// Returns `true` if the rest ends at once, although it may be an hour.
+    /// Returns `true` if a pause of an hour ends at once.
     fn is_woken(&self) -> bool {
         let hour = Pause {
             most: Duration::from_secs(3600),
@@ -181,7 +181,7 @@ fn a_coin_that_is_picked_is_looked_for_at_once_and_often() {
             );
         }
         assert_eq!(scene.rests(), (quick, Some(quick)));
-        // As long as the invoice can be paid, and no longer.
+        // The coin is polled often as long as the invoice can be paid, and no longer.
         scene.time.pass(EXPECTED_MS);
         assert_eq!(scene.rests(), (quick, Some(quick)));
         let service = &scene.service;
@@ -271,7 +271,7 @@ fn expected_money_and_news_end_a_rest_but_no_pause_after_a_failure() {
     assert!(waker.rest(&clock, short, None::<fn() -> bool>));
     assert!(waker.take_money() && !waker.take_money());
     let follower = Follower::start(watch, connect, clock, pace, Arc::clone(&waker)).unwrap();
-    // The thread starts, reads to the head, and rests for an hour.
+    // The thread starts, reads to the head, and pauses for an hour.
     heads.recv().unwrap();
     heads.recv().unwrap();
     chain_wakers.wake(chain);
@@ -316,11 +316,11 @@ fn the_first_step_waits_for_the_first_rates_but_not_forever_nor_at_the_end() {
         let goes_on = waker.wait_for_rates(&clock, most, || began = true);
         (goes_on, began)
     };
-    // No messages come.
+    // The rates never become known.
     let waker = ChainWaker::default();
     assert_eq!(waiting(&waker, Duration::ZERO), (true, true));
     assert_eq!(waiting(&waker, hour), (true, false), "it waits once");
-    // Messages come before the wait or during it.
+    // The wait ends with a stop or with the rates.
     for asks_to_end in [false, true] {
         let waker = ChainWaker::default();
         let (begun, begins) = channel();
