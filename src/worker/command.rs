@@ -1,7 +1,7 @@
 //! Runs a command of the operator as a child process, and reads its result.
 //!
-//! Invariant: the command runs without a shell, with an empty environment, in `/`, with stdin, stdout and stderr as
-//! its only descriptors. Its process group ends with it.
+//! Invariant: the command runs without a shell, with an empty environment, in `/`. Its only descriptors are stdin,
+//! stdout and stderr. Its process group is killed when the command ends.
 //!
 //! The result is known only if the command exits by itself with code 0 and has written one JSON object to stdout.
 
@@ -22,9 +22,9 @@ use tokio::sync::watch;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of stderr that are logged.
 const ERRORS_BYTES_MAX: usize = 4 * 1024;
-/// Time after the exit in which the last output on stderr may arrive.
+/// Longest wait for the rest of stderr after the exit.
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
-/// Time in which a killed command must have ended.
+/// Longest wait for a killed command to exit.
 const KILL_GRACE: Duration = Duration::from_secs(5);
 /// Interval for polling the exit, in case the parent of this process has blocked SIGCHLD.
 const ASK_EVERY: Duration = Duration::from_millis(100);
@@ -76,16 +76,16 @@ impl Program {
     }
 }
 
-/// A program with the limits it is run under.
+/// A program with its time limits.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// Program and arguments.
     pub program: Program,
-    /// Longest run time.
+    /// Longest run time of the command.
     pub timeout: Duration,
     /// Becomes `true` when the server stops.
     pub stop: watch::Receiver<bool>,
-    /// Time that the command may continue after the server begins to stop.
+    /// Longest time that the command may run after the server begins to stop.
     pub stop_grace: Duration,
 }
 
@@ -124,8 +124,8 @@ impl Command {
                 }
             };
             if !all_heard {
-                // The last output may still be on its way. A process that was left behind may never close the pipe,
-                // so the wait is limited.
+                // The last output may not have arrived yet. A remaining child process may never close the pipe, so
+                // the wait is limited.
                 let _ = tokio::time::timeout(ERRORS_GRACE, hear_errors).await;
             }
             ended
@@ -146,7 +146,8 @@ impl Command {
 
     #[expect(clippy::disallowed_methods, reason = "starts a process")]
     fn spawn(&self) -> std::io::Result<Child> {
-        // Descriptors that this process opens are close-on-exec. Inherited ones and those of C libraries may not be.
+        // Descriptors that this process opens are close-on-exec. Descriptors that it inherited, or that C libraries
+        // opened, may not be.
         close_fds::set_fds_cloexec_threadsafe(FIRST_OTHER_DESCRIPTOR, &[]);
         Builder::new(&self.program.path)
             .args(&self.program.arguments)
@@ -159,7 +160,7 @@ impl Command {
             .spawn()
     }
 
-    /// Completes when the server has been stopping for `stop_grace`.
+    /// Waits until the server has been stopping for `stop_grace`.
     async fn stopped(&self) {
         let mut stop = self.stop.clone();
         if stop.wait_for(|stop| *stop).await.is_ok() {
@@ -193,7 +194,8 @@ impl Group {
         let _ = self.0.start_kill();
     }
 
-    /// Kills all remaining processes, and only then waits for the command, so that its id is not reused before.
+    /// Kills all remaining processes, then waits for the command. In this order, the kernel cannot reuse the group id
+    /// before the kill.
     async fn end(&mut self) -> Result<ExitStatus, String> {
         self.kill();
         match tokio::time::timeout(KILL_GRACE, self.0.wait()).await {
@@ -217,7 +219,7 @@ fn not_told(error: impl std::fmt::Display) -> String {
     format!("its end could not be waited for: {error}")
 }
 
-/// Returns when the command has exited, and leaves it as a zombie to be waited for.
+/// Waits until the command has exited. Does not reap the process, so that its id stays reserved.
 async fn until_ended(leader: Pid, ends: &mut Signals) -> Result<(), String> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     loop {

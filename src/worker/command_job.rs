@@ -1,6 +1,7 @@
-//! Runs a command for one order after the other, and stores its results.
+//! Runs the command of a job for its orders, one at a time, and stores the results.
 //!
-//! Invariant: a run is committed as begun before it starts, and its result is kept until it is committed.
+//! Invariant: an order is committed as begun before its command starts. A result is kept in memory until it is
+//! committed.
 
 use super::command::{Answered, Command};
 use super::{Next, Worker};
@@ -18,21 +19,21 @@ const STORE_MS_MAX: i64 = 3_000;
 /// Pause between two attempts to store the last result.
 const STORE_PAUSE: Duration = Duration::from_millis(20);
 
-/// A queue of orders for a command, and the place for its results.
+/// A queue of orders that a command carries out, with the storage of their results.
 pub trait CommandJob: Send + Sync + 'static {
-    /// Name in the log.
+    /// Name of the job in the log.
     const NAME: &'static str;
-    /// The unit of work of one run.
+    /// Work for one run of the command, for example a transfer to send.
     type Order: Send + Sync + 'static;
 
-    /// Takes the next order and commits it as begun. `None` if none waits.
+    /// Takes the next order and commits it as begun. Returns `None` if no order waits.
     fn begin(&self, now: Time) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
 
-    /// Returns the time at which an order falls due by the clock alone.
+    /// Returns the time at which the next order falls due without a wake-up, for example a retry.
     ///
     /// # Errors
     ///
-    /// None that a caller causes.
+    /// The file cannot be read.
     fn due(&self, _now: Time) -> Result<Option<Time>, Error> {
         Ok(None)
     }
@@ -69,7 +70,7 @@ impl<J: CommandJob> Runner<J> {
         }
     }
 
-    /// Stores the last result. Keeps it if that fails.
+    /// Stores the last result. If the file fails, keeps the result for the next attempt.
     async fn store(&mut self) -> Result<(), Error> {
         let Some((order, answered)) = self.unstored.take() else {
             return Ok(());
@@ -108,8 +109,8 @@ impl<J: CommandJob> Worker for Runner<J> {
         Ok(Next::Again)
     }
 
-    /// Retries for a while, as only this process knows the result, and requests under way may leave no room for it at
-    /// first.
+    /// Tries to store the last result for a few seconds. Only this process knows the result, and the write queue may
+    /// be full at first.
     async fn finish(&mut self) -> Result<(), Error> {
         let stopwatch = self.clock.stopwatch();
         loop {
@@ -135,7 +136,7 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::watch;
 
-    /// A job with one order, whose result is refused as overloaded this many times.
+    /// A job that always has an order. Its first results are refused as overloaded.
     #[derive(Clone)]
     struct Crowded {
         refusals: Arc<AtomicU32>,
@@ -188,7 +189,7 @@ mod tests {
         assert!(runner.tick(Time(0)).await.is_err());
         runner.finish().await.unwrap();
         assert_eq!(crowded.stored.lock().unwrap().len(), 1);
-        // One retry is enough.
+        // The result is stored only once.
         runner.finish().await.unwrap();
         assert_eq!(crowded.stored.lock().unwrap().len(), 1);
         assert_eq!(runner.tick(Time(0)).await.unwrap(), Next::Again);

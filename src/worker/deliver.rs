@@ -1,6 +1,7 @@
-//! Sends webhooks: takes what is due, queue by queue, and stores the outcome.
+//! Sends webhooks: starts the due deliveries of each queue, and stores the outcomes of their attempts.
 //!
-//! Invariant: a delivery has at most one attempt under way, until its outcome is in the file.
+//! Invariant: a delivery has at most one attempt under way. An attempt counts as under way until its outcome is
+//! stored.
 
 use super::receivers::{QueueAttempt, Receivers};
 use super::senders::Senders;
@@ -16,12 +17,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How long a stopping server waits for attempts under way.
+/// Longest wait of a stopping server for attempts under way.
 const FINISH_MAX: Duration = Duration::from_secs(3);
-/// Queues that one step looks at. More of them take several steps, so memory stays bounded.
+/// Maximum number of queues in one step. More queues take several steps, so memory stays bounded.
 const PAGE_QUEUES_MAX: usize = 4_096;
 
-/// The delivery worker.
+/// The worker that sends webhooks.
 pub struct Deliver {
     service: Arc<Service>,
     clock: Arc<Clock>,
@@ -30,41 +31,41 @@ pub struct Deliver {
     waker: Waker,
     finished: UnboundedSender<Done>,
     results: UnboundedReceiver<Done>,
-    /// Outcomes of attempts that are not in the file yet.
+    /// Outcomes of attempts that are not stored yet.
     ended: Vec<Done>,
-    /// Attempts under way by their deliveries.
+    /// Attempts under way, by the id of their delivery.
     under_way: HashMap<String, QueueAttempt>,
     receivers: Receivers,
     /// Time since the start of the server, in real time.
     uptime: Stopwatch,
-    /// The pass under way, where it takes several steps.
+    /// The pass under way, if it takes several steps.
     pass: Option<Pass>,
-    /// Result of the last whole pass.
+    /// Waits found by the last complete pass.
     seen: Seen,
 }
 
-/// A pass through all queues.
+/// A pass through all queues, page by page.
 struct Pass {
-    /// Name of the last queue that was looked at.
+    /// Name of the last queue of the previous page.
     after: String,
-    /// Number of wake-ups when it began.
+    /// Number of wake-ups when the pass began.
     woken: u64,
     seen: Seen,
 }
 
-/// Times that queues wait for.
+/// The next events that queues wait for.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     /// Earliest time at which something falls due.
     due_at: Option<Time>,
     /// Shortest real time until a paused queue may be tried again.
     pause: Option<Duration>,
-    /// `true` if a delivery is due that is not stored as done.
+    /// `true` if a due delivery is under way or waits for a free sender.
     is_awaited: bool,
 }
 
 impl Seen {
-    /// Returns the earlier times of both, and whether either awaits something.
+    /// Combines the waits of two groups of queues.
     fn and(self, other: Seen) -> Seen {
         let earlier = |one: Option<Time>, other| one.into_iter().chain(other).min();
         Seen {
@@ -76,8 +77,8 @@ impl Seen {
 }
 
 impl Deliver {
-    /// Creates a worker that this waker wakes, also at the end of an attempt. A receiver that keeps failing gets a
-    /// pause of `pause_ms` of real time between two attempts.
+    /// Creates a worker. The end of an attempt wakes the worker through `waker`. `pause_ms` is the pause between two
+    /// attempts at a receiver that keeps failing, in milliseconds of real time.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -104,7 +105,7 @@ impl Deliver {
         }
     }
 
-    /// Stores the outcomes of finished attempts. Only then may their deliveries be attempted again. If the file
+    /// Stores the outcomes of finished attempts. Only then may their deliveries be attempted again. If the write
     /// fails, the outcomes are kept for the next step.
     async fn keep_results(&mut self) -> Result<(), Error> {
         while let Ok(result) = self.results.try_recv() {
@@ -125,13 +126,14 @@ impl Deliver {
         Ok(())
     }
 
-    /// Starts the due deliveries of a queue that fit into its share. Returns `true` if more may be due at once.
+    /// Starts the due deliveries of a queue, at most as many as its share allows. Returns `true` if more may be due
+    /// at once.
     async fn take_up(&mut self, name: &str, now: Time) -> Result<bool, Error> {
         let (under_way, room) = (self.receivers.under_way(name), self.receivers.room(name));
         if room == 0 {
             return Ok(false);
         }
-        // Deliveries under way are still due in the file. They are requested too, and skipped here.
+        // The file lists deliveries under way as due. The query returns them too, and they are skipped here.
         let due = self
             .service
             .due_deliveries(name, now, room.saturating_add(under_way))?;
@@ -156,8 +158,8 @@ impl Deliver {
         Ok(gave_up)
     }
 
-    /// Starts the due deliveries of these queues. Returns the times that they wait for, or `None` if more may be due
-    /// at once.
+    /// Starts the due deliveries of these queues. Returns the events that the queues wait for, or `None` if more may
+    /// be due at once.
     async fn take_up_all(
         &mut self,
         waiting: &[WaitingQueue],
@@ -177,15 +179,15 @@ impl Deliver {
             seen = seen.and(Seen {
                 due_at: next,
                 pause,
-                // Deliveries due in the file are under way or wait for room. One that was put back or given up
-                // meanwhile is not awaited.
+                // A delivery that is due in the file is under way or waits for a sender. If it was postponed or given
+                // up, the file does not list it as due.
                 is_awaited: *due_at <= now,
             });
         }
         Ok(Some(seen))
     }
 
-    /// Hands one delivery to the senders.
+    /// Submits the attempt of a delivery to the thread pool.
     fn send(&mut self, queue: &str, due: Due) {
         let under_way = self.receivers.began(queue, self.uptime.ms());
         self.under_way.insert(due.id.clone(), under_way);
@@ -196,8 +198,8 @@ impl Deliver {
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
         let number = due.attempts.saturating_add(1);
         let pending = Pending::new(report, due.id.clone(), number, clock.now());
-        // The job does not own the service: a receiver that hangs would keep the file open after the server has
-        // stopped.
+        // The job does not own the service. Otherwise a receiver that hangs would keep the file open after the server
+        // has stopped.
         let activity = self.service.activity().cloned();
         self.senders.submit(move || {
             let (attempt, sent) = attempt(&clock, &outbound, &due);
@@ -226,7 +228,7 @@ fn is_success(attempt: &Attempt) -> bool {
         .is_some_and(|status| (200..300).contains(&status))
 }
 
-/// Returns the notification of an attempt for listeners of activity.
+/// Returns the activity notification about an attempt.
 fn attempted(due: &Due, number: u32, attempt: &Attempt, sent: Outgoing) -> Happened {
     let attempt = attempt.clone();
     Happened::Attempt(Attempted {
@@ -286,13 +288,13 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Ou
     (attempt, outgoing)
 }
 
-/// The channel for an attempt's outcome.
+/// The channel for the outcome of an attempt, and the waker to call afterwards.
 struct Report {
     finished: UnboundedSender<Done>,
     waker: Waker,
 }
 
-/// An attempt that was submitted. Its outcome is reported on drop, even after a panic.
+/// A submitted attempt. Reports its outcome when dropped, even after a panic.
 struct Pending {
     report: Report,
     done: Option<Done>,
@@ -339,10 +341,11 @@ impl Worker for Deliver {
     const NAME: &'static str = "deliver";
 
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
-        // The count is read first, so that an attempt that ends during this step wakes the worker again.
+        // The wake-ups are counted before the outcomes are stored, so that an attempt that ends during this step
+        // wakes the worker again.
         let woken = self.waker.count();
         self.keep_results().await?;
-        // An outcome that cannot be stored would cause the attempt to be made again.
+        // No attempt starts while writes fail: if its outcome cannot be stored, the attempt would be repeated.
         self.service.check_writes()?;
         let pass = self.pass.take();
         let is_whole = pass.is_none();
@@ -358,13 +361,13 @@ impl Worker for Deliver {
         if let Some(last) = waiting.get(PAGE_QUEUES_MAX.saturating_sub(1)) {
             pass.after = last.queue.clone();
             self.pass = Some(pass);
-            // Yields to other workers, as a page of queues may need no waiting.
+            // Lets other tasks run, because a page of queues may be processed without waiting.
             tokio::task::yield_now().await;
             return Ok(Next::Again);
         }
         self.seen = pass.seen;
         Ok(match pass.seen.due_at {
-            // A queue of an earlier page may have something due.
+            // A queue of an earlier page may have a new due delivery.
             _ if !is_whole && pass.woken != woken => Next::Again,
             Some(at) => Next::At(at),
             None => Next::Idle,

@@ -5,7 +5,7 @@ use crate::domain::time::Time;
 use crate::service::{Error, Service};
 use std::sync::Arc;
 
-/// The expiry worker.
+/// The worker that expires invoices.
 pub struct Expire {
     /// Service whose invoices expire.
     pub service: Arc<Service>,
@@ -38,7 +38,7 @@ mod tests {
         body.as_object().unwrap().clone()
     }
 
-    /// Makes steps until nothing is due. Returns their number, and when the next is wanted.
+    /// Runs steps until nothing is due. Returns their number, and when the next step is due.
     fn steps(service: &Arc<Service>, now: Time) -> (u32, Next) {
         let service = Arc::clone(service);
         let mut worker = Expire { service };
@@ -66,7 +66,8 @@ mod tests {
             done(service.create_invoice(NOW, &caller, object(&body), None)).unwrap();
         }
         let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
-        // Invoices on bitcoin are skipped. One step closes the other due ones, and one more finds nothing.
+        // Invoices on bitcoin are skipped because their chain lags. If others are due, the first step expires them
+        // and the second finds nothing.
         assert_eq!(steps(&service, at(0)), (1, Next::At(at(3))));
         assert_eq!(steps(&service, at(2)), (1, Next::At(at(3))));
         assert_eq!(steps(&service, at(3)), (2, Next::At(at(5))));

@@ -1,7 +1,7 @@
-//! Runs the workers for everything that falls due with time.
+//! Runs background work that falls due with time.
 //!
-//! One loop waits, wakes, backs off, logs and stops. Invariant: a step is bounded and says when it wants the next
-//! one, so a test can run everything that is due.
+//! One loop serves every worker: it waits, wakes, backs off, logs and stops. Invariant: a step is bounded and returns
+//! when the next step is due. So a test can wait until all due work is done.
 
 pub mod command;
 pub mod command_job;
@@ -27,48 +27,48 @@ use tokio::sync::watch;
 
 /// Pause of a worker after a failed step, unless it is woken.
 const BACK_OFF: Duration = Duration::from_secs(1);
-/// Longest sleep. The clock may be set meanwhile, and a timer may stand still while the system sleeps.
+/// Longest sleep of a worker. Meanwhile the clock may be set, and timers may stop while the system is suspended.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
-/// Largest number of rounds in which settling waits for work that its own work made.
+/// Maximum number of rounds when waiting for all due work. The work of one round may cause the next round.
 const SETTLE_ROUNDS_MAX: u32 = 10_000;
 
-/// The time at which a worker wants its next step.
+/// The time at which the next step of a worker is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// At once.
+    /// The next step is due at once.
     Again,
-    /// At this time, or when woken.
+    /// The next step is due at this time, or when the worker is woken.
     At(Time),
-    /// Only when woken.
+    /// The next step is due only when the worker is woken.
     Idle,
 }
 
 /// A background task that runs in steps.
 pub trait Worker: Send + 'static {
-    /// Name in the log.
+    /// Name of the worker in the log.
     const NAME: &'static str;
 
     /// Makes one bounded step.
     fn tick(&mut self, now: Time) -> impl Future<Output = Result<Next, Error>> + Send;
 
-    /// Returns `true` if work is under way outside the steps. The worker is woken when that work ends.
+    /// Returns `true` if work is under way outside the steps. The end of that work wakes the worker.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// Returns the real time until the next step, whatever the clock shows. `None` if only the clock or a wake-up
-    /// starts it.
+    /// Returns the time until the next step in real time, independent of the clock. `None` if only the clock or a
+    /// wake-up starts the next step.
     fn pause(&self) -> Option<Duration> {
         None
     }
 
-    /// Ends the work under way within seconds. Called once, after the last step.
+    /// Ends the work under way, within seconds. Called once, after the last step.
     fn finish(&mut self) -> impl Future<Output = Result<(), Error>> + Send {
         std::future::ready(Ok(()))
     }
 }
 
-/// Wakes one worker, and knows which wake-ups the worker has handled.
+/// Wakes one worker, and tracks which wake-ups the worker has handled.
 #[derive(Clone)]
 pub struct Waker {
     /// Number of wake-ups so far.
@@ -76,12 +76,12 @@ pub struct Waker {
     rested: Arc<watch::Sender<Rest>>,
 }
 
-/// The last time a worker had nothing to do.
+/// The state of a worker when it last had nothing to do.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
-    /// Number of wake-ups that the worker had seen by then.
+    /// Number of wake-ups that the worker had handled.
     seen: u64,
-    /// Time of the next step.
+    /// Time of the next step, if it has one.
     until: Option<Time>,
 }
 
@@ -136,11 +136,11 @@ pub struct Wakers {
     pub prune: Waker,
     /// Waker of the provisioner. A sandbox has no provisioner and never waits for one.
     pub provision: Waker,
-    /// Waker of the signer. A sandbox has none.
+    /// Waker of the worker that runs the signer. A sandbox has no such worker.
     pub send: Waker,
-    /// Waker of the worker that watches the wall clock. A sandbox has none.
+    /// Waker of the worker that watches the wall clock. A sandbox has no such worker.
     pub clock: Waker,
-    /// Waker of the worker for live rates. A sandbox has none.
+    /// Waker of the worker for live rates. A sandbox has no such worker.
     pub rates: Waker,
 }
 
@@ -150,7 +150,7 @@ impl Wakers {
         [&self.expire, &self.deliver, &self.prune]
     }
 
-    /// Wakes all workers, as the clock has moved or anything may have changed.
+    /// Wakes all workers, because the clock has moved or any data may have changed.
     pub fn wake_all(&self) {
         for waker in self.all() {
             waker.wake();
@@ -161,7 +161,7 @@ impl Wakers {
         self.rates.wake();
     }
 
-    /// Waits until everything due is done, including work that falls due on the way.
+    /// Waits until all due work is done, including work that falls due meanwhile.
     pub async fn settle(&self) {
         for _ in 0..SETTLE_ROUNDS_MAX {
             for waker in self.all() {
@@ -174,7 +174,7 @@ impl Wakers {
         log::warn!("settling stopped: new work kept falling due");
     }
 
-    /// Returns the next time at which something is due. Pruning has no time of its own: it runs whenever it is woken.
+    /// Returns the next time at which work is due. Pruning has no due time: it runs at every wake-up.
     pub fn next_due(&self) -> Option<Time> {
         [&self.expire, &self.deliver]
             .iter()
@@ -204,7 +204,7 @@ pub async fn run<W: Worker>(
             Ok(Next::At(at)) => Some(at),
             Ok(Next::Idle) => None,
             Err(error) => {
-                // A repeated error is logged once, as the step is retried every second.
+                // An error that repeats is logged once, because the step is retried every second.
                 let said = error.to_string();
                 if failed.as_ref() != Some(&said) {
                     log::error!("worker failed: worker={} error={said}", W::NAME);

@@ -1,4 +1,4 @@
-//! Runs the provisioner, which makes and removes ordered servers.
+//! Runs the provisioner, the operator's program that creates and removes ordered servers.
 
 use super::command::Answered;
 use super::command_job::CommandJob;
@@ -9,7 +9,7 @@ use crate::service::{Error, Service};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The job of the provisioner, with the orders that wait for it.
+/// The job that runs the provisioner for each server order.
 pub struct Provision {
     /// Service that stores the orders.
     pub service: Arc<Service>,

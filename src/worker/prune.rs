@@ -1,18 +1,19 @@
 //! Deletes data with a limited lifetime: idempotency responses, attempts, sessions and rolled secrets. Never deletes
-//! events or deliveries. Logs the heads of a production file's history once a day.
+//! events or deliveries. Once a day, logs the heads of a production file's hash-chained logs.
 
 use super::{Next, Worker};
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 
-/// The pruning worker.
+/// The worker that deletes expired data.
 pub struct Prune {
     service: Arc<Service>,
-    /// `false` in a sandbox, whose history ends with the process.
+    /// `true` if heads of the hash-chained logs are written to the log. `false` in a sandbox, whose file ends with
+    /// the process.
     logs_heads: bool,
     next: Time,
-    /// Time of the next log entry of the heads.
+    /// Time at which the heads are logged next.
     next_heads: Time,
 }
 
@@ -29,7 +30,7 @@ impl Prune {
 }
 
 impl Prune {
-    /// Logs the heads of the history once a day.
+    /// Logs the heads of the hash-chained logs once a day.
     fn log_heads(&mut self, now: Time) -> Result<(), Error> {
         let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
         if self.logs_heads && !waits {
@@ -46,7 +47,7 @@ impl Worker for Prune {
     const NAME: &'static str = "prune";
 
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
-        // If the clock was set back, pruning does not wait until it has caught up.
+        // If the clock was set back, pruning waits no longer than an hour.
         let waits = now < self.next && self.next <= now.plus_ms(HOUR_MS);
         if waits {
             return Ok(Next::At(self.next));

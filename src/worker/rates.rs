@@ -18,9 +18,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Time between two requests to a source, in milliseconds.
 const EVERY_MS: i64 = MINUTE_MS;
-/// Longest pause after a rate limit by our own rule, in milliseconds. A source may ask for more.
+/// Longest pause after a rate limit, in milliseconds, unless the source asks for a longer one.
 const LEFT_ALONE_MS_MAX: i64 = 15 * MINUTE_MS;
-/// Time between two reads of the file, in real time.
+/// Time between two reads of the rate file, in real time.
 const LOOK_AT_FILE: Duration = Duration::from_secs(1);
 
 /// The worker that polls exchange rates.
@@ -35,26 +35,26 @@ pub struct Rates {
     file: Option<Watched>,
     answers: UnboundedSender<Answer>,
     answered: UnboundedReceiver<Answer>,
-    /// Answers that are not in the file yet.
+    /// Answers that are not stored yet.
     ended: Vec<Answer>,
     has_begun: bool,
-    /// The coins without a rate that the log has reported.
+    /// The coins without a rate, as last logged, with the reason.
     without: HashMap<(&'static str, Currency), NoAgreement>,
 }
 
-/// A source with the state of its polling.
+/// A rate source with the state of its polling.
 struct Asked {
     upstream: Upstream,
     asked_at: Option<Time>,
     /// Time after the last request until the next one, in milliseconds.
     wait_ms: i64,
     is_under_way: bool,
-    /// Number of consecutive rate limits.
+    /// Number of rate limits in a row.
     refused: u32,
     problem: Option<String>,
 }
 
-/// The operator's file, and its contents at the last successful read.
+/// The operator's rate file, with its last readable contents.
 struct Watched {
     path: PathBuf,
     told: Vec<CoinFigure>,
@@ -71,8 +71,8 @@ struct Answer {
 }
 
 impl Rates {
-    /// Creates a worker that this waker wakes, also at each answer. The chain wakers are notified when the first
-    /// round ends.
+    /// Creates a worker. Each answer wakes the worker through its waker. The chain wakers are signalled when the
+    /// first round of requests ends.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -116,7 +116,7 @@ impl Rates {
         }
     }
 
-    /// Deletes the stored figures of sources that are no longer polled.
+    /// Deletes the stored figures of sources that are no longer polled. Runs once.
     async fn begin(&mut self) -> Result<(), Error> {
         if self.has_begun {
             return Ok(());
@@ -128,7 +128,7 @@ impl Rates {
         Ok(())
     }
 
-    /// Stores the answers. If the file fails, they are kept for the next step.
+    /// Stores the answers. If a write fails, the remaining answers are kept for the next step.
     async fn keep_answers(&mut self) -> Result<(), Error> {
         while let Ok(answer) = self.answered.try_recv() {
             self.ended.push(answer);
@@ -195,7 +195,7 @@ impl Rates {
         }
     }
 
-    /// Reads the file. Stores the contents if they have changed, or once a minute.
+    /// Reads the rate file. Stores its contents if they have changed, and at least once a minute.
     async fn look_at_file(&mut self, now: Time) -> Result<(), Error> {
         let Some(watched) = &mut self.file else {
             return Ok(());
@@ -206,7 +206,7 @@ impl Rates {
             return Ok(());
         }
         let (told, problem) = (watched.rates_at(now), watched.problem.clone());
-        // The last readable contents stay valid while the file cannot be read. Only a restart forgets them.
+        // While the file cannot be read, its last readable contents stay valid until a restart.
         if !told.is_empty() {
             let (service, source) = (&self.service, FigureSource::File);
             service.keep_told(now, source, now, told).await?;
@@ -220,7 +220,8 @@ impl Rates {
         self.log_coins(now)
     }
 
-    /// Logs the coins that have a rate again or need none any more, and those that have lost theirs, with the reason.
+    /// Logs the coins that have lost their rate, with the reason. Also logs the coins that have a rate again or need
+    /// none any more.
     fn log_coins(&mut self, now: Time) -> Result<(), Error> {
         let without = self.service.coins_without_rate(now)?;
         let without: HashMap<(&'static str, Currency), NoAgreement> = without
@@ -243,7 +244,7 @@ impl Rates {
         Ok(())
     }
 
-    /// Returns when the next idle source or the file is due.
+    /// Returns when the next request or read is due. Ignores sources with a request under way.
     fn next(&self, now: Time) -> Next {
         let waiting = self.sources.iter().filter(|asked| !asked.is_under_way);
         let file = self.file.iter();
@@ -254,12 +255,12 @@ impl Rates {
 }
 
 impl Asked {
-    /// Returns the time of the next request.
+    /// Returns the time of the next request to the source.
     fn due(&self, now: Time) -> Time {
         due(self.asked_at, self.wait_ms, now)
     }
 
-    /// Records the end of a request, and logs a change of its outcome.
+    /// Records the end of a request. Logs a new problem, or the end of the last one.
     fn ended(&mut self, now: Time, failure: Option<&RatesError>) {
         self.is_under_way = false;
         let source = self.upstream.source;
@@ -282,14 +283,15 @@ impl Asked {
     }
 }
 
-/// Returns when a repeated action is due next: now, if the clock was set back since the last time.
+/// Returns the next time of an action that repeats every `wait_ms`. Returns `now` if the action was never done, or if
+/// the clock was set back since.
 fn due(done_at: Option<Time>, wait_ms: i64, now: Time) -> Time {
     let done_at = done_at.filter(|done_at| *done_at <= now);
     done_at.map_or(now, |done_at| done_at.plus_ms(wait_ms))
 }
 
-/// Returns the pause after this many consecutive rate limits, in milliseconds. The pause doubles each time and is at
-/// least as long as requested. `chance` adds up to a quarter.
+/// Returns the pause after this many rate limits in a row, in milliseconds. The pause doubles each time and is at
+/// least as long as the source requested. `chance` adds up to a quarter of the pause.
 fn left_alone_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
     let doubled = EVERY_MS.saturating_mul(1_i64.checked_shl(refused.min(10)).unwrap_or(1));
     let asked = i64::try_from(retry_after_s)
@@ -300,13 +302,13 @@ fn left_alone_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
     pause.saturating_add(more)
 }
 
-/// Returns a random byte. If the system has no randomness, returns the middle of the range.
+/// Returns a random byte, or the middle of the range if the system has no randomness.
 fn random_byte() -> u8 {
     random::<1>().map_or(128, |[byte]| byte)
 }
 
 impl Watched {
-    /// Reads the file. Returns `true` if its contents, or the error of reading it, have changed.
+    /// Reads the rate file. Returns `true` if the contents or the read error have changed.
     fn look(&mut self, now: Time) -> bool {
         let (told, problem) = match read_file(&self.path, now) {
             Ok(told) => (Some(told), None),
@@ -333,7 +335,7 @@ impl Watched {
         is_news || is_new
     }
 
-    /// Returns the figures of the file, with the time `now`.
+    /// Returns the figures of the file, dated `now`.
     fn rates_at(&self, now: Time) -> Vec<CoinFigure> {
         let mut told = self.told.clone();
         for one in &mut told {
@@ -343,7 +345,7 @@ impl Watched {
     }
 }
 
-/// Returns `true` if two files contain the same figures, regardless of the times when they were read.
+/// Returns `true` if both lists contain the same figures, regardless of their times.
 fn is_same(one: &[CoinFigure], other: &[CoinFigure]) -> bool {
     let same = |(one, other): (&CoinFigure, &CoinFigure)| {
         one.coin == other.coin

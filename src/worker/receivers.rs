@@ -1,7 +1,7 @@
-//! Decides how many attempts each queue of webhooks may have under way, and how soon it is tried again.
+//! Decides how many attempts each queue of webhooks may have under way, and how soon the queue is tried again.
 //!
-//! A queue is an endpoint, or one origin among the `webhookUrl`s of one account's invoices.
-//! Invariant: receivers that hang leave senders to quick receivers and to every other account.
+//! A queue belongs to an endpoint, or to one origin of the `webhookUrl`s in an account's invoices. Invariant:
+//! receivers that hang leave enough senders for quick receivers and for every other account.
 
 mod queue;
 
@@ -12,33 +12,36 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) use queue::QueueAttempt;
 
-/// Longest time, in milliseconds, that a quick attempt takes, whether or not the receiver accepts it.
+/// Longest latency of a quick attempt, in milliseconds, whether or not the receiver accepts the delivery.
 const QUICK_MS_MAX: i64 = 1_000;
-/// Attempts under way of a new queue, and of a queue whose first attempt was accepted.
+/// Maximum number of attempts under way in a new queue, and in a queue whose first attempt was accepted.
 const SHARE_FIRST: usize = 4;
-/// Attempts under way of a queue. Each success doubles its share, and a failure sets it to 1.
+/// Maximum share of a queue, that is, its number of attempts under way. A success doubles the share, and a failure
+/// sets it to 1.
 const SHARE_MAX: usize = 32;
-/// Attempts under way of all queues that are not known to be quick.
+/// Maximum number of attempts under way in all queues that are not known to be quick.
 const OTHERS_MAX: usize = THREADS_MAX / 3 * 2;
-/// Attempts under way of one account's queues that are not known to be quick.
+/// Maximum number of attempts under way in one account's queues that are not known to be quick.
 const ACCOUNT_OTHERS_MAX: usize = THREADS_MAX / 3;
-/// Attempts under way of all slow queues. The rest of [`OTHERS_MAX`] is for new queues.
+/// Maximum number of attempts under way in all slow queues. The rest of [`OTHERS_MAX`] is for new queues.
 const SLOW_MAX: usize = THREADS_MAX / 2;
-/// Attempts under way of one account's slow queues.
+/// Maximum number of attempts under way in one account's slow queues.
 const ACCOUNT_SLOW_MAX: usize = THREADS_MAX / 4;
-/// Attempts under way from which no queue gets more than [`SHARE_FIRST`]. Quick queues are counted apart from the others.
+/// Number of attempts under way from which no queue gets more than [`SHARE_FIRST`]. Quick queues and other queues are
+/// counted separately.
 const CROWD: usize = THREADS_MAX / 6;
-/// Queues of an account from which a new one begins with one attempt, so that each is tried soon.
+/// Number of queues of an account from which a new queue begins with one attempt. So each queue is tried soon.
 const QUEUES_FEW: usize = 16;
-/// Failures in a row after which a queue, or an account's failing `webhookUrl`s together, get pauses until a success.
+/// Number of failures in a row from which attempts pause until a success. Failures are counted for each queue, and
+/// for an account's failing `webhookUrl`s together.
 const FAILURES_MAX: u32 = 20;
-/// Queues that are remembered although nothing waits in them.
+/// Maximum number of remembered queues without waiting deliveries.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// The state of every queue, and the sums for each account.
 #[derive(Default)]
 pub(super) struct Receivers {
-    /// Pause between two attempts of what keeps failing, in milliseconds. 0 means none.
+    /// Pause between two attempts at a receiver that keeps failing, in milliseconds. 0 means no pause.
     pause_ms: i64,
     queues: HashMap<String, Queue>,
     accounts: HashMap<String, Account>,
@@ -47,17 +50,18 @@ pub(super) struct Receivers {
     begun: u64,
 }
 
-/// The sums of one account.
+/// Sums over the queues of one account.
 #[derive(Default)]
 struct Account {
     queues: usize,
     under_way: UnderWay,
-    /// Failures of its `webhookUrl`s. During its pauses only attempts of queues that failed last move its time.
+    /// Failures in a row of the account's `webhookUrl`s. During a pause, only an attempt of a queue that failed last
+    /// updates the begin time.
     row: Row,
 }
 
 impl Receivers {
-    /// Creates an empty state. What keeps failing pauses for `pause_ms` between two attempts.
+    /// Creates an empty state. Receivers that keep failing pause for `pause_ms` between two attempts.
     pub(super) fn new(pause_ms: i64) -> Receivers {
         Receivers {
             pause_ms,
@@ -103,7 +107,7 @@ impl Receivers {
             .min(THREADS_MAX.saturating_sub(all.all()))
     }
 
-    /// Returns how long a queue still pauses, in milliseconds. 0 means not at all.
+    /// Returns how long a queue still pauses, in milliseconds. 0 means that it does not pause.
     pub(super) fn pause_ms(&self, name: &str, now_ms: i64) -> i64 {
         let row = self.queues.get(name).map(|queue| queue.row);
         let Some(own) = row.filter(|row| row.failures > 0) else {
@@ -115,7 +119,7 @@ impl Receivers {
         own.pause_ms(self.pause_ms, now_ms).max(shared)
     }
 
-    /// Sorts queues by their last turn, then by what is due first, so that none is passed over while others come again.
+    /// Sorts queues by their last turn, then by their due time, so that every queue gets its turn.
     pub(super) fn in_turn<'w>(&self, waiting: &'w [WaitingQueue]) -> Vec<&'w WaitingQueue> {
         let turn = |waiting: &&WaitingQueue| {
             let queue = self.queues.get(&waiting.queue);
@@ -126,7 +130,7 @@ impl Receivers {
         sorted
     }
 
-    /// Counts an attempt that begins.
+    /// Records the begin of an attempt.
     pub(super) fn began(&mut self, name: &str, now_ms: i64) -> QueueAttempt {
         self.add(name);
         self.begun = self.begun.saturating_add(1);
@@ -153,7 +157,7 @@ impl Receivers {
         }
     }
 
-    /// Counts an attempt that ended after `latency_ms`.
+    /// Records the end of an attempt that took `latency_ms`.
     pub(super) fn ended(
         &mut self,
         attempt: &QueueAttempt,
@@ -184,10 +188,10 @@ impl Receivers {
         }
     }
 
-    /// Updates speeds from what waits and from the time, then evicts the queues that are too many.
+    /// Updates the speeds of queues, then removes idle queues beyond the maximum.
     pub(super) fn refresh(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
-            // An earlier process tried it. That attempt failed, and its latency is unknown.
+            // An earlier process has tried this queue. The attempt failed, and its latency is unknown.
             if self.add(&one.queue) {
                 self.change(&one.queue, |queue| {
                     (queue.speed, queue.share, queue.row.failures) = (Speed::Slow, 1, 1)
@@ -200,7 +204,7 @@ impl Receivers {
         }
     }
 
-    /// Counts quick queues as slow that have attempts under way and have shown no sign of life for too long.
+    /// Marks quick queues as slow if they have attempts under way and have shown no sign of life for too long.
     fn slow_down(&mut self, now_ms: i64) {
         if self.under_way.quick == 0 {
             return;
@@ -217,8 +221,8 @@ impl Receivers {
         }
     }
 
-    /// Forgets idle queues, except half of what may be remembered. The account with the most queues loses its own
-    /// first, of these the ones that are not quick, of these the oldest.
+    /// Removes idle queues until half of the maximum is left. Begins with the account that has the most queues. Of
+    /// its queues, the ones that are not quick go first, the oldest before newer ones.
     fn evict(&mut self, waiting: &[WaitingQueue]) {
         let waiting: HashSet<&str> = waiting.iter().map(|one| one.queue.as_str()).collect();
         let is_idle = |(name, queue): &(&String, &Queue)| {
@@ -254,7 +258,7 @@ impl Receivers {
         true
     }
 
-    /// Forgets an idle queue, and its account with the account's last queue.
+    /// Removes an idle queue, and its account if this was the account's last queue.
     fn forget(&mut self, name: &str) {
         self.queues.remove(name);
         if let Some(account) = self.accounts.get_mut(account_of(name)) {
@@ -265,7 +269,7 @@ impl Receivers {
         }
     }
 
-    /// Changes a queue and the sums that it is part of.
+    /// Changes a queue, and updates the sums that include it.
     fn change(&mut self, name: &str, change: impl FnOnce(&mut Queue)) {
         let Some(queue) = self.queues.get_mut(name) else {
             return;
@@ -279,13 +283,13 @@ impl Receivers {
     }
 }
 
-/// Returns the room of an account that uses `own` of `most`, where all accounts use `used`: no account takes more
-/// than is left for the others, so a further account always finds room.
+/// Returns the free attempts of an account that uses `own` of `most`, while all accounts together use `used`. No
+/// account may use more than it leaves for the others, so a further account always finds some.
 fn fair_room(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }
 
-/// Returns `true` if a queue's name ends with an endpoint, its third word.
+/// Returns `true` if a queue belongs to an endpoint, whose id is then the third word of its name.
 fn is_of_endpoint(queue: &str) -> bool {
     queue.split(' ').nth(2).is_some()
 }

@@ -12,7 +12,7 @@ use crate::service::{Error, Service};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Longest transaction id that is kept from an answer, even if it is not valid.
+/// Maximum number of characters kept of a transaction id in an answer, even if the id is not valid.
 const ANSWER_CHARS_MAX: usize = 1000;
 /// Reason used if a signer gives none.
 const NO_REASON: &str = "the signer gave no reason";
@@ -84,7 +84,7 @@ enum Outcome {
     NotSent(String, bool),
 }
 
-/// Parses `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Any other answer is an error, so that nothing is
+/// Parses `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Any other answer is an error, because nothing may be
 /// guessed.
 fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
     let told = |refusal: Refusal| refusal.message;

@@ -1,4 +1,4 @@
-//! Runs jobs that send, on as many threads as needed: a send may take ten seconds.
+//! Runs webhook requests on a pool of threads that grows as needed, because one request may take ten seconds.
 //!
 //! Invariant: a job begins at once unless all threads up to the maximum are busy.
 
@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Number of threads that stay while there is nothing to send.
+/// Number of threads that are kept while idle.
 const THREADS_KEPT: usize = 4;
 /// Largest number of threads.
 pub(super) const THREADS_MAX: usize = 768;
 /// Idle time after which a thread beyond the kept ones ends.
 const THREAD_IDLE: Duration = Duration::from_secs(5);
-/// Stack of a thread, in bytes. A sender needs little, and there may be many.
+/// Stack of a thread, in bytes. A small stack is enough, and there may be many threads.
 const THREAD_STACK_BYTES: usize = 512 * 1024;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -69,7 +69,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a thread. Returns `false` if the system cannot start one; the other threads then do the work.
+    /// Starts a thread. Returns `false` if the system cannot start one. The other threads then run the jobs.
     fn spawn(self: &Arc<Self>) -> bool {
         let shared = Arc::clone(self);
         let builder = std::thread::Builder::new()
@@ -78,14 +78,14 @@ impl Shared {
         builder.spawn(move || shared.work()).is_ok()
     }
 
-    /// Runs jobs until none arrives for a while.
+    /// Runs jobs until the thread is idle for too long.
     fn work(&self) {
         while let Some(job) = self.next_job() {
             job();
         }
     }
 
-    /// Returns the next job. `None` if this thread is to end; it is then no longer counted.
+    /// Waits for the next job. Returns `None` if this thread must end; the thread is then no longer counted.
     fn next_job(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {

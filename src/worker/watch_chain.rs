@@ -1,6 +1,6 @@
-//! Follows one chain: asks a node, works out a step and stores it.
+//! Follows one chain: polls a node, computes the next step and stores it.
 //!
-//! Invariant: a step is stored whole or begun again, and no part of it is kept here.
+//! Invariant: a step is stored completely or computed again. No part of it is kept in memory.
 
 #[cfg(test)]
 mod tests;
@@ -29,33 +29,34 @@ pub struct Watch {
     pub service: Weak<Service>,
     /// The chain to follow.
     pub chain: Chain,
-    /// Watched addresses of the chain.
+    /// Addresses watched on the chain.
     pub addresses: Arc<RwLock<WatchedAddresses>>,
     /// Largest number of blocks that one step reads.
     pub blocks_max: u32,
-    /// Largest number of payments that one transaction writes.
+    /// Largest number of payments that one database transaction writes.
     pub outputs_max: usize,
-    /// Longest time in which one transaction takes in payments, in milliseconds. It always takes at least one.
+    /// Time limit for the payments of one database transaction, in milliseconds. At least one payment is always
+    /// written.
     pub part_ms_max: i64,
     /// `true` if a test network is allowed.
     pub test_networks: bool,
-    /// `true` if the last step was a part of a rescan. During a rescan, every other step is.
+    /// `true` if the last step was a part of a rescan. During a rescan, every other step belongs to the rescan.
     pub was_rescan: bool,
     /// `true` if a rescan was under way at the last step.
     pub has_rescan: bool,
-    /// Reason for which the current rescan cannot continue, if the node can never provide more.
+    /// Reason why the current rescan cannot continue, if the node can never provide the missing data.
     pub rescan_problem: Option<String>,
-    /// Reason for which final blocks are not read again, if the node reports other blocks than those that were read.
+    /// Problem with final blocks: the node reports other blocks than those that were read.
     pub final_problem: Option<String>,
     /// `true` if a node has answered since the last failure.
     pub is_connected: bool,
     /// The network of the node at the last step; `None` before the first one.
     pub network: Option<String>,
-    /// Heights of the blocks that the last step was to read, from the first one to the node's newest.
+    /// First and last height of the blocks that the last step had to read. The last one is the node's newest block.
     pub unread: Option<(u32, u32)>,
 }
 
-/// The reason for which a step was not taken.
+/// The reason why a step failed.
 #[derive(Debug)]
 pub enum StepError {
     /// The node failed, or its answer was rejected.
@@ -79,7 +80,7 @@ impl std::fmt::Display for StepError {
 /// The progress of a chain after a step.
 #[derive(Clone, Debug)]
 pub enum ChainProgress {
-    /// More steps are needed at once. This many blocks are unread.
+    /// More steps are needed at once, for this number of unread blocks.
     Behind(u32),
     /// The node's newest block and its mempool have been read.
     AtHead(ChainPosition),
@@ -145,7 +146,7 @@ impl Watch {
         looked.map_err(StepError::File)
     }
 
-    /// Works out the next step from the file and the node. Writes nothing.
+    /// Computes the next step from the file and the node. Does not write.
     ///
     /// # Errors
     ///
@@ -171,7 +172,7 @@ impl Watch {
         let next = known.cursor.as_ref().map(|cursor| cursor.block.height);
         let next = next.map(|height| height.saturating_add(1));
         self.service()?.hear_of_asking(self.chain, now);
-        // The service is not kept alive while the node is asked.
+        // During the request only a weak reference is held, so a node that hangs does not keep the service alive.
         let (service, chain, unread) = (Weak::clone(&self.service), self.chain, &mut self.unread);
         *unread = None;
         let came = step(node, &known, &looking, manner, &mut |head| {
@@ -191,7 +192,7 @@ impl Watch {
         came.map_err(StepError::Node)
     }
 
-    /// Makes one step. If it fails, the node may be asked again, and reports again what was not stored.
+    /// Makes one step. After a failure, the next step asks the node again for everything that was not stored.
     ///
     /// # Errors
     ///
@@ -226,7 +227,7 @@ impl Watch {
         taken.map(|()| stands(&step))
     }
 
-    /// Stores a step part by part, and collects the log lines of committed parts.
+    /// Stores a step in batches, and collects the log lines of committed batches.
     fn take(
         &self,
         step: &Arc<ChainStep>,
@@ -243,7 +244,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Requests only the newest block of a node, and reports its height.
+    /// Requests only the newest block of a node, and reports its height to the service.
     ///
     /// # Errors
     ///
@@ -261,7 +262,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Requests the fee estimate of the chain, and keeps it for approvals.
+    /// Requests the fee estimate of the chain, and keeps it for the approval of transfers.
     ///
     /// # Errors
     ///
@@ -278,7 +279,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Returns the limit of one transaction.
+    /// Returns the limits of one batch: its number of payments and its time.
     fn bound(&self) -> BatchLimit {
         let (ms_max, mut begun) = (self.part_ms_max, None);
         BatchLimit::new(self.outputs_max, move || {

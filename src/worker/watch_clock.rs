@@ -1,6 +1,6 @@
-//! Watches the wall clock: logs doubts about it, notices that a person accepts it, and stores the time.
+//! Watches the wall clock: logs doubts about its time, notices its acceptance by a person, and stores the time.
 //!
-//! Invariant: the file has the server's time to the minute, so no start goes back further than that.
+//! Invariant: the stored time is at most a minute old, so a restart never goes back further.
 
 use super::{Next, Wakers, Worker};
 use crate::clock::{Clock, Doubt};
@@ -8,7 +8,7 @@ use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 
-/// Interval for reading the wall clock if nothing else does, in milliseconds.
+/// Interval at which the wall clock is read if no other part reads it, in milliseconds.
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the wall clock.
@@ -18,16 +18,16 @@ pub struct WatchClock {
     wakers: Wakers,
     /// Number of times a person had accepted the wall clock.
     accepted: i64,
-    /// `true` if the wall clock was doubted at the last look.
+    /// `true` if the wall clock was doubted at the last check.
     doubted: bool,
-    /// `true` if time was set back and the file does not have that yet.
+    /// `true` if time was set back and this is not stored yet.
     set_back: bool,
     /// Time of the next write to the file.
     next: Time,
 }
 
 impl WatchClock {
-    /// Creates a worker for this clock, which a person has accepted `accepted` times.
+    /// Creates a worker for this clock. `accepted` is the number of times that a person has accepted the wall clock.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -77,7 +77,7 @@ impl WatchClock {
     /// Stores the current time and the doubt.
     async fn keep(&mut self, doubt: Option<Doubt>) -> Result<(), Error> {
         let now = self.clock.now();
-        // Retried with the next step if the write fails.
+        // If the write fails, the next step repeats it.
         self.next = now;
         let ahead_ms = doubt.map(|doubt| doubt.ahead_ms);
         self.service
@@ -89,7 +89,7 @@ impl WatchClock {
     }
 }
 
-/// Returns the direction in which time was set.
+/// Returns the direction of a clock change as a word for the log.
 fn direction(moved_ms: i64) -> &'static str {
     if moved_ms < 0 { "back" } else { "forward" }
 }

@@ -1,4 +1,4 @@
-//! Watches the size of the write-ahead log: one that keeps growing fills the disk and slows every read.
+//! Watches the size of the write-ahead log. A log that keeps growing fills the disk and slows every read.
 
 use super::{Next, Worker};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Size above which a warning is logged, in bytes.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Interval between two looks, in milliseconds.
+/// Interval between two checks, in milliseconds.
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the write-ahead log.

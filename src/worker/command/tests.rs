@@ -1,4 +1,4 @@
-//! Commands that answer, hang, fail, lie, write too much or die.
+//! Tests of commands that answer, hang, fail, answer wrongly, write too much or are killed.
 
 use super::{Answered, Command, Program};
 use crate::domain::time::Time;
@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A shell script as a command: sh is the program here, as any other would be.
+/// Returns a program that runs a shell script with sh.
 fn script(text: &str) -> Program {
     let words = json!(["/bin/sh", "-c", text]).to_string();
     Program::parse(&words).unwrap()
@@ -51,7 +51,7 @@ async fn its_environment_is_empty_and_it_stands_in_the_root() {
 #[tokio::test]
 async fn it_has_three_descriptors_also_where_others_are_not_closed_by_themselves() {
     let listed = "for one in /proc/$$/fd/*; do [ -e $one ] && all=\"$all ${one##*/}\"; done; echo \"{\\\"has\\\":\\\"$all\\\"}\"";
-    // Like a file descriptor that the process inherited, or that a C library has opened.
+    // Simulates a descriptor that the process inherited, or that a C library has opened.
     let handed_down = std::fs::File::open("/etc/passwd").unwrap();
     rustix::io::fcntl_setfd(&handed_down, rustix::io::FdFlags::empty()).unwrap();
     let answered = run(listed, 60_000).await;
@@ -116,7 +116,7 @@ impl Drop for Fifo {
 
 #[tokio::test]
 async fn what_it_leaves_behind_ends_with_it() {
-    // A grandchild holds the pipe, however the command itself ends.
+    // A background process holds the pipe open after the command itself has ended.
     let quiet = "exec 3>FIFO; (sleep 1000 & wait) <&3 >&3 2>&3 & exec 3>&-;";
     for (script, outcome) in [
         ("echo '{}'", Ok(())),
@@ -124,7 +124,7 @@ async fn what_it_leaves_behind_ends_with_it() {
         ("echo '{}'; kill -9 $$", Err("signal: 9")),
         ("yes", Err("over 65536 bytes")),
         ("wait", Err("longer than 500 ms")),
-        // The grandchild keeps the output open.
+        // A background process keeps stdout open.
         (
             "echo '{}'; sleep 1000 2>/dev/null &",
             Err("longer than 500 ms"),

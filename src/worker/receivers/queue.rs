@@ -9,10 +9,10 @@ pub(in crate::worker) struct QueueAttempt {
     pub(super) speed: Speed,
 }
 
-/// Attempts under way by the speed that their queues had when they began.
+/// Numbers of attempts under way, by the speed of their queue when they began.
 ///
-/// An attempt never counts as faster than it began, or it would leave its sum while it hangs. It counts as slow once its
-/// queue does.
+/// An attempt never moves to a faster speed: otherwise it would leave its sum while it hangs. It moves to slow when
+/// its queue becomes slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UnderWay {
     pub(super) unknown: usize,
@@ -24,13 +24,13 @@ pub(super) struct UnderWay {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Queue {
     pub(super) under_way: UnderWay,
-    /// Attempts that it may have under way, judged by its answers alone.
+    /// Maximum number of attempts under way, judged only by the answers of the receiver.
     pub(super) share: usize,
     pub(super) speed: Speed,
-    /// Number of its last attempt among all attempts. 0 means none yet.
+    /// Sequence number of the queue's last attempt among all attempts. 0 if there was none.
     pub(super) turn: u64,
     pub(super) row: Row,
-    /// Time of its last sign of life, in milliseconds of uptime: an attempt ended, or the first quick one began.
+    /// Time of the last sign of life, in milliseconds of uptime: an attempt ended, or the first quick attempt began.
     pub(super) alive_ms: i64,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Speed {
     Slow,
 }
 
-/// Attempts that failed in a row.
+/// The number of failures in a row, and the time of the last attempt.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Row {
     pub(super) failures: u32,
@@ -61,7 +61,7 @@ impl Row {
         };
     }
 
-    /// Returns how much of a pause is left, in milliseconds.
+    /// Returns the rest of the pause, in milliseconds.
     pub(super) fn pause_ms(self, pause_ms: i64, now_ms: i64) -> i64 {
         if self.failures < FAILURES_MAX {
             return 0;
@@ -76,7 +76,7 @@ impl UnderWay {
         self.others().saturating_add(self.quick)
     }
 
-    /// Attempts of queues that are not known to be quick.
+    /// Returns the number of attempts of queues that are not known to be quick.
     pub(super) fn others(self) -> usize {
         self.unknown.saturating_add(self.slow)
     }
@@ -89,7 +89,7 @@ impl UnderWay {
         }
     }
 
-    /// Updates a sum of which a queue's attempts are a part.
+    /// Replaces the attempts of one queue in a sum over several queues.
     pub(super) fn recount(&mut self, mut before: UnderWay, mut after: UnderWay) {
         for speed in [Speed::Unknown, Speed::Quick, Speed::Slow] {
             let sum = self.of_speed(speed);
@@ -107,7 +107,7 @@ impl Queue {
     }
 
     pub(super) fn end(&mut self, began: Speed) {
-        // None left of its speed: it was counted as slow since.
+        // If no attempt of this speed is left, the attempt has been moved to slow.
         let speed = match *self.under_way.of_speed(began) {
             0 => Speed::Slow,
             _ => began,

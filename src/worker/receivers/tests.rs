@@ -1,4 +1,4 @@
-//! Attempts that a queue may have under way, case by case.
+//! Tests of how many attempts a queue may have under way.
 
 mod speeds;
 mod waits;
@@ -13,7 +13,7 @@ use crate::domain::time::Time;
 /// Latency of an attempt that hangs until its time limit.
 const HANGING_MS: i64 = 10_000;
 
-/// A queue with something due, tried before or not.
+/// Returns a queue with a due delivery, tried before or not.
 fn waiting(name: &str, was_tried: bool) -> WaitingQueue {
     WaitingQueue {
         queue: name.to_owned(),
@@ -22,25 +22,25 @@ fn waiting(name: &str, was_tried: bool) -> WaitingQueue {
     }
 }
 
-/// Begins as many attempts as a queue has room for.
+/// Begins as many attempts as a queue may have. Returns their number.
 fn fill(receivers: &mut Receivers, name: &str) -> usize {
     let room = receivers.room(name);
     (0..room).for_each(|_| drop(receivers.began(name, 0)));
     room
 }
 
-/// Fills all these queues. Returns how many attempts began.
+/// Begins as many attempts of these queues as possible. Returns their number.
 fn fill_all(receivers: &mut Receivers, names: &[String]) -> usize {
     names.iter().map(|name| fill(receivers, name)).sum()
 }
 
-/// Makes one attempt.
+/// Begins and ends one attempt.
 fn attempt(receivers: &mut Receivers, name: &str, is_success: bool, latency_ms: i64) {
     let attempt = receivers.began(name, 0);
     receivers.ended(&attempt, is_success, latency_ms, 0);
 }
 
-/// Ends an attempt of a queue that began while the queue had this speed.
+/// Ends an attempt that began while its queue had this speed.
 fn end(receivers: &mut Receivers, name: &str, speed: Speed, latency_ms: i64) {
     let queue = name.to_owned();
     let attempt = QueueAttempt { queue, speed };
@@ -48,14 +48,14 @@ fn end(receivers: &mut Receivers, name: &str, speed: Speed, latency_ms: i64) {
     receivers.ended(&attempt, is_success, latency_ms, 0);
 }
 
-/// Names of queues of one account.
+/// Returns names of queues of one account.
 fn queues(origin: &str, count: usize, account: &str) -> Vec<String> {
     (0..count)
         .map(|number| format!("https://{origin}{number} {account}"))
         .collect()
 }
 
-/// Names of queues, each of an account of its own.
+/// Returns names of queues, each of a different account.
 fn strangers(count: usize) -> Vec<String> {
     (0..count)
         .map(|number| format!("https://shop{number} account{number}"))
@@ -104,11 +104,11 @@ fn account_with_a_thousand_hanging_origins_gets_a_third_of_the_senders() {
             }
         }
         assert_eq!(fill_all(&mut receivers, &hanging), most);
-        // The account's endpoints are among its queues.
+        // Queues of endpoints count as queues of their account.
         let room = receivers.room("https://new 1 endpoint");
         assert_eq!(room, usize::from(hung_before));
         assert_eq!(receivers.room("https://quick 1"), SHARE_FIRST);
-        // Queues of its origins from another account, and other queues.
+        // Queues of another account still get an attempt, even for the same origin.
         assert_eq!(receivers.room("https://hanging0 2"), 1);
         assert_eq!(receivers.room("https://new 2"), 1);
     }
@@ -148,7 +148,7 @@ fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
     for name in &quick {
         attempt(&mut receivers, name, true, 1);
     }
-    // The receiver refuses, but quickly.
+    // The receiver rejects deliveries, but quickly.
     attempt(&mut receivers, "https://refusing 1", false, 1);
     for account in 0..1_000 {
         fill_all(
@@ -192,12 +192,12 @@ fn new_queue_begins_with_one_attempt_beside_many() {
         .map(|name| fill(&mut receivers, name))
         .collect();
     assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
-    // The limit of its account.
+    // The account has many queues, so its new queue begins with one attempt.
     assert_eq!(fill(&mut receivers, "new 1"), 1);
     end(&mut receivers, "new 1", Speed::Unknown, 1);
     assert_eq!(receivers.room("new 1"), SHARE_FIRST);
     assert_eq!(receivers.room("new 2"), SHARE_FIRST);
-    // The limit of all accounts.
+    // With many attempts in all accounts, a new queue of any account begins with one attempt.
     fill_all(&mut receivers, &strangers(CROWD / SHARE_FIRST));
     assert_eq!(receivers.room("new 2"), 1);
 }
@@ -218,7 +218,7 @@ fn twenty_failures_in_a_row_pause_a_queue_until_a_success() {
     let pauses =
         [1_000, 1_010, 1_049, 1_050, 9_000].map(|now_ms| receivers.pause_ms(failing, now_ms));
     assert_eq!(pauses, [50, 40, 1, 0, 0]);
-    // Another endpoint of the same account does not pause, and neither do its webhookUrls.
+    // Neither another endpoint of the same account nor its `webhookUrl`s pause.
     for other in [beside, "https://host 1"] {
         attempt(&mut receivers, other, false, 1);
         assert_eq!(receivers.pause_ms(other, 0), 0);
@@ -227,7 +227,7 @@ fn twenty_failures_in_a_row_pause_a_queue_until_a_success() {
     assert_eq!(receivers.pause_ms(failing, 1_000), 50);
     attempt(&mut receivers, failing, true, 1);
     assert_eq!(receivers.pause_ms(failing, 0), 0);
-    // Without pauses, as in the sandbox, there are none.
+    // A pause of 0, as in the sandbox, disables pauses.
     let mut receivers = Receivers::new(0);
     (0..100).for_each(|_| fail(&mut receivers));
     assert_eq!(receivers.pause_ms(failing, 1_000), 0);

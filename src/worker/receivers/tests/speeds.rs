@@ -16,7 +16,8 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     }
     attempt(&mut receivers, "https://quick 2", true, 1);
     let begun: Vec<usize> = all.iter().map(|name| fill(&mut receivers, name)).collect();
-    // The first queues get their whole share, then each gets one, until the account has half of the senders.
+    // The first queues get their whole share. Then each queue gets one attempt, until the account has half of the
+    // senders.
     let full = CROWD / SHARE_MAX;
     assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
     assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
@@ -63,7 +64,7 @@ fn hanging_attempts_count_as_the_speed_at_which_they_began() {
     assert_eq!(receivers.under_way, own);
     let room = ACCOUNT_OTHERS_MAX - hanging;
     assert_eq!(fill_all(&mut receivers, &queues("new", 1_000, "1")), room);
-    // All of a queue that hangs are slow from then on.
+    // All attempts of a queue that hangs count as slow from then on.
     receivers.refresh(&[], QUICK_MS_MAX + 1);
     let slow = UnderWay {
         unknown: room,

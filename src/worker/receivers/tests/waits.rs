@@ -1,4 +1,4 @@
-//! Waits of a queue behind a thousand hanging origins: the worker's loop, replayed with a clock of its own.
+//! Tests of the waiting time behind a thousand hanging origins, in a simulation of the worker's loop.
 
 use super::super::{QueueAttempt, Receivers};
 use super::{HANGING_MS, WaitingQueue, queues};
@@ -6,19 +6,20 @@ use crate::domain::retry::next_attempt;
 use crate::domain::time::Time;
 use std::collections::{BTreeMap, HashMap};
 
-/// Time between two steps. Every attempt begins when another ends or a delivery falls due, which are whole seconds here.
+/// Time between two steps. An attempt begins when another one ends or a delivery falls due. Both happen at whole
+/// seconds here.
 const STEP_MS: i64 = 1_000;
 
 /// The worker's loop over queues with deliveries, in simulated time.
 struct Replay {
     receivers: Receivers,
-    /// Deliveries of each queue: when each is due, and how often it was tried.
+    /// Due time and number of past attempts of each delivery, by queue.
     due: HashMap<String, Vec<(i64, u32)>>,
-    /// Attempts under way by their end: begin, attempts made, latency.
+    /// Attempts under way by their end time: the attempt, its begin, the number of past attempts, and the latency.
     ends: BTreeMap<i64, Vec<(QueueAttempt, i64, u32, i64)>>,
-    /// Latency of queues that answer. The others hang.
+    /// Latency of each queue that answers. The other queues hang.
     quick: HashMap<String, i64>,
-    /// Begin of each queue's first attempt.
+    /// Begin of the first attempt of each queue.
     began: HashMap<String, i64>,
 }
 
@@ -38,7 +39,7 @@ impl Replay {
         due.push((now_ms, 0));
     }
 
-    /// One step: ends what has ended, and begins what fits.
+    /// Makes one step: ends the attempts that are over, and begins those that fit.
     fn tick(&mut self, now_ms: i64) {
         while let Some(entry) = self.ends.first_entry().filter(|end| *end.key() <= now_ms) {
             let (at_ms, ended) = entry.remove_entry();
@@ -83,7 +84,8 @@ impl Replay {
         }
     }
 
-    /// Adds a delivery at `now_ms` and returns how long it waits. The replay then stands at its begin.
+    /// Adds a delivery at `now_ms` and runs until its attempt begins. Returns how long it has waited, in
+    /// milliseconds.
     fn wait_of(&mut self, queue: &str, latency_ms: i64, now_ms: i64) -> i64 {
         self.quick.insert(queue.to_owned(), latency_ms);
         self.began.remove(queue);
@@ -101,7 +103,7 @@ impl Replay {
 
 #[test]
 fn waits_behind_a_thousand_hanging_origins_are_bounded() {
-    // So many deliveries of each origin, and a new receiver that comes after so long.
+    // Number of deliveries of each hanging origin, and the time at which a new receiver appears.
     for (deliveries, after_ms) in [
         (1, 0),
         (1, 5_000),
