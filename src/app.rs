@@ -85,7 +85,7 @@ pub struct Config {
     pub nodes: Nodes,
     /// Source of the time. A sandbox uses the system clock.
     pub time: TimeSource,
-    /// Receives the progress of a migration from an older file format.
+    /// Function that receives the progress of a migration from an older file format.
     pub tell: fn(Progress<'_>),
 }
 
@@ -182,7 +182,7 @@ impl Server {
         &self.url
     }
 
-    /// Returns the address it listens on, with the actual port if port 0 was requested.
+    /// Returns the address that the server listens on, with the actual port if port 0 was requested.
     pub fn listen(&self) -> SocketAddr {
         self.listen
     }

@@ -1,6 +1,6 @@
 //! Notifies the other parts of a server about a commit.
 //!
-//! Invariant: they are notified before the writer's caller learns of the commit.
+//! Invariant: the parts are notified before the caller of the write learns of the commit.
 
 use super::following;
 use crate::chain::follow::AddressPools;

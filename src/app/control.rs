@@ -14,28 +14,28 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 
-/// Latest time of the clock, 9000-01-01. Later deadlines can still be represented.
+/// Latest time of the clock, 9000-01-01. Deadlines after it can still be represented.
 const LATEST: Time = Time(221_845_392_000_000);
 
-/// Implementation of the sandbox controls.
+/// The controls of a sandbox, and its inboxes.
 pub(super) struct SandboxControl {
     controls: Arc<Controls>,
     inboxes: InboxState,
 }
 
-/// Performs the operations, one at a time.
+/// The control operations, which run one at a time.
 struct Controls {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
     file: PathBuf,
     one_at_a_time: Mutex<()>,
-    /// Number of resets and restores. A change cancels a move in progress.
+    /// Number of resets and restores. Each one cancels a clock move in progress.
     resets: watch::Sender<u64>,
 }
 
 impl SandboxControl {
-    /// Creates the controls of these parts.
+    /// Creates the controls of a sandbox with these parts.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -57,7 +57,7 @@ impl SandboxControl {
 }
 
 impl Controls {
-    /// Performs one step, after those requested earlier.
+    /// Performs one clock step, after the steps requested earlier.
     async fn advance(&self, step: ClockStep) -> Result<(), Error> {
         let mut resets = self.resets.subscribe();
         let _alone = self.one_at_a_time.lock().await;
@@ -88,7 +88,7 @@ impl Controls {
         self.keep_clock().await
     }
 
-    /// Performs everything due up to `target`, each at its own time.
+    /// Moves the clock to `target`. Stops at each due time until the due work is done.
     async fn walk_to(&self, target: Time) {
         let was_frozen = self.clock.frozen_at().is_some();
         self.stop_at(self.clock.now()).await;
@@ -105,7 +105,7 @@ impl Controls {
         }
     }
 
-    /// Freezes the clock at this time until everything due is done.
+    /// Freezes the clock at this time, and waits until all due work is done.
     async fn stop_at(&self, at: Time) {
         self.clock.freeze(at);
         self.wakers.wake_all();
@@ -161,7 +161,7 @@ impl Controls {
     }
 }
 
-/// Checks that the clock can move to this time.
+/// Returns `target` if the clock can move to it.
 fn check_reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
     if (now..=LATEST).contains(&target) {
         Ok(target)

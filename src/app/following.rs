@@ -15,12 +15,12 @@ use std::time::Duration;
 
 /// Maximum number of outputs stored in one transaction, so that other writers are not delayed.
 const OUTPUTS_MAX: usize = 200;
-/// Maximum duration of such a transaction, in milliseconds.
+/// Maximum duration of a transaction that stores outputs, in milliseconds.
 const PART_MS_MAX: i64 = 50;
 /// Maximum wait for all chain threads at stop. A thread that waits for a node loses nothing.
 const END_WAIT: Duration = Duration::from_millis(300);
 
-/// Returns the nodes and the signer for live mode.
+/// Returns the chains, tokens and signer that are available in live mode.
 pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,
@@ -85,12 +85,12 @@ pub(super) fn ask_to_stop(followers: &[Follower]) {
     followers.iter().for_each(Follower::ask_to_stop);
 }
 
-/// Waits a limited time for each thread.
+/// Waits until all threads have ended, for a limited time.
 pub(super) fn wait_for_end(followers: &[Follower]) {
     let chains = u32::try_from(followers.len()).unwrap_or(u32::MAX);
     let share = END_WAIT.checked_div(chains).unwrap_or_default();
     for follower in followers {
-        // A thread that continues holds no file and loses nothing.
+        // A thread that still runs holds no file and loses no data.
         let _ = follower.has_ended(share);
     }
 }

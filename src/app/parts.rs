@@ -39,7 +39,7 @@ use tokio::task::JoinHandle;
 
 /// The running tasks and threads of a server.
 pub(super) struct RunningParts {
-    /// Tasks that start work for others: the HTTP front ends and the program runners.
+    /// Tasks that give work to other tasks: the HTTP servers and the program runners.
     fronts: Vec<JoinHandle<()>>,
     commands: Vec<JoinHandle<()>>,
     stop_fronts: watch::Sender<bool>,
@@ -54,7 +54,7 @@ pub(super) struct StartedServer {
     pub(super) parts: RunningParts,
     /// Base URL.
     pub(super) url: String,
-    /// Address it listens on.
+    /// Address that the server listens on.
     pub(super) listen: SocketAddr,
     /// Separate address of `/metrics`.
     pub(super) metrics_listen: Option<SocketAddr>,
@@ -252,7 +252,8 @@ impl Shared {
             Kind::Sandbox => Ok(None),
             Kind::Production => self.prepare_production(runtime),
         };
-        // Runs alone: two connections that read the schema at the same time would wait for each other.
+        // The check runs while no other connection reads: two connections that read the schema at the same time would
+        // wait for each other.
         self.service.check_file()?;
         match begun {
             Err(error) if self.service.check_writes().is_err() => {
@@ -263,7 +264,7 @@ impl Shared {
         }
     }
 
-    /// Ends the work of an earlier process and returns the setup token, while there is no operator.
+    /// Ends the work that an earlier process left unfinished. Returns the setup token if there is no operator yet.
     fn prepare_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
         service.give_up_server_job(now)?;
@@ -294,7 +295,7 @@ impl Shared {
         })
     }
 
-    /// Starts the workers that run the operator's programs. There are none in the sandbox.
+    /// Starts the workers that run the operator's programs. A sandbox has no such workers.
     fn start_commands(
         &self,
         runtime: &Runtime,
@@ -335,7 +336,7 @@ impl Shared {
         runtime.spawn(run(runner, clock, waker.clone(), stop))
     }
 
-    /// Starts the workers.
+    /// Starts the workers for expiry, deliveries and pruning.
     fn start_workers(
         self,
         runtime: &Runtime,
@@ -356,7 +357,7 @@ impl Shared {
             service: Arc::clone(&service),
         };
         let prune = Prune::new(Arc::clone(&service), config.kind == Kind::Production);
-        // In a sandbox a clock move waits for everything due, so nothing is paused.
+        // In a sandbox a clock move waits for all due work, so no receiver is paused.
         let pause_ms = match config.kind {
             Kind::Sandbox => 0,
             Kind::Production => i64::from(config.webhook_pause_ms),
@@ -374,7 +375,7 @@ impl Shared {
     }
 }
 
-/// Returns the clock stored in a sandbox's file. It can be moved.
+/// Returns the movable clock of a sandbox, as stored in its file.
 fn sandbox_clock(row: &FileRow) -> Clock {
     Clock::new(row.clock_offset_ms, row.clock_frozen_at)
 }

@@ -8,7 +8,7 @@ use rustix::net::sockopt;
 use std::net::{SocketAddr, TcpListener};
 use tokio::runtime::Runtime;
 
-/// Size of a connection's send buffer in the system.
+/// Size of a connection's send buffer in the system, in bytes.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
 /// Maximum number of connections to the `/metrics` socket.
@@ -50,8 +50,8 @@ pub(super) fn listeners(
     Ok(vec![(all, limits), (metrics, few)])
 }
 
-/// Limits the system memory that slow clients occupy. The system drops unsent data after this time, also that of closed
-/// connections. Connections inherit both settings from the listening socket.
+/// Limits the system memory that slow clients occupy. The system drops data that is unsent after this time, also for
+/// closed connections. Connections inherit both settings from the listening socket.
 fn limit_send_memory(socket: &TcpListener, within_ms: u64) {
     // If the system refuses these settings, its own limits apply.
     let _ = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES);
