@@ -40,7 +40,8 @@ pub(super) fn command(command: Command) -> Command {
         ))
 }
 
-/// A WAL above this size means a reader that never ends, or a Litestream that no longer copies.
+/// Size of the WAL above which a problem is reported, in bytes. Either a reader never ends, or Litestream no longer
+/// copies.
 const LOG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Runs `coffer doctor`.
@@ -152,7 +153,7 @@ fn check_modes(path: &Path) -> Check {
     ("who can read the file".to_owned(), open.collect())
 }
 
-/// Checks the size of the WAL. It grows if nothing moves it into the database.
+/// Checks the size of the WAL, which grows while it cannot be checkpointed.
 fn check_log(path: &Path) -> Check {
     let log = with_suffix(path, "-wal");
     let bytes = std::fs::metadata(&log).map_or(0, |found| found.len());
@@ -211,7 +212,7 @@ fn check_folder(path: &Path) -> Check {
         }
         .to_owned(),
     });
-    // Removing fails if creating failed.
+    // This fails if the file was not created.
     let _ = std::fs::remove_file(&probe);
     ("folder".to_owned(), complaint.into_iter().collect())
 }

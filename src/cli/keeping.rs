@@ -130,12 +130,12 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     Ok(())
 }
 
-/// Renders chain heads for the JSON document.
+/// Renders the heads of the hash-chained logs for the JSON document.
 fn head_texts(heads: &[LogHead]) -> Vec<String> {
     heads.iter().map(LogHead::to_string).collect()
 }
 
-/// Renders chain heads as text, one on each line.
+/// Renders the heads of the hash-chained logs as text, one on each line.
 fn head_lines(heads: &[LogHead]) -> String {
     let lines = heads.iter().map(|head| format!("head {head}\n"));
     lines.collect()

@@ -1,4 +1,4 @@
-//! `coffer doctor --live`: asks a running server over HTTP whether it takes requests.
+//! `coffer doctor --live`: asks a running server over HTTP whether it accepts requests.
 //!
 //! Invariant: no file is opened, and the check ends within seconds.
 

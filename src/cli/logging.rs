@@ -84,7 +84,7 @@ pub(super) fn flush_and_print(line: Option<String>) {
 /// A message to the log thread.
 enum Message {
     Line(Vec<u8>),
-    /// Reply once all earlier lines are written.
+    /// Asks for a reply once all earlier lines are written.
     Flush(SyncSender<()>),
 }
 
@@ -103,8 +103,8 @@ struct LogQueue {
 }
 
 impl LogQueue {
-    /// Starts the log thread. It duplicates the descriptor, because a wait on it must not hold the lock of
-    /// `std::io::stderr()`.
+    /// Starts the log thread. The thread writes to a duplicate of the descriptor, because a blocked write must not
+    /// hold the lock of `std::io::stderr()`.
     fn start() -> Option<LogQueue> {
         let stderr = File::from(std::io::stderr().as_fd().try_clone_to_owned().ok()?);
         let (messages, queue) = channel();

@@ -39,7 +39,7 @@ const INDEXED_DEPTH: u32 = 1000;
 /// Timeout of a node request in `coffer doctor`, in milliseconds.
 const ANSWER_MS_MAX: u64 = 10_000;
 
-/// Interval between two looks at the progress of a rescan.
+/// Interval at which the progress of a rescan is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Maximum number of addresses reported for an unexplained balance.
@@ -177,7 +177,7 @@ pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check
     })
 }
 
-/// Describes how many requests a day a node receives with these settings. Finds no problems.
+/// Describes how many requests a day a node receives with these settings. Never reports a problem.
 fn describe_requests(node: &ChainNode) -> Check {
     let chain = node.chain;
     let cost = node.cost();
@@ -343,8 +343,8 @@ fn check_node(
     ))
 }
 
-/// Refuses a node without a transaction index. Reading a deep block shows this: its transactions are requested one by
-/// one, and its outputs are spent.
+/// Refuses a node without a transaction index. The check reads a deep block: its transactions are requested one by
+/// one, and most of its outputs are spent.
 fn require_index(
     node: &mut dyn Node,
     chain: Chain,

@@ -117,7 +117,7 @@ pub(super) fn key_command(command: Command) -> Command {
         )
 }
 
-/// Opens the file, even if other processes use it. Creates the file only for commands that may start with a new one.
+/// Opens the file, even if other processes use it. Creates the file only for commands that may start with a new file.
 pub(super) fn open(
     command: &'static str,
     matches: &ArgMatches,
@@ -218,7 +218,7 @@ fn set_server_quota(store: &Store, matches: &ArgMatches, now: Time) -> Result<()
     print(&account_view(&account).to_string())
 }
 
-/// Renders an account for the command line.
+/// Renders an account as JSON.
 fn account_view(account: &Account) -> Value {
     json!({
         "id": account.id, "name": account.name, "status": account.status, "feeBps": account.fee.0,
@@ -282,7 +282,7 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
     }
 }
 
-/// Renders a new key with its secret text.
+/// Renders a new key with its secret text as JSON.
 fn made_view(made: &keys::Made) -> Value {
     json!({ "id": made.id, "class": made.class, "mode": made.mode, "key": made.text })
 }
@@ -292,12 +292,12 @@ fn mode(matches: &ArgMatches) -> Result<Mode, Error> {
     text(matches, "mode").parse().map_err(unknown)
 }
 
-/// Converts a parse error that clap's own check should have ruled out.
+/// Converts a parse error that clap should have reported already.
 fn unknown(error: UnknownText) -> Error {
     Error::Failed(error.to_string())
 }
 
-/// Reads a key from standard input. Arguments are visible to every user of the machine.
+/// Reads a key from standard input, because arguments are visible to every user of the machine.
 fn key_on_stdin() -> Result<String, Error> {
     let mut text = String::new();
     let read = std::io::stdin()

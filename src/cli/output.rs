@@ -21,13 +21,13 @@ pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<
     Ok(wants)
 }
 
-/// Ends the progress line and prints a line that reports a change.
+/// Removes the progress line, and prints a line that reports a change.
 pub(super) fn print(line: &str) -> Result<(), Error> {
     progress::end();
     write(&format!("{line}\n")).map_err(failed)
 }
 
-/// Prints text that was only read. Returns `false` if the reader has closed the pipe.
+/// Prints the result of a command that changes nothing. Returns `false` if the reader has closed the pipe.
 pub(super) fn show(text: &str) -> Result<bool, Error> {
     match progress::with_line_hidden(|| write(text)) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),

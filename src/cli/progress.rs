@@ -85,8 +85,8 @@ fn show(part: &'static str, done: u64, of: u64) {
     line.shown = Some((part, bar));
 }
 
-/// Returns `true` if a wide enough terminal is there that no other program uses. An unknown width counts as wide
-/// enough.
+/// Returns `true` if the progress line can be shown: the terminal is wide enough, and no other program uses it. An
+/// unknown width is accepted.
 fn has_room() -> bool {
     let columns = tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
     let is_wide = columns == 0 || columns >= COLUMNS_MIN;
@@ -118,7 +118,7 @@ pub(super) struct SharedProgress {
 }
 
 impl SharedProgress {
-    /// Starts at zero.
+    /// Creates a counter of `of` items that starts at zero.
     pub(super) fn new(part: &'static str, of: usize) -> SharedProgress {
         let several = SharedProgress {
             part,

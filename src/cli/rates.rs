@@ -16,8 +16,8 @@ use crate::store::doctor::Complaint;
 /// Timeout of one request to a source, in milliseconds.
 const TIMEOUT_MS: u64 = 10_000;
 
-/// Checks every source and the rate of every coin. `coins_off` is `None` if no account needs rates, and then no source
-/// is asked.
+/// Checks every source and the rate of every coin. If `coins_off` is `None`, no account needs rates and no source is
+/// asked.
 pub(super) fn check_rates(
     from: &RatesFrom,
     coins_off: Option<&[(&'static Asset, Time)]>,
@@ -48,7 +48,7 @@ pub(super) fn check_rates(
         "see to the sources above; at least 2 must tell it and agree within 3 %"
     };
     for coin in symbols() {
-        // A valid file may omit coins that the operator does not offer.
+        // A valid rate file may omit coins that the operator does not offer.
         let is_left_out = |currency: &Currency| {
             let is_it = |told: &CoinFigure| told.coin == coin && told.currency == *currency;
             is_by_file && !told.is_empty() && !told.iter().any(is_it)

@@ -66,7 +66,7 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
     Ok(())
 }
 
-/// Parses one `CHAIN=N`.
+/// Parses an argument of the form `CHAIN=N`, which sets the next index of a wallet.
 fn next_index(text: &str) -> Result<NextIndex, Error> {
     let wrong = |problem: &str| Error::Failed(format!("--next-index {text}: {problem}"));
     let (chain, index) = text
@@ -179,7 +179,8 @@ fn transfer_line(transfer: &LaterTransfer) -> String {
     )
 }
 
-/// Returns a wallet with its gap limit: how many unused addresses in a row its owner's program must scan.
+/// Returns the id and the gap limit of a wallet. The gap limit is the number of unused addresses in a row that its
+/// owner's program must scan.
 fn gap_limit<'a>(restored: &'a Restored, id: Option<&String>) -> Option<&'a (String, u32)> {
     let mut limits = restored.gap_limits.iter();
     limits.find(|(of, _)| Some(of) == id)

@@ -29,7 +29,7 @@ const LINK_INVOICES_PER_MINUTE: u32 = 10;
 
 /// Possible first bytes of a ready file: of the text line and of the `--json` object.
 const READY: [&[u8]; 2] = [b"coffer ready ", b"{\"url\":"];
-/// Bytes of a file to read to recognise a ready file.
+/// Number of bytes to read from a file to recognise a ready file.
 const READY_BYTES: u64 = 13;
 
 /// Runs a sandbox until it is asked to end.
@@ -178,7 +178,7 @@ fn serve_until_asked(
     let signals = server.handle_signals()?;
     let line = line(&server);
     if let Some(url) = server.setup_url() {
-        // Not logged, because other people keep and read the log.
+        // The link is not logged, because other people may read the log.
         let _ = writeln!(
             std::io::stderr(),
             "make the first operator within the hour: {url}"
@@ -266,7 +266,7 @@ fn check_replaced(path: &Path) -> Result<(), Error> {
 
 /// Writes the ready line to a temporary file and renames it, so that readers never see a partial file.
 fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Error> {
-    // The path may not have existed until the server created its file.
+    // The paths are compared now, because the database may not have existed before the server started.
     let is = |path: &Path| std::fs::canonicalize(path).ok();
     if is(path).is_some_and(|found| is(database) == Some(found)) {
         return Err(no_ready_file(path, "is the server's file"));

@@ -21,7 +21,7 @@ pub(super) enum Stream {
 pub(super) enum Tone {
     Good,
     Bad,
-    /// Neutral, but easy to find.
+    /// Neutral, but highlighted.
     Marked,
 }
 

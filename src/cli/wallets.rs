@@ -31,7 +31,7 @@ use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 /// Maximum bytes read from standard input.
 const INPUT_BYTES_MAX: u64 = 8192;
 
-/// Returns an argument with a value. Clap does not validate the value: its error would repeat it.
+/// Returns an argument with a value. Clap does not validate the value, because an error of clap would print it.
 fn value(name: &'static str, value_name: &'static str, help: String) -> Arg {
     Arg::new(name).long(name).value_name(value_name).help(help)
 }
