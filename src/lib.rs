@@ -1,27 +1,27 @@
 //! Coffer: a crypto payment service in one binary and one SQLite file.
 //!
-//! A request enters at [`http`] and becomes one operation of `api`. The operation asks the rules of [`domain`], takes
-//! steps of [`service`], and writes through [`store`] in one transaction. The workers of [`worker`] do the same without
-//! a request: time passes, a block arrives, a webhook falls due.
+//! A request enters at [`http`] and becomes one operation of `api`. The operation applies the rules of [`domain`],
+//! calls functions of [`service`], and writes through [`store`] in one transaction. The workers of [`worker`] do the
+//! same without a request, when time passes, a block arrives or a webhook falls due.
 //!
 //! # The map
 //!
-//! | room | content | may use |
+//! | module | content | may use |
 //! | --- | --- | --- |
 //! | [`domain`] | pure rules: money, coins, the status of an invoice, bookings, signatures; `domain::fields` declares fields, `domain::render` the JSON of resources and events | libraries that compute |
 //! | [`store`] | SQLite: one writer that commits in groups, read connections, one module for each table | domain |
-//! | [`service`] | steps that operations, workers and commands share; each takes `now` and writes in one transaction | domain, store |
+//! | [`service`] | functions that operations, workers and commands share; each takes `now` and writes in one transaction | domain, store |
 //! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions | domain, store, service |
 //! | [`http`] | transport: hyper, routes, authentication, limits, statuses, OpenAPI documents, pages | api, service, domain, clock, web |
 //! | [`web`] | files for browsers: pages, styles, scripts, languages, guides | domain, askama, flate2 |
 //! | [`outbound`] | the webhook client, which refuses private addresses | domain |
 //! | [`chain`] | nodes of real chains, followed step by step, and sources of rates | domain |
-//! | [`worker`] | work that time brings: chains, deliveries, expiry, pruning, signer and provisioner; one loop waits for all | service, chain, outbound, domain, clock |
+//! | [`worker`] | work that falls due with time: chains, deliveries, expiry, pruning, signer and provisioner; one loop waits for all | service, chain, outbound, domain, clock |
 //! | [`clock`] | the system's time, read only here | domain |
 //! | [`config`] | SETTINGS: every flag with its environment variable, default and help | |
 //! | [`cli`] | commands and their output | all |
-//! | [`app`] | wiring: start, stop in reverse order; [`Server`] and [`Sandbox`] in-process | all |
-//! | `main` | one command run | cli |
+//! | [`app`] | starts the parts of a server and stops them in reverse order; [`Server`] and [`Sandbox`] for use in a process | all |
+//! | `main` | runs one command | cli |
 //! | `build` | the build script: compresses the files for browsers, and turns guides into pages | |
 //! | `packages` | packages besides the crate: Debian, npm, Python | |
 //!
@@ -29,20 +29,22 @@
 //! the schema, `sql/template.db` the result of all migrations. `tests/it` drives the real server from outside,
 //! `tests/tidy` holds the house rules, `src/web/guides` has the guides.
 //!
-//! # Five shapes that carry it
+//! # Five basic designs
 //!
 //! 1. The status of an invoice is computed, never set: [`domain::status`]. Every path ends in the same step:
 //!    load, recompute, save changes, record the event.
 //! 2. One writer, group commit: [`store::Store::write`] returns after the commit.
-//! 3. Tables drive: [`http::routes`] feeds the router, authentication, documents, metrics and tests.
+//! 3. One table describes all routes: [`http::routes`] feeds the router, authentication, documents, metrics and tests.
 //! 4. The type of a handler or of `api::operation::Run` decides who may call. Every query has a scope: an account and
 //!    a mode.
-//! 5. Workers tick: a step is bounded and returns its next time, so a test can move the clock and wait for all due work.
+//! 5. Workers run in steps: a step is bounded and returns the time of the next step. So a test can move the clock and
+//!    wait for all due work.
 //!
 //! # A block becomes a booked payment
 //!
-//! 1. The node of a chain, for example [`chain::utxo`], is asked through [`chain::rpc`].
-//! 2. [`chain::follow`] takes one step: new blocks, reorgs, the mempool; `chain::follow::watched` keeps our outputs.
+//! 1. The node of a chain, for example [`chain::utxo`], is polled through [`chain::rpc`].
+//! 2. [`chain::follow`] takes one step: new blocks, reorgs, the mempool; `chain::follow::watched` keeps only outputs
+//!    to our addresses.
 //! 3. [`domain::following`] and [`domain::observation`] hold the step's result.
 //! 4. [`worker::watch_chain`] runs the steps on a thread for each chain.
 //! 5. [`service::chains`] (`apply`, `apply::items`) applies a result in batches; `depth` with [`domain::confirmations`]
@@ -64,9 +66,9 @@
 //! # An operator signs in
 //!
 //! 1. `http::operator::session` reads [`domain::user::inputs`].
-//! 2. `http::password` counts the attempt in `http::throttle` and hashes in `http::hashing` by
+//! 2. `http::password` counts the attempt in `http::throttle` and hashes the password in `http::hashing` by
 //!    [`service::operator::passwords`].
-//! 3. `http::code` counts a code of [`domain::second_factor`].
+//! 3. `http::code` counts an attempt with a code of [`domain::second_factor`].
 //! 4. [`service::operator::members`] and [`service::operator::second_factor`] begin the session.
 //! 5. [`store`]: `users`, `sessions`, `known_clients`, `recovery_codes` and `used_steps`.
 //!
