@@ -1,10 +1,10 @@
-//! Random operations over every interface, by several connections in both modes of two accounts. The audit must find
+//! Random operations on every interface, from several connections in both modes of two accounts. The audit must find
 //! nothing, during and after the run.
 //!
-//! Invariant: a connection's operations depend on the seed and on what others created. No response is an undocumented
-//! 5xx, and a failure prints seed, connection and operation.
+//! Invariant: the operations of a connection depend on the seed and on objects that others created. No response is an
+//! undocumented 5xx. A failure prints seed, connection and operation.
 //!
-//! Set by `COFFER_RANDOM_OPERATIONS`, `COFFER_RANDOM_CONNECTIONS` and `COFFER_RANDOM_SEED`.
+//! The environment may set `COFFER_RANDOM_OPERATIONS`, `COFFER_RANDOM_CONNECTIONS` and `COFFER_RANDOM_SEED`.
 
 mod chain;
 mod merchant;
@@ -23,18 +23,18 @@ use std::path::Path;
 const OPERATIONS: u64 = 3_000;
 const CONNECTIONS: u64 = 8;
 const SEED: u64 = 1;
-/// Maximum number of further operations until each kind was done, because chance may omit one.
+/// Maximum number of further operations until each kind has succeeded, because chance may omit a kind.
 const MORE_MAX: u64 = 20_000;
 /// Number of audits during the run.
 const AUDITS: u64 = 3;
 
-/// A kind of operation.
+/// A kind of operation, chosen at random by its weight.
 struct RandomOperation {
     /// Name in a failure message.
     name: &'static str,
     /// Frequency relative to the other operations.
     weight: usize,
-    /// Runs the operation. Returns its last response, or `None` if there is nothing to apply it to.
+    /// Runs the operation. Returns its last response, or `None` if no suitable object exists.
     run: fn(&mut Caller) -> Option<Response>,
 }
 
@@ -46,17 +46,17 @@ const fn operation(
     RandomOperation { name, weight, run }
 }
 
-/// Returns all operations.
+/// Returns all kinds of operations.
 fn operations() -> impl Iterator<Item = &'static RandomOperation> + Clone {
     let ours = merchant::OPERATIONS.iter().chain(&chain::OPERATIONS);
     ours.chain(&transfers::OPERATIONS)
         .chain(&operator::OPERATIONS)
 }
 
-/// Number of successes and of attempts of each operation.
+/// Number of successes and number of attempts of each operation.
 type Counts = BTreeMap<&'static str, (u64, u64)>;
 
-/// Returns an operation that has not succeeded yet.
+/// Returns the name of an operation that has not succeeded yet.
 fn first_not_done(counts: &Counts) -> Option<&'static str> {
     let done = |name: &str| counts.get(name).is_some_and(|count| count.0 > 0);
     operations()
@@ -148,7 +148,7 @@ fn audit_accepts_every_random_history() {
     run_until_all_done(&scene, seed, connections, &mut counts);
     assert_eq!(first_not_done(&counts), None, "{counts:?}");
     assert_audit_clean(&file);
-    // Lets all deadlines and deliveries pass.
+    // All deadlines and deliveries fall due in this time.
     scene.shop.advance("30d");
     assert_audit_clean(&file);
     drop(scene);

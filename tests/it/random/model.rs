@@ -1,7 +1,7 @@
-//! Random histories of the real service on a real file. Each step is compared with a model, and in the end the
-//! ledger, the events and the file.
+//! Random histories of the real service on a real file. Each step is compared with a model. At the end, the ledger,
+//! the events and the file are compared.
 //!
-//! Invariant: a history depends only on its seed, and a failure prints both.
+//! Invariant: a history depends only on its seed. A failure prints the seed and the steps.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -22,16 +22,16 @@ use reference::{ExpectedError, ExpectedState, Invoice};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Steps of one history.
+/// Number of steps of one history.
 const STEPS: usize = 150;
-/// Invoices of one history.
+/// Maximum number of invoices of one history.
 const INVOICES: usize = 5;
 
 fn coin(dice: &mut Dice) -> &'static Coin {
     &COINS[dice.roll(COINS.len())]
 }
 
-/// A shop, its model, and the steps so far.
+/// A shop, its model, and the steps taken so far.
 struct History {
     seed: u64,
     dice: Dice,
@@ -53,7 +53,7 @@ fn key(live: bool) -> Option<&'static str> {
     Some(if live { LIVE } else { TEST })
 }
 
-/// Asserts that a response has this status, or is this error.
+/// Asserts that a response has this status, or that it is the expected error.
 #[track_caller]
 fn assert_outcome(answer: &Response, status: u16, outcome: Result<(), ExpectedError>) {
     match outcome {
@@ -217,7 +217,7 @@ impl History {
         self.compare_balances();
     }
 
-    /// Chooses an amount near a threshold of the price.
+    /// Chooses an amount near a threshold of the invoice's price.
     fn choose_amount(&mut self, coin: &Coin, at: usize) -> i128 {
         let invoice = &self.world.invoices[at];
         let price = coin.units_for(invoice.amount, invoice.currency);
@@ -266,14 +266,14 @@ impl History {
         self.name_last(at, &answer, outcome);
     }
 
-    /// Sends a known payment again, which changes nothing.
+    /// Sends a known payment again, which must change nothing.
     fn pay_again(&mut self, at: usize, which: usize) {
         let (invoice, known) = (
             &self.world.invoices[at],
             &self.world.invoices[at].payments[which],
         );
         let body = json!({ "invoice": invoice.id, "asset": known.coin.id, "txid": known.txid });
-        // A transaction with several outputs returns the first one.
+        // For a transaction with several outputs, the response contains the first output.
         let is_it = |payment: &&reference::Payment| {
             payment.txid == known.txid && payment.coin.id == known.coin.id
         };
@@ -284,7 +284,7 @@ impl History {
         assert_eq!(answer.json()["id"], json!(id));
     }
 
-    /// Stores the ids of the last payment, unless it was too small for one.
+    /// Stores the ids of the last payment in the model, unless its value was too small for a payment.
     fn name_last(&mut self, at: usize, answer: &Response, seen: Result<bool, ExpectedError>) {
         let Ok(is_payment) = seen else {
             return;
@@ -303,7 +303,7 @@ impl History {
         if payments.is_empty() {
             return;
         }
-        // Recent payments are moved most, so that older ones stay in place.
+        // Recent payments are moved most often, so that older payments keep their state.
         let which = payments.len() - 1 - self.dice.roll(payments.len().min(3));
         let (id, coin, old) = (
             payments[which].id.clone(),

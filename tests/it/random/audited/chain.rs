@@ -1,4 +1,5 @@
-//! Operations on the chains and the clock: payments to invoices, customers and foreign addresses, and their steps.
+//! Operations on the chains and the clock: payments to invoices, customers and foreign addresses, and their state
+//! changes.
 
 use super::merchant::ASSETS;
 use super::scene::{Caller, id};
@@ -106,7 +107,7 @@ fn move_own(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["data"][0]["state"] == "own").then_some(answer)
 }
 
-/// Pays less than a cent, which pays no invoice.
+/// Pays less than a cent to an invoice. The payment stays unmatched.
 fn pay_dust(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let answer = put(
@@ -117,7 +118,7 @@ fn pay_dust(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
-/// Pays another coin than the selected one to the deposit address.
+/// Pays another coin than the selected coin to the deposit address.
 fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let path = format!("/v1/invoices/{invoice}");
@@ -139,7 +140,7 @@ fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
-/// Sees a payment while its chain lags, and then reports a time before the lag.
+/// Creates a payment while its chain lags, and then reports an earlier time for the payment.
 fn made_earlier(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let lagging = json!({ "lagging": true });
@@ -173,7 +174,7 @@ fn pay_nobody(caller: &mut Caller) -> Option<Response> {
     put(caller, 0, &body)
 }
 
-/// Creates a payment, now and then in a transaction with others.
+/// Creates a payment, sometimes as part of a transaction with other payments.
 fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Response> {
     let mut body = body.clone();
     if caller.dice.once_in(10) {
@@ -182,7 +183,7 @@ fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Response> {
     Some(put_directly(caller, side, &body))
 }
 
-/// Creates a payment.
+/// Creates the payment that `body` describes.
 fn put_directly(caller: &mut Caller, side: usize, body: &Value) -> Response {
     let answer = caller.sandbox("POST", "/sandbox/payments", body);
     if let Some(id) = id(&answer) {

@@ -1,11 +1,11 @@
-//! Operations of a shop with its secret key.
+//! Operations of a merchant with the secret key.
 
 use super::scene::{Caller, id};
 use super::{RandomOperation, operation};
 use crate::support::Response;
 use serde_json::{Value, json};
 
-/// Coins, most of which share a pool.
+/// Ids of coins. Most of the coins share an address pool with others.
 pub(super) const ASSETS: [&str; 13] = [
     "BTC",
     "LTC",
@@ -55,7 +55,7 @@ fn create(caller: &mut Caller) -> Option<Response> {
     Some(answer)
 }
 
-/// Repeats an order id or idempotency key from several connections.
+/// Creates an invoice again with an order id or idempotency key that several connections use.
 fn create_again(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let number = caller.dice.roll(500);
@@ -90,7 +90,7 @@ fn simulate(caller: &mut Caller) -> Option<Response> {
     Some(caller.merchant(side, "POST", &path, &body))
 }
 
-/// Returns one of a few regular customers, or a new one.
+/// Returns the name of one of ten regular customers, or of one of 200 customers.
 pub(super) fn customer_name(caller: &mut Caller) -> String {
     let of = if caller.dice.once_in(2) { 10 } else { 200 };
     format!("customer-{}", caller.dice.roll(of))

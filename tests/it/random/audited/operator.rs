@@ -73,7 +73,7 @@ fn resend(caller: &mut Caller) -> Option<Response> {
 }
 
 fn import(caller: &mut Caller) -> Option<Response> {
-    // The last address may be known already.
+    // The last address may have been imported before.
     let mut address = |sides: usize| key_of(u32::try_from(caller.dice.roll(sides)).unwrap());
     let body = json!({ "addresses": [address(1 << 30), address(1 << 30), address(100)] });
     Some(caller.operator("POST", "/dashboard/api/pools/solana/addresses", &body))
@@ -139,7 +139,7 @@ fn switch(caller: &mut Caller) -> Option<Response> {
     Some(caller.sandbox("PATCH", "/sandbox/account", &body))
 }
 
-/// Disables an account feature and enables it again. Meanwhile, requests of others are rejected.
+/// Disables an account feature and enables it again. Requests of other connections meanwhile are rejected.
 fn close_and_open(caller: &mut Caller) -> Option<Response> {
     let (closed, open) = match caller.dice.roll(4) {
         0 => (

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Number of remembered objects of a kind, from which operations choose.
+/// Maximum number of remembered objects of a kind. Operations choose from them.
 const REMEMBERED: usize = 300;
-/// Number of remembered transfers. It is small, because ended transfers accept no operation.
+/// Maximum number of remembered transfers. It is small, because ended transfers accept no operation.
 const TRANSFERS_REMEMBERED: usize = 8;
 
 /// An account in a mode.
@@ -26,7 +26,7 @@ pub(super) struct AccountMode {
     pub(super) mode: &'static str,
 }
 
-/// Created objects of one kind, each with the index of its [`AccountMode`] and an id or address.
+/// Created objects of one kind: for each, the index of its [`AccountMode`], and its id or address.
 pub(super) struct CreatedObjects {
     most: usize,
     known: Mutex<Vec<(usize, String)>>,
@@ -38,7 +38,7 @@ impl CreatedObjects {
         CreatedObjects { most, known }
     }
 
-    /// Remembers an object, in place of a random one if there are too many.
+    /// Remembers an object. If there are too many, it replaces a random one.
     pub(super) fn add(&self, side: usize, thing: &str, dice: &mut Dice) {
         let mut things = self.known.lock().unwrap();
         if things.len() < self.most {
@@ -55,7 +55,7 @@ impl CreatedObjects {
     }
 }
 
-/// The shop and the objects shared by all connections.
+/// A shop, and the objects that all connections share.
 pub(super) struct AuditedShop {
     pub(super) shop: Shop,
     pub(super) sides: Vec<AccountMode>,
@@ -136,7 +136,7 @@ impl AuditedShop {
     }
 }
 
-/// A connection with its own random numbers.
+/// A connection with its own random number generator.
 pub(super) struct Caller<'a> {
     pub(super) scene: &'a AuditedShop,
     pub(super) dice: Dice,
@@ -162,17 +162,17 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Sets the name of the present operation for failure messages.
+    /// Sets the name of the current operation for failure messages.
     pub(super) fn begin(&mut self, doing: &'static str) {
         (self.doing, self.last) = (doing, String::new());
     }
 
-    /// Chooses an account and mode.
+    /// Returns a random index of an [`AccountMode`].
     pub(super) fn side(&mut self) -> usize {
         self.dice.roll(self.scene.sides.len())
     }
 
-    /// Sends JSON, or an empty body for null.
+    /// Sends a request with a JSON body, or with an empty body if the body is null.
     pub(super) fn send(
         &mut self,
         method: &str,
@@ -190,7 +190,7 @@ impl<'a> Caller<'a> {
         send(&self.agent, method, &url, headers, &text)
     }
 
-    /// Sends a request with the key of an account in a mode.
+    /// Sends a request with the secret key of an account in a mode.
     pub(super) fn merchant(
         &mut self,
         side: usize,
@@ -202,12 +202,12 @@ impl<'a> Caller<'a> {
         self.send(method, path, &[("X-API-Key", key)], body)
     }
 
-    /// Sends a sandbox request without a key.
+    /// Sends a request to the sandbox interface, without a key.
     pub(super) fn sandbox(&mut self, method: &str, path: &str, body: &Value) -> Response {
         self.send(method, path, &[], body)
     }
 
-    /// Sends a request as the operator, who signs in again after the session has ended.
+    /// Sends a request as the operator. Signs in again if the session has ended.
     pub(super) fn operator(&mut self, method: &str, path: &str, body: &Value) -> Response {
         let cookie = self.scene.cookie.lock().unwrap().clone();
         let answer = self.send(method, path, &[("cookie", &cookie)], body);
@@ -247,7 +247,7 @@ impl Drop for Caller<'_> {
     }
 }
 
-/// Returns the field `id` of a created object.
+/// Returns the field `id` of the response if the request created an object.
 pub(super) fn id(answer: &Response) -> Option<String> {
     let made = (answer.status < 300).then(|| answer.json())?;
     made["id"].as_str().map(str::to_owned)

@@ -6,7 +6,7 @@ use coffer::domain::time::Time;
 use serde_json::{Value, json};
 
 impl History {
-    /// Asserts that an invoice is as in the model.
+    /// Asserts that an invoice of the service equals the invoice of the model.
     pub(super) fn compare(&mut self, at: usize) {
         let invoice = &mut self.world.invoices[at];
         let path = format!("/v1/invoices/{}", invoice.id);
@@ -51,7 +51,7 @@ impl History {
         }
     }
 
-    /// Returns all pages of a list, oldest first.
+    /// Returns the items of all pages of a list, oldest first.
     pub(super) fn all(&self, path: &str, live: bool) -> Vec<Value> {
         let (mut found, mut before) = (Vec::new(), String::new());
         loop {

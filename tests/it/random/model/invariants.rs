@@ -1,4 +1,4 @@
-//! Invariants of a file about invoices (`coffer audit`, rules 1 to 5), read by SQLite alone.
+//! Invariants of a file about invoices (rules 1 to 5 of `coffer audit`), checked with SQL only.
 
 use coffer::domain::money::{Bps, Cents};
 use coffer::domain::status::{InvoiceStatus, InvoiceTerms, JudgedPayment, judge};
@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::path::Path;
 
-/// Problems, each with a query that must return no row.
+/// Messages, each with a query that must return no row.
 const NONE: [(&str, &str); 13] = [
     (
         "a balance that is not the sum of its ledger",
@@ -94,19 +94,20 @@ const NONE: [(&str, &str); 13] = [
     ),
 ];
 
-/// Opens the file read-only, beside its server.
+/// Opens the file read-only while the server runs.
 fn open(file: &Path) -> Connection {
     Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
-/// Id and transaction of the last payment, which a simulation does not return.
+/// Returns the payment id and the transaction id of the last payment. The response of a simulation does not contain
+/// them.
 pub fn last_payment(file: &Path) -> (String, String) {
     let sql = "select p.id, o.txid from payments p join observations o on o.seq = p.observation order by p.seq desc limit 1";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     open(file).query_row(sql, [], read).unwrap()
 }
 
-/// Checks all invariants.
+/// Asserts that all invariants hold.
 #[track_caller]
 pub fn assert_invariants(file: &Path, now: Time) {
     let conn = open(file);
@@ -141,7 +142,7 @@ fn payments(conn: &Connection, invoice: i64) -> Vec<JudgedPayment> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Checks that each stored status is the computed one, now and at the last tick.
+/// Asserts that each stored status equals the computed status, now and at the last tick.
 fn statuses(conn: &Connection, now: Time, tick: Time) {
     let sql = "select seq, status, amount, under_bps, over_bps, expires_at, cancelled_at, picked_quote is not null,
         confirmed_at is not null from invoices";
@@ -171,8 +172,8 @@ fn statuses(conn: &Connection, now: Time, tick: Time) {
     }
 }
 
-/// Checks that each event body agrees with its row, and that the last event of an invoice shows its status. A status
-/// repeats only after a confirmed payment.
+/// Asserts that each event body agrees with its row, and that the last event of an invoice shows its status. Events
+/// repeat a status only after a confirmed payment.
 fn events(conn: &Connection) {
     let sql = "select e.id, e.type, e.mode, e.object_id, e.body, i.status,
           not exists (select 1 from events n where n.object_id = e.object_id and n.seq > e.seq)

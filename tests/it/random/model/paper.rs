@@ -1,4 +1,4 @@
-//! Coins, rates and amounts of the model: 128-bit integers with a single division.
+//! Coins, rates and amounts of the model. Amounts are computed in 128-bit integers with a single division.
 
 /// A coin of the currencies list.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ const fn coin(id: &'static str, pool: &'static str, decimals: u32, min: i128, eu
     }
 }
 
-/// Every coin, in the order of the offer.
+/// All coins, in the order of the currencies list.
 pub static COINS: [Coin; 13] = [
     coin("BTC", "bitcoin", 8, 2_000, 6_000_000),
     coin("LTC", "litecoin", 8, 1_000_000, 8_000),
@@ -39,12 +39,12 @@ pub static COINS: [Coin; 13] = [
     coin("USDT-SPL", "solana", 6, 1_000_000, 92),
 ];
 
-/// 10 to a power.
+/// Returns this power of 10.
 fn ten(power: u32) -> i128 {
     10_i128.pow(power)
 }
 
-/// Divides and rounds half to even.
+/// Divides two integers and rounds half to even.
 pub fn half_even(number: i128, by: i128) -> i128 {
     let (whole, rest) = (number / by, number % by);
     match (rest * 2).cmp(&by) {
@@ -54,13 +54,13 @@ pub fn half_even(number: i128, by: i128) -> i128 {
     }
 }
 
-/// Fee in cents.
+/// Returns the fee for a value in cents, in cents.
 pub fn fee(value: i128, bps: i128) -> i128 {
     half_even(value * bps, 10_000)
 }
 
 impl Coin {
-    /// Returns the rate as an integer, and its number of decimals.
+    /// Returns the rate as an integer, and the number of its decimals.
     fn rate(&self, currency: &str) -> (i128, u32) {
         match currency {
             "EUR" => (self.eur, 2),
@@ -73,19 +73,19 @@ impl Coin {
         decimal(rate, places)
     }
 
-    /// Returns the value of an amount, in cents.
+    /// Returns the value of an amount in base units, in cents.
     pub fn value(&self, units: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
         half_even(units * rate * 100, ten(self.decimals + places))
     }
 
-    /// Returns `true` if an amount is worth a cent without rounding.
+    /// Returns `true` if the exact value of an amount is at least one cent.
     pub fn is_worth_a_cent(&self, units: i128, currency: &str) -> bool {
         let (rate, places) = self.rate(currency);
         units * rate * 100 >= ten(self.decimals + places)
     }
 
-    /// Returns the amount for a price in cents.
+    /// Returns the amount for a price in cents, in base units.
     pub fn units_for(&self, cents: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
         let shown = self.decimals.min(8);

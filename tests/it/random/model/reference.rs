@@ -27,7 +27,7 @@ pub struct Payment {
     unreversed: Vec<i128>,
 }
 
-/// Type, status of the object, and time of an event.
+/// An event: its type, the status of its object, and its time in Unix milliseconds.
 pub type Event = (String, String, i64);
 
 #[derive(Debug)]
@@ -41,12 +41,12 @@ pub struct Invoice {
     pub cancelled_at: Option<i64>,
     pub status: &'static str,
     pub confirmed_at: Option<i64>,
-    /// Quoted coins, in order.
+    /// Quoted coins, in the order of the quotes.
     pub quotes: Vec<&'static Coin>,
     pub picked: Option<&'static Coin>,
     pub payments: Vec<Payment>,
     pub events: Vec<Event>,
-    /// Address of the invoice in each pool, when known.
+    /// Address of the invoice in each pool, once it is known.
     pub addresses: std::collections::BTreeMap<&'static str, String>,
 }
 
@@ -70,12 +70,12 @@ pub struct ExpectedState {
     pub ledger: Vec<Entry>,
 }
 
-/// Status and code of an error.
+/// HTTP status and code of an expected error.
 pub type ExpectedError = (u16, &'static str);
 
 pub const UNAVAILABLE: ExpectedError = (400, "coin_unavailable");
 const IN_FLIGHT: ExpectedError = (400, "payment_in_flight");
-/// The error for a zero amount.
+/// Expected error for a zero amount.
 const NOTHING: ExpectedError = (400, "invalid_request");
 const CLOSED: ExpectedError = (400, "invoice_closed");
 const NO_SUCH_STEP: ExpectedError = (409, "invalid_transition");
@@ -92,7 +92,7 @@ impl Invoice {
             .filter(|payment| payment.state != State::Dropped)
     }
 
-    /// Returns the coin of the first counted payment, otherwise the selected coin.
+    /// Returns the coin of the first counted payment, or else the selected coin.
     pub fn coin(&self) -> Option<&'static Coin> {
         self.counted()
             .next()
@@ -100,7 +100,7 @@ impl Invoice {
             .or(self.picked)
     }
 
-    /// Returns the amount that is seen or confirmed in the coin of the invoice.
+    /// Returns the sum of seen and confirmed amounts in the coin of the invoice, in base units.
     pub fn received(&self) -> Option<i128> {
         let coin = self.coin()?;
         let in_coin = self.counted().filter(|payment| payment.coin.id == coin.id);
@@ -119,7 +119,7 @@ impl Invoice {
         }
     }
 
-    /// Returns the documented status. Both tolerances are 0.5 percent.
+    /// Returns the status that the documentation defines. Both tolerances are 0.5 percent.
     fn computed_status(&self, now: i64) -> &'static str {
         let any = |wanted: &dyn Fn(&Payment) -> bool| self.payments.iter().any(wanted);
         let money = |late_too: bool| -> i128 {
@@ -155,7 +155,8 @@ impl Invoice {
         }
     }
 
-    /// Computes the status again. A change sends an event, and so does a confirmed payment without a change.
+    /// Computes the status again. A changed status sends an event. A confirmed payment sends one even without a
+    /// change.
     fn update_status(&mut self, now: i64, confirmed: bool) {
         let after = self.computed_status(now);
         let before = std::mem::replace(&mut self.status, after);
@@ -207,7 +208,7 @@ impl Invoice {
 impl ExpectedState {
     pub fn create(&mut self, mut invoice: Invoice, coin: Option<&'static Coin>) {
         if let Some(coin) = coin {
-            // A coin that cannot be selected causes only a warning.
+            // If the coin cannot be selected, the simulation only returns a warning.
             let _ = invoice.pick(coin);
         }
         invoice.status = invoice.computed_status(self.now);
@@ -240,7 +241,7 @@ impl ExpectedState {
         Ok(())
     }
 
-    /// Adds a seen payment, whose ids are set later. Returns `false` if it is too small for a payment.
+    /// Adds a seen payment, whose ids are set later. Returns `false` if its value is too small for a payment.
     pub fn pay(
         &mut self,
         at: usize,
@@ -275,13 +276,13 @@ impl ExpectedState {
         Ok(true)
     }
 
-    /// Sets the ids of the last payment.
+    /// Sets the payment id and the transaction id of the last payment.
     pub fn name_last(&mut self, at: usize, id: String, txid: String) {
         let last = self.invoices[at].payments.last_mut().unwrap();
         (last.id, last.txid) = (id, txid);
     }
 
-    /// Replaces a seen payment. The seen time stays, unless the new value is larger.
+    /// Replaces a seen payment. The time at which it was seen stays, unless the new value is larger.
     pub fn replace(&mut self, at: usize, which: usize, units: i128) -> Result<bool, ExpectedError> {
         let now = self.now;
         let old = &mut self.invoices[at].payments[which];
@@ -297,7 +298,7 @@ impl ExpectedState {
         self.pay(at, coin, units, seen_at)
     }
 
-    /// Applies a step: `seen`, `confirmed`, `dropped` or `orphaned`.
+    /// Applies a state change to a payment: `seen`, `confirmed`, `dropped` or `orphaned`.
     pub fn step(&mut self, at: usize, which: usize, step: &str) -> Result<(), ExpectedError> {
         let payment = &self.invoices[at].payments[which];
         let next = match (step, payment.state) {
@@ -346,7 +347,7 @@ impl ExpectedState {
         }
     }
 
-    /// Moves the clock. Invoices expire at their own deadline.
+    /// Moves the clock of the model. Invoices expire at their own deadline.
     pub fn advance(&mut self, to: i64) {
         for invoice in &mut self.invoices {
             let open = ["created", "awaiting_payment"].contains(&invoice.status);

@@ -1,11 +1,11 @@
-//! Transactions with several outputs, and transfers between own addresses, beside the model.
+//! Transactions with several outputs, and transfers between own addresses, compared with the model.
 
 use super::paper::Coin;
 use super::{History, assert_outcome};
 use serde_json::{Value, json};
 
 impl History {
-    /// Pays two outputs of one transaction in a quoted coin. Each output is a payment.
+    /// Pays two outputs of one transaction in a quoted coin. Each output becomes a payment.
     pub(super) fn pay_several(&mut self, at: usize) {
         let Some(coin) = self.quoted(at) else {
             return;
@@ -39,7 +39,7 @@ impl History {
         }
     }
 
-    /// Moves a payment to its own address, as change, which has no effect.
+    /// Spends a payment with an output to the same invoice. This transfer between own addresses has no effect.
     pub(super) fn move_own(&mut self, at: usize) {
         let invoice = &self.world.invoices[at];
         if invoice.payments.is_empty() {
