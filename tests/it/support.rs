@@ -62,7 +62,7 @@ impl Response {
         self
     }
 
-    /// Asserts an error: its status, its code, and the field that it names.
+    /// Asserts that the response is an error with this status, code and field.
     #[track_caller]
     pub fn assert_error(&self, status: u16, code: &str, param: Option<&str>) {
         let body = self.json();
@@ -111,12 +111,12 @@ impl Shop {
         self.server.url()
     }
 
-    /// Returns the path of the file. A test may open it while the server runs.
+    /// Returns the path of the database. A test may open the database while the server runs.
     pub fn file(&self) -> &std::path::Path {
         self.server.file()
     }
 
-    /// Executes SQL on a separate connection to the file.
+    /// Executes SQL on a separate connection to the database.
     #[track_caller]
     pub fn execute_sql(&self, statement: &str) {
         let file = rusqlite::Connection::open(self.file()).unwrap();
@@ -125,7 +125,7 @@ impl Shop {
         file.execute_batch(statement).unwrap();
     }
 
-    /// Returns the single text of an SQL query on a separate connection to the file.
+    /// Returns the single text of an SQL query on a separate connection to the database.
     #[track_caller]
     pub fn query_text(&self, statement: &str) -> String {
         let file = rusqlite::Connection::open(self.file()).unwrap();
@@ -170,7 +170,7 @@ impl Shop {
             .expect(200);
     }
 
-    /// Creates a test invoice in EUR with these extra fields.
+    /// Creates a test invoice in EUR. `more` has further fields.
     #[track_caller]
     pub fn invoice(&self, amount: &str, more: Value) -> Value {
         let mut body = json!({ "amount": amount, "currency": "EUR" });
@@ -203,7 +203,7 @@ impl Shop {
         self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")
     }
 
-    /// Returns all webhook deliveries with their attempts, in the order of their events.
+    /// Returns all webhook deliveries with their attempts, ordered by their events.
     #[track_caller]
     pub fn deliveries(&self) -> Vec<Value> {
         let (mut all, mut before) = (Vec::new(), String::new());
@@ -219,7 +219,7 @@ impl Shop {
         }
     }
 
-    /// Creates a payment on a simulated chain and returns its id.
+    /// Creates a payment on a simulated chain and returns the payment id.
     #[track_caller]
     pub fn pay(&self, body: Value) -> String {
         let payment = self
@@ -251,18 +251,18 @@ impl Shop {
     }
 }
 
-/// Returns the header with the key.
+/// Returns the header that contains the key.
 fn auth(key: Option<&str>) -> Vec<(&str, &str)> {
     key.map(|key| ("X-API-Key", key)).into_iter().collect()
 }
 
-/// Changes the last letter of a key or token.
+/// Returns a key or token with a wrong last letter.
 pub fn mistyped(key: &str) -> String {
     let other = if key.ends_with('x') { 'y' } else { 'x' };
     format!("{}{other}", &key[..key.len() - 1])
 }
 
-/// Returns a client that keeps connections alive and accepts every status.
+/// Returns an HTTP client that keeps connections alive and accepts every status.
 pub fn agent() -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)

@@ -20,7 +20,7 @@ const GAS: &str = "0x200000";
 pub struct Node {
     _process: Process,
     pub url: String,
-    /// Whether transactions wait until a block is mined explicitly.
+    /// `true` if transactions wait until a block is mined explicitly.
     is_held: Cell<bool>,
 }
 
@@ -82,7 +82,7 @@ impl Node {
         receipt
     }
 
-    /// Returns the number of transactions of the account that are in blocks.
+    /// Returns the number of transactions of the account that have been mined.
     #[track_caller]
     pub fn transaction_count(&self) -> u128 {
         self.ask_number("eth_getTransactionCount", json!([ADDRESS, "latest"]))
@@ -100,7 +100,7 @@ impl Node {
         self.ask("anvil_mine", json!([format!("{blocks:#x}")]));
     }
 
-    /// Runs `sends` and mines all its transactions in one block.
+    /// Runs `sends`, then mines all transactions that it sent in one block.
     #[track_caller]
     pub fn mine_together<T>(&self, sends: impl FnOnce() -> T) -> T {
         self.hold(true);
@@ -117,7 +117,7 @@ impl Node {
         self.is_held.set(is_held);
     }
 
-    /// Removes the newest blocks. Returns the id and the signed bytes of each transaction that was in them.
+    /// Removes the newest blocks. Returns the id and the signed bytes of each transaction in these blocks.
     #[track_caller]
     pub fn reorg(&self, blocks: u32) -> Vec<(Value, Value)> {
         let height = self.height();
@@ -140,21 +140,21 @@ impl Node {
         self.ask_number("eth_getBalance", json!([address, "latest"]))
     }
 
-    /// Sends wei from the account and returns the transaction id.
+    /// Sends wei from the default account and returns the transaction id.
     #[track_caller]
     pub fn pay(&self, to: &str, wei: u128) -> Value {
         self.transact(json!({ "to": to, "value": format!("{wei:#x}") }))
     }
 
-    /// Calls a contract function from the account and returns the transaction id. `wei` is the value sent with the
-    /// call.
+    /// Calls a contract function from the default account and returns the transaction id. `wei` is the value sent
+    /// with the call.
     #[track_caller]
     pub fn call(&self, contract: &str, function: &str, words: &[String], wei: u128) -> Value {
         let data = calldata(function, words);
         self.transact(json!({ "to": contract, "data": data, "value": format!("{wei:#x}") }))
     }
 
-    /// Sends a transaction with these fields from the account and returns its id.
+    /// Sends a transaction with these fields from the default account and returns its id.
     #[track_caller]
     pub fn transact(&self, mut transaction: Value) -> Value {
         transaction["from"] = ADDRESS.into();
@@ -166,18 +166,18 @@ impl Node {
         txid
     }
 
-    /// Deploys a token with six decimals and returns its contract. The account owns 1 000 tokens.
+    /// Deploys a token with six decimals and returns its contract address. The default account owns 1 000 tokens.
     #[track_caller]
     pub fn deploy_token(&self) -> String {
         self.deploy(TOKEN)
     }
 
-    /// Installs the token contract at this address. The account owns 1 000 of its tokens.
+    /// Installs the token contract at this address. The default account owns 1 000 of its tokens.
     #[track_caller]
     pub fn deploy_token_at(&self, address: &str) {
         let code = self.ask("eth_getCode", json!([self.deploy_token(), "latest"]));
         self.ask("anvil_setCode", json!([address, code]));
-        // Storage slot of the account's balance: `balanceOf` is the second variable of the contract.
+        // Storage slot of the account's balance: the mapping `balanceOf` is the second variable of the contract.
         let place = format!("{}{:064x}", address_word(ADDRESS), 1);
         let bytes = |at: usize| u8::from_str_radix(&place[at..at + 2], 16).unwrap();
         let place: Vec<u8> = (0..place.len()).step_by(2).map(bytes).collect();
@@ -186,7 +186,7 @@ impl Node {
         self.ask("anvil_setStorageAt", json!([address, place, thousand]));
     }
 
-    /// Deploys a contract that forwards the ether that it receives.
+    /// Deploys a contract that forwards all ether that it receives. Returns its address.
     #[track_caller]
     pub fn deploy_forwarder(&self) -> String {
         self.deploy(SENDER)
@@ -199,14 +199,15 @@ impl Node {
         receipt["contractAddress"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a token from the account and returns the transaction id.
+    /// Sends a token from the default account and returns the transaction id.
     #[track_caller]
     pub fn pay_token(&self, token: &str, to: &str, units: u128) -> Value {
         let data = transfer_calldata(to, units);
         self.transact(json!({ "to": token, "data": data }))
     }
 
-    /// Replaces a pending transaction with one of the same nonce and higher fees. Returns the new id.
+    /// Replaces a pending transaction with one of the same nonce and higher fees. Returns the id of the new
+    /// transaction.
     #[track_caller]
     pub fn replace(&self, txid: &str, mut transaction: Value) -> Value {
         let old = self.ask("eth_getTransactionByHash", json!([txid]));

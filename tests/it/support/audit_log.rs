@@ -32,7 +32,7 @@ pub fn record_direct_writes(file: &Path) {
     }
 }
 
-/// Returns the name and the link of all addresses of a pool, as if imported at once.
+/// Returns the name and the hash link of all addresses of a pool, as if they had been imported at once.
 fn pool_link(conn: &Connection, pool: &str) -> (String, String) {
     let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
     let mut rows = conn.prepare(sql).unwrap();
@@ -47,7 +47,7 @@ fn pool_link(conn: &Connection, pool: &str) -> (String, String) {
     (name, link)
 }
 
-/// Appends a row to the audit log.
+/// Appends a row to the audit log table.
 fn append(conn: &Connection, states: &str) {
     conn.execute_batch("begin immediate").unwrap();
     let last = "select seq, hex(link) from audit_log order by seq desc limit 1";

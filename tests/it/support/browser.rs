@@ -32,7 +32,7 @@ impl Shop {
 pub struct Page(pub Response);
 
 impl Page {
-    /// Asserts that the answer is a complete page that works without a script and has the security headers.
+    /// Asserts that the response is a complete page that works without scripts and has the security headers.
     #[track_caller]
     pub fn from_response(answer: Response) -> Page {
         let text = &answer.text;

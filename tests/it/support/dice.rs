@@ -1,4 +1,4 @@
-//! Random numbers for generated histories, also used by the library's own tests.
+//! Random numbers for generated histories, also used by unit tests of the library.
 //!
 //! Invariant: the numbers depend on the seed alone, on every platform (SplitMix64).
 

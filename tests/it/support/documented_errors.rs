@@ -1,4 +1,4 @@
-//! Check of every error response that a test receives against the OpenAPI document.
+//! Checks every error response that a test receives against the OpenAPI document.
 
 use super::Response;
 use coffer::http::{Route, routes};
@@ -15,7 +15,7 @@ pub(super) fn assert_documented(method: &str, url: &str, answer: &Response) {
     };
     let is_pretended = message.starts_with("a fault of the sandbox");
     let no_path = message == "no such path" || answer.status == 405;
-    // A sandbox checks the Host header before it looks up the path.
+    // A sandbox checks the Host header before it looks up the path, so the error may occur on any path.
     let no_host = message.starts_with("Host must be ");
     let Some(route) = route(method, path) else {
         return;
@@ -32,7 +32,7 @@ pub(super) fn assert_documented(method: &str, url: &str, answer: &Response) {
     );
 }
 
-/// Returns the route of a path. If several match, the one with the fewest parameters.
+/// Returns the route that matches a path. If several match, returns the one with the fewest parameters.
 fn route(method: &str, path: &str) -> Option<&'static Route> {
     let is_of = |route: &&Route| {
         let wanted: Vec<&str> = route.path.split('/').skip(1).collect();

@@ -12,7 +12,7 @@ use std::thread;
 /// Fault in the responses of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElectrumFault {
-    /// Passes everything unchanged.
+    /// Passes all responses unchanged.
     None,
     /// Reports an empty history for every script.
     Hides,
@@ -30,7 +30,7 @@ pub enum ElectrumFault {
     LongLine,
     /// Reports excessive resource usage and closes the connection.
     Excessive,
-    /// Limits the subscriptions of a connection to this number.
+    /// Limits the number of subscriptions of a connection to this number.
     WatchesAtMost(usize),
     /// Reports that each history is too large.
     RefusesHistories,
@@ -53,7 +53,7 @@ impl ElectrumProxy {
         ElectrumProxy::start_with(server, None)
     }
 
-    /// Starts a proxy that shows a litecoin server as a bitcoin server, by its first header.
+    /// Starts a proxy that presents a litecoin server as a bitcoin server, by replacing the first header.
     #[track_caller]
     pub fn as_bitcoin(server: u16) -> ElectrumProxy {
         ElectrumProxy::start_with(server, Some(FIRST_OF_BITCOIN))
@@ -97,7 +97,7 @@ impl ElectrumProxy {
     }
 }
 
-/// Method of each pending call by id, and `true` if the call requests the first header.
+/// Method of each pending call by its id, with `true` if the call requests the first header.
 type Calls = Arc<Mutex<std::collections::HashMap<u64, (String, bool)>>>;
 
 fn pass(

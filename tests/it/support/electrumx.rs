@@ -1,7 +1,7 @@
 //! A real ElectrumX server on a regtest node.
 //!
-//! Invariant: the process and its folder are removed when the handle is dropped. See `tools` for a machine without
-//! ElectrumX.
+//! Invariant: the process and its folder are removed when the handle is dropped. The module `tools` describes what
+//! happens without ElectrumX.
 
 use super::process::Process;
 use super::regtest::Regtest;

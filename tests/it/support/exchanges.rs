@@ -1,4 +1,4 @@
-//! The four rate sources as small HTTP servers whose replies a test sets.
+//! Four exchange rate sources as small HTTP servers. A test sets their replies.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,19 +11,19 @@ pub const SOURCES: [&str; 4] = ["kraken", "coinbase", "binance", "coingecko"];
 /// Reply of a rate source.
 #[derive(Clone, Debug)]
 pub enum SourceReply {
-    /// Price of one bitcoin in EUR, without other coins. The USD price is 10 % higher.
+    /// Price of one bitcoin in EUR. The USD price is 10 % higher. Other coins have no price.
     Bitcoin(u64),
-    /// Price of one ether in EUR, without other coins. Only for binance and coingecko.
+    /// Price of one ether in EUR. Other coins have no price. Only for binance and coingecko.
     Ether(u64),
     /// This status with an empty body.
     Status(u16),
-    /// No reply until the test sets another one.
+    /// No reply until the test sets another reply.
     Held,
     /// No reply. The connection stays open until the client closes it.
     Nothing,
 }
 
-/// The current reply of each source, and a signal for changes.
+/// The current reply of each source, and a signal when a reply changes.
 #[derive(Default)]
 struct Replies {
     by: Mutex<HashMap<&'static str, SourceReply>>,
@@ -101,20 +101,20 @@ fn answer(mut stream: TcpStream, told: &Replies, asked: &Mutex<HashMap<&'static 
         SourceReply::Ether(eur) => (200, of_ether(source, eur)),
         SourceReply::Held => unreachable!("it was waited for something else"),
         SourceReply::Nothing => {
-            // Ends when the client closes the connection.
+            // The read ends when the client closes the connection.
             let _ = stream.read_to_end(&mut Vec::new());
             return;
         }
     };
     let length = body.len();
-    // The client may have closed the connection.
+    // The write fails if the client has closed the connection.
     let _ = write!(
         stream,
         "HTTP/1.1 {status} Said\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
     );
 }
 
-/// Returns the ether price in the format of a source that is asked for all coins at once.
+/// Returns the ether price in the format of a source that returns all coins in one response.
 fn of_ether(source: &str, eur: u64) -> String {
     if source == "binance" {
         return format!(r#"[{{"symbol":"ETHEUR","price":"{eur}.00000000"}}]"#);

@@ -1,4 +1,4 @@
-//! Comparison with the files in `tests/golden`. `COFFER_BLESS=1 cargo test --test it` rewrites them.
+//! Comparison of texts with the files in `tests/golden`. `COFFER_BLESS=1 cargo test --test it` rewrites the files.
 
 use std::path::Path;
 

@@ -19,21 +19,21 @@ pub const NO_RATES: &str = "kraken=http://127.0.0.1:1,coinbase=http://127.0.0.1:
 /// Email of the operator.
 pub const EMAIL: &str = "operator@shop.test";
 const PASSWORD: &str = "operator's password";
-/// Payee for tests where the chain does not matter: asset, chain and address.
+/// Payee for tests that run on any chain: asset, chain and address.
 pub const SOLANA: [&str; 3] = [
     "SOL",
     "solana",
     "So11111111111111111111111111111111111111112",
 ];
 
-/// Payee on a chain that can have a node.
+/// Payee on a chain that can have a node: asset, chain and address.
 pub const ETHEREUM: [&str; 3] = [
     "ETH",
     "ethereum",
     "0x1111111111111111111111111111111111111111",
 ];
 
-/// A file that is set up, and its folder.
+/// A database set up for production, in a folder of its own.
 pub struct Installation {
     scratch: Scratch,
     pub file: PathBuf,
@@ -51,7 +51,7 @@ pub struct RunningServer {
 }
 
 impl Installation {
-    /// Sets up a file with the command line.
+    /// Sets up a database with the command line.
     #[track_caller]
     pub fn new() -> Installation {
         let scratch = Scratch::new();
@@ -92,7 +92,7 @@ impl Installation {
         served
     }
 
-    /// Opens a separate connection to the file.
+    /// Opens a separate connection to the database.
     pub fn open_file(&self) -> Connection {
         let conn = Connection::open(&self.file).unwrap();
         conn.busy_timeout(std::time::Duration::from_secs(5))
@@ -100,7 +100,7 @@ impl Installation {
         conn
     }
 
-    /// Returns a path in the folder of the file.
+    /// Returns a path in the folder of the database.
     pub fn path(&self, name: &str) -> PathBuf {
         self.scratch.path(name)
     }
@@ -126,7 +126,7 @@ impl Installation {
         self.start_logging_with(filter, to, &[])
     }
 
-    /// Like [`Installation::start_logging`], with these settings.
+    /// Starts the server with this log filter and these settings. Writes the log to a file.
     #[track_caller]
     pub fn start_logging_with(&self, filter: &str, to: &Path, settings: &[&str]) -> RunningServer {
         let file = std::fs::File::create(to).unwrap();
@@ -149,7 +149,7 @@ impl Installation {
     fn begin(&self, log: &str, errors: Stdio, settings: &[&str]) -> (Process, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
-        // Rates are not fetched from the internet.
+        // The tests fetch no rates from the internet.
         command.env("COFFER_RATES", NO_RATES);
         command
             .args(["--exit-with-parent", "--file"])
@@ -173,14 +173,14 @@ impl Installation {
         }
     }
 
-    /// Creates an approved payout of 20 EUR, which are 0.199 SOL, and returns its id. An adjustment by the operator
-    /// funds the balance.
+    /// Creates an approved payout of 20 EUR (0.199 SOL) and returns its id. An adjustment by the operator funds the
+    /// balance.
     #[track_caller]
     pub fn approved_payout(&self, running: &RunningServer) -> String {
         self.approved_payout_in(running, SOLANA)
     }
 
-    /// Like [`Installation::approved_payout`], to this payee. The amount is also 0.199 coins.
+    /// Like [`Installation::approved_payout`], but to this payee. The amount is also 0.199 coins.
     #[track_caller]
     pub fn approved_payout_in(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let id = self.requested_payout_in(running, payee);
@@ -191,7 +191,8 @@ impl Installation {
         id
     }
 
-    /// Requests the payout of [`Installation::approved_payout_in`] without approving it. [`approval`] is the next step.
+    /// Requests the payout of [`Installation::approved_payout_in`] without approving it. A test can approve it with
+    /// [`approval`].
     #[track_caller]
     pub fn requested_payout_in(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
@@ -213,7 +214,7 @@ impl Installation {
         payout["id"].as_str().unwrap().to_owned()
     }
 
-    /// Assigns an approved payout to the signer, independent of the settings at its approval.
+    /// Assigns an approved payout to the signer, whatever the settings were at its approval.
     #[track_caller]
     pub fn assign_to_signer(&self, id: &str) {
         let given =
@@ -221,7 +222,7 @@ impl Installation {
         assert_eq!(self.open_file().execute(given, [id]).unwrap(), 1);
     }
 
-    /// Polls a query until its result is one of these texts, and returns that text.
+    /// Repeats an SQL query until its result is one of these texts. Returns that text.
     #[track_caller]
     pub fn poll(&self, query: &str, ends: &[&str]) -> String {
         let conn = self.open_file();
@@ -240,7 +241,7 @@ impl RunningServer {
     /// Stops the server normally and returns its log.
     #[track_caller]
     pub fn stop_and_read_log(mut self, log: &Path) -> String {
-        // A killed process would lose log lines that it has not written.
+        // The server must stop normally: a killed process would lose log lines that are not written yet.
         assert!(self.process.close());
         std::fs::read_to_string(log).unwrap()
     }
@@ -298,7 +299,7 @@ pub fn with_signer(program: &str) -> [&str; 4] {
     ["--signer", program, "--node", "ethereum=http://127.0.0.1:1"]
 }
 
-/// Returns how many starts a program wrote to this file, one a line.
+/// Returns the number of starts that a program has noted in this file, one on each line.
 pub fn start_count(noted: &Path) -> usize {
     std::fs::read_to_string(noted).map_or(0, |text| text.lines().count())
 }

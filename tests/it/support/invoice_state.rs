@@ -5,7 +5,7 @@ use serde_json::Value;
 
 impl Shop {
     /// Asserts the state of a test invoice: status, event types without `invoice.`, ledger entries, and the available
-    /// and pending balance in EUR. Lists are oldest first.
+    /// and pending balance in EUR. Events and ledger entries are listed oldest first.
     #[track_caller]
     pub fn assert_invoice(
         &self,
@@ -18,7 +18,7 @@ impl Shop {
         self.assert_invoice_with(TEST, id, status, told, booked, balance);
     }
 
-    /// Like [`Shop::assert_invoice`], with another key.
+    /// Like [`Shop::assert_invoice`], for the mode and account of this key.
     #[track_caller]
     pub fn assert_invoice_with(
         &self,
@@ -65,7 +65,7 @@ impl Shop {
         of_object.map(text).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the ledger, newest first.
+    /// Returns the ledger of the account of this key, newest entry first.
     #[track_caller]
     fn ledger(&self, key: &str) -> Vec<Value> {
         let page = self.get("/v1/ledger?limit=200", Some(key)).expect(200);
@@ -93,7 +93,7 @@ impl Shop {
     }
 }
 
-/// Parses an amount of money into cents.
+/// Parses an amount of money as a number of cents.
 #[track_caller]
 fn cents(amount: &Value) -> i64 {
     amount.as_str().unwrap().replace('.', "").parse().unwrap()

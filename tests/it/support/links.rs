@@ -22,7 +22,7 @@ impl LinkClient<'_> {
         }
     }
 
-    /// Returns the same session for another account.
+    /// Returns a client with the same session for another account.
     pub fn for_account(&self, account: &str) -> LinkClient<'_> {
         LinkClient {
             shop: self.shop,

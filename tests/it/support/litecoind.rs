@@ -18,8 +18,8 @@ impl Deref for Litecoind {
 }
 
 impl Litecoind {
-    /// Starts a node with these extra options. Returns `None` if litecoind is not installed. MWEB stays inactive: once
-    /// active, a block from height 432 on would need a peg-in.
+    /// Starts a node with these extra options. Returns `None` if litecoind is not installed. MWEB stays inactive:
+    /// once active, each block from height 432 on would need a peg-in.
     #[track_caller]
     pub fn start(options: &[&str], untested: &str) -> Option<Litecoind> {
         let never = "-vbparams=mweb:9999999990:9999999999";
@@ -34,7 +34,7 @@ impl Litecoind {
         self.text("getnewaddress", json!(["", kind]))
     }
 
-    /// Returns the litecoin address with the same script as `address` of `chain`.
+    /// Returns the litecoin address with the same script as `address`, which is an address of `chain`.
     #[track_caller]
     pub fn own_address(&self, chain: &str, address: &str) -> String {
         if chain == "litecoin" {
@@ -57,7 +57,7 @@ impl Litecoind {
             .collect()
     }
 
-    /// Gives the wallet 160 spendable coinbase outputs. No reorg in a test makes one of them immature again.
+    /// Gives the wallet 160 spendable coinbase outputs. They stay mature during every reorg of a test.
     #[track_caller]
     pub fn fund(&self) {
         self.mine(160);

@@ -23,11 +23,11 @@ impl OperatorInterface {
         OperatorInterface::in_shop(Shop::open())
     }
 
-    /// Adds the second account and the users to this sandbox.
+    /// Adds the second account and two users to this sandbox.
     #[track_caller]
     pub fn in_shop(shop: Shop) -> OperatorInterface {
         let conn = Connection::open(shop.file()).unwrap();
-        // The second account, and users of both accounts with the operator's password.
+        // Adds the second account, and a user of each account with the operator's password.
         conn.execute_batch(&format!(
             "create temp table copied as select * from accounts;
              update copied set seq = 2, id = '{OTHER_ACCOUNT}';
@@ -48,7 +48,7 @@ impl OperatorInterface {
         }
     }
 
-    /// Signs all users in again. A session lasts twelve hours.
+    /// Signs all users in again, because a session lasts only twelve hours.
     #[track_caller]
     pub fn sign_in_again(&mut self) {
         self.operator = self.shop.sign_in("operator@sandbox.test");
@@ -117,8 +117,9 @@ impl OperatorInterface {
         conn.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// Asserts the access rules of an operation: no session gets 401, an unknown account 404. Another account's user
-    /// gets 404, or 403 if only the operator may call it. Then the account's own user gets 403, too.
+    /// Asserts the access rules of an operation. Without a session it returns 401, and for an unknown account 404.
+    /// Another account's user gets 404, or 403 if only the operator may call the operation. In that case the
+    /// account's own user gets 403, too.
     #[track_caller]
     pub fn assert_access(&self, operation: &str, method: &str, rest: &str, operator_only: bool) {
         let path = self.path(rest);

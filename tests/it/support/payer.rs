@@ -14,7 +14,7 @@ use bitcoin::{
 };
 use serde_json::{Value, json};
 
-/// Blocks until a coinbase output can be spent.
+/// Number of blocks until a coinbase output can be spent.
 const MATURITY: usize = 100;
 /// Fee of a transaction, in base units. A replacement pays 10 000 more than the transaction that it replaces.
 pub const FEE: u64 = 5_000;
@@ -33,7 +33,7 @@ pub struct SignedTransaction {
     pub txid: String,
     /// Signed transaction in hexadecimal.
     pub raw: String,
-    /// Change output, if there is change.
+    /// Change output, if the transaction has one.
     pub rest: Option<Coin>,
     spent: Vec<Coin>,
     fee: u64,
@@ -69,17 +69,17 @@ impl Payer<'_> {
                 key: payer.key,
             });
         }
-        // The rewards of these blocks go to a script that nobody uses.
+        // The rewards of these blocks go to a script that no test uses.
         payer.mine(MATURITY);
         payer
     }
 
-    /// Makes later transactions of version 3, which may have no fee if a child pays for them (BIP 431).
+    /// Makes later transactions of version 3. They may have no fee if a child transaction pays for them (BIP 431).
     pub fn use_version_3(&mut self) {
         self.version = Version(3);
     }
 
-    /// Pays these addresses these amounts, in base units, in one transaction.
+    /// Pays these addresses in one transaction. Amounts are in base units.
     #[track_caller]
     pub fn pay(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let made = self.sign(to);
@@ -94,7 +94,7 @@ impl Payer<'_> {
         self.build(vec![coin], to, FEE)
     }
 
-    /// Signs a transaction without a fee. A child has to pay for it.
+    /// Signs a transaction without a fee. A child transaction has to pay for it.
     #[track_caller]
     pub fn sign_without_fee(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let coin = self.coins.pop().unwrap();
@@ -110,7 +110,7 @@ impl Payer<'_> {
         made
     }
 
-    /// Signs a transaction that spends these outputs.
+    /// Signs a transaction that spends these outputs for the normal fee.
     #[track_caller]
     pub fn spend(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> SignedTransaction {
         self.build(coins, to, FEE)
@@ -203,7 +203,7 @@ pub fn outpoint(txid: &str, position: u32) -> OutPoint {
     OutPoint::new(txid.parse().unwrap(), position)
 }
 
-/// Parses an amount in coins, as a node or Coffer prints it, into base units.
+/// Parses an amount in coins, as a node or Coffer formats it, into base units.
 #[track_caller]
 pub fn units(amount: &Value) -> u64 {
     let text = amount
@@ -213,7 +213,7 @@ pub fn units(amount: &Value) -> u64 {
     amount.unwrap().to_sat()
 }
 
-/// Formats base units in coins, as Coffer prints them.
+/// Formats base units as an amount in coins, as Coffer does.
 pub fn decimal(units: u64) -> String {
     let text = format!("{}.{:08}", units / 100_000_000, units % 100_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(1);
-/// Five minutes in total: the limit does not test speed.
+/// Maximum number of checks, which take five minutes in total. The limit does not test speed.
 const LOOKS_MAX: usize = 300_000;
 
-/// Polls until `look` returns `true`. Returns `false` after [`LOOKS_MAX`] attempts.
+/// Calls `look` until it returns `true`. Returns `false` after [`LOOKS_MAX`] calls.
 #[must_use]
 pub fn until(mut look: impl FnMut() -> bool) -> bool {
     (0..LOOKS_MAX).any(|_| {

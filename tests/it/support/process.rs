@@ -24,7 +24,7 @@ impl Process {
         Process::start_with(command, Stdio::inherit())
     }
 
-    /// Starts a program with this standard error.
+    /// Starts a program whose standard error goes to `errors`.
     #[track_caller]
     pub fn start_with(command: &mut Command, errors: Stdio) -> Process {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -33,7 +33,7 @@ impl Process {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in out.lines().map_while(Result::ok) {
-                // The handle may have been dropped.
+                // The send fails if the handle has been dropped.
                 let _ = sender.send(line);
             }
         });
@@ -83,7 +83,7 @@ impl Process {
 
     /// Waits until the process exits by itself. Returns `true` if the exit code is 0.
     pub fn wait_success(&mut self) -> bool {
-        // `wait` would close standard input, which also ends the process.
+        // `wait` would close standard input, and closed input also ends the process.
         let input = self.child.stdin.take();
         let ended = self.child.wait().unwrap().success();
         drop(input);
@@ -99,7 +99,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The process may have exited already.
+        // The kill fails if the process has already exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

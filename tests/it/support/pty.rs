@@ -1,4 +1,4 @@
-//! A command on a real pseudo-terminal, which `pty.py` opens.
+//! Runs a command on a real pseudo-terminal, which `pty.py` opens.
 
 use super::tools;
 use std::process::Command;
@@ -7,9 +7,9 @@ use std::process::Command;
 pub struct Terminal<'a> {
     /// Width, in characters.
     pub columns: u16,
-    /// Environment variables. `TERM` is `xterm` by default.
+    /// Environment variables of the command. `TERM` is `xterm` by default.
     pub environment: &'a [(&'a str, &'a str)],
-    /// Text after which Ctrl-C is pressed. Empty: never.
+    /// Text of the command's output after which Ctrl-C is pressed. Empty: never.
     pub interrupted_at: &'a str,
 }
 
@@ -60,7 +60,7 @@ impl Terminal<'_> {
 }
 
 impl TerminalOutput {
-    /// Returns the lines that stay visible at the end, without colors. Cleared and overwritten text is left out.
+    /// Returns the lines that are visible at the end, without colors. Cleared and overwritten text is left out.
     pub fn visible_lines(&self) -> Vec<String> {
         let lines = self.sent.split('\n');
         let left = |line: &str| {

@@ -1,4 +1,4 @@
-//! Payments that addresses received, read from a node without Coffer's code and from Coffer's file.
+//! Payments that addresses have received, as read from a node without Coffer's code and as read from Coffer's file.
 
 use super::anvil;
 use super::regtest::Regtest;
@@ -12,8 +12,8 @@ pub type ReceivedAmounts = BTreeMap<(String, u32), (String, u128)>;
 /// First topic of the log of an ERC-20 transfer.
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/// Reads all live payments in the file: invoice payments, deposits, own transfers and unmatched payments. Asserts that
-/// each one is confirmed and has exactly one owner.
+/// Reads all live payments in the file: invoice payments, deposits, own transfers and unmatched payments. Asserts
+/// that each payment is confirmed and has exactly one owner.
 #[track_caller]
 pub fn booked_amounts(file: &Connection) -> ReceivedAmounts {
     let sql = "select o.txid, o.position, o.asset, o.amount, o.state,
@@ -37,7 +37,7 @@ pub fn booked_amounts(file: &Connection) -> ReceivedAmounts {
 }
 
 impl Regtest {
-    /// Reads the unspent outputs of these addresses from the node. No test spends such an output.
+    /// Reads the unspent outputs of these addresses from the node. No test spends outputs of these addresses.
     #[track_caller]
     pub fn received_by(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
         let wanted: Vec<String> = addresses

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Timeout for expected requests.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Reaction to a request.
+/// Reaction of the receiver to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// Replies with this status.
@@ -31,7 +31,7 @@ pub enum Reply {
     Close,
 }
 
-/// A received request.
+/// A request that the receiver has got.
 #[derive(Clone, Debug)]
 pub struct Message {
     pub at: Instant,
@@ -111,7 +111,8 @@ impl Receiver {
         Receiver { address, shared }
     }
 
-    /// Returns an address without a listener. Servers of other tests bind to 127.0.0.1, so none of them takes it.
+    /// Returns an address without a listener. Servers of other tests bind to 127.0.0.1, so none of them uses this
+    /// address.
     #[track_caller]
     pub fn unused_address() -> SocketAddr {
         let listener = TcpListener::bind("127.7.7.7:0").unwrap();
@@ -143,7 +144,7 @@ impl Receiver {
 impl Drop for Receiver {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then sees the closed flag.
+        // The connection wakes the listener, which then sees the closed flag.
         let _ = TcpStream::connect(self.address);
         for connection in self.shared.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);
@@ -188,7 +189,7 @@ impl Shared {
         }
     }
 
-    /// Sleeps for this duration, even if requests arrive.
+    /// Sleeps for this duration. Arriving requests do not end the sleep.
     fn sleep(&self, wait: Duration) {
         let begun = Instant::now();
         let messages = self.messages.lock().unwrap();

@@ -1,7 +1,7 @@
 //! A real litecoind or bitcoind in regtest, without a wallet.
 //!
-//! Invariant: the process and its folder are removed when the handle is dropped. See `tools` for a machine without the
-//! program.
+//! Invariant: the process and its folder are removed when the handle is dropped. The module `tools` describes what
+//! happens without the program.
 
 use super::process::Process;
 use super::scratch::Scratch;
@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-/// A regtest node.
+/// A regtest node and its folder.
 pub struct Regtest {
     pub chain: Chain,
     program: OsString,
@@ -22,7 +22,7 @@ pub struct Regtest {
     scratch: Scratch,
     port: u16,
     agent: ureq::Agent,
-    /// Mocked time of the node in Unix seconds, `None` for the machine's time.
+    /// Mocked time of the node in Unix seconds. `None` means the machine's time.
     time: Cell<Option<i64>>,
 }
 
@@ -55,7 +55,7 @@ impl Regtest {
     fn start(chain: Chain, program: OsString, options: &[&str]) -> Regtest {
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.path("data")).unwrap();
-        // No other process gets this port soon: the system assigns free ports in turn.
+        // No other process gets this port soon, because the system assigns free ports in turn.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);
@@ -73,7 +73,7 @@ impl Regtest {
         node
     }
 
-    /// Starts the process on the existing folder.
+    /// Starts the process with the existing folder.
     #[track_caller]
     pub fn start_process(&self) {
         let mut command = Command::new(&self.program);
@@ -98,7 +98,7 @@ impl Regtest {
         self.process.replace(Some(process));
     }
 
-    /// Sets the time of the node, in Unix seconds. A stopped node uses it at its next start.
+    /// Sets the time of the node, in Unix seconds. A stopped node uses the time at its next start.
     #[track_caller]
     pub fn set_time(&self, time: i64) {
         self.time.set(Some(time));
@@ -120,7 +120,7 @@ impl Regtest {
         format!("http://coffer:regtest@127.0.0.1:{}", self.port)
     }
 
-    /// Calls a method and returns its result or its error.
+    /// Calls an RPC method and returns its result or its error.
     #[track_caller]
     pub fn try_call(&self, method: &str, params: Value) -> Result<Value, Value> {
         let (_, mut answer) =
@@ -136,7 +136,7 @@ impl Regtest {
     pub fn post_json(&self, body: Value) -> (u16, Value) {
         let url = format!("http://127.0.0.1:{}/", self.port);
         let request = self.agent.post(&url);
-        // Base64 of `coffer:regtest`.
+        // The header contains `coffer:regtest` in Base64.
         let request = request.header("authorization", "Basic Y29mZmVyOnJlZ3Rlc3Q=");
         let mut response = request.send(body.to_string()).unwrap();
         let text = response.body_mut().with_config().limit(1 << 28);
@@ -144,14 +144,14 @@ impl Regtest {
         (response.status().as_u16(), answer)
     }
 
-    /// Calls a method and returns its result.
+    /// Calls an RPC method and returns its result.
     #[track_caller]
     pub fn call(&self, method: &str, params: Value) -> Value {
         let answer = self.try_call(method, params);
         answer.unwrap_or_else(|error| unreachable!("{method}: {error}"))
     }
 
-    /// Calls a method whose result is a text.
+    /// Calls an RPC method whose result is a text.
     #[track_caller]
     pub fn text(&self, method: &str, params: Value) -> String {
         self.call(method, params).as_str().unwrap().to_owned()

@@ -21,7 +21,7 @@ pub struct ResourceShape {
 }
 
 impl ResourceShape {
-    /// Parses one field a line, for example `orderId text or null`.
+    /// Parses lines with one field each, for example `orderId text or null`.
     #[track_caller]
     pub fn parse(lines: &'static str) -> ResourceShape {
         let field = |line: &'static str| {
@@ -152,7 +152,7 @@ fn is_text_kind(kind: &str, text: &str) -> bool {
             let (whole, part) = text.split_once('.').unwrap_or((text, "1"));
             is_digits(whole) && is_digits(part) && !part.ends_with('0')
         }
-        // The time has to be in UTC with milliseconds, as Coffer prints it.
+        // A time is in UTC with milliseconds, as Coffer formats it.
         "time" => text
             .parse::<Time>()
             .is_ok_and(|time| time.to_string() == text),

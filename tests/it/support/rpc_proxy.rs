@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Function that changes one response, given the request parameters and the response.
+/// Function that changes one response. Its arguments are the request parameters and the response.
 type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
 
-/// Placeholder in a response, replaced by the large text of [`RpcFault::Flood`].
+/// Placeholder in a response. The proxy replaces it by the large text of [`RpcFault::Flood`].
 const FLOOD: &str = r#"{"flood":0}"#;
 
 /// Fault in the responses of a method.
@@ -32,9 +32,9 @@ pub enum RpcFault {
     Status(u16),
     /// Closes the connection after this many bytes of the body.
     Truncated(usize),
-    /// Sends the body one byte every 20 ms, so that a long response never ends in time.
+    /// Sends the body at one byte every 20 ms, so that a long response exceeds the client's timeout.
     Drip,
-    /// Replaces the result, or one field of an object result, with this JSON text.
+    /// Replaces the result, or one field of the result, with this large JSON text.
     Flood(Option<&'static str>, Arc<str>),
     /// Returns this body.
     Body(String),
@@ -87,7 +87,7 @@ struct Shared {
 }
 
 impl RpcProxy {
-    /// Starts a proxy in front of the node at this URL. Clients have to send the login of the URL.
+    /// Starts a proxy in front of the node at this URL. Clients have to send the login in the URL.
     #[track_caller]
     pub fn start(url: &str) -> RpcProxy {
         let (login, host) = match url.strip_prefix("http://").unwrap().rsplit_once('@') {
@@ -128,8 +128,8 @@ impl RpcProxy {
         }
     }
 
-    /// Starts a proxy that imitates a dogecoin regtest node: `getblock` rejects a number, `nTx` and
-    /// `initialblockdownload` are missing, and the genesis block is dogecoin's.
+    /// Starts a proxy that imitates a dogecoin regtest node. It rejects a number in `getblock`, omits `nTx` and
+    /// `initialblockdownload`, and replaces the genesis block.
     #[track_caller]
     pub fn dogecoin(url: &str) -> RpcProxy {
         const FIRST: &str = "3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5";
@@ -200,7 +200,7 @@ impl Drop for RpcProxy {
         self.shared.closed.store(true, Ordering::SeqCst);
         *self.shared.closing.0.lock().unwrap() = true;
         self.shared.closing.1.notify_all();
-        // Wakes the listener, which then sees the closed flag.
+        // The connection wakes the listener, which then sees the closed flag.
         let _ = TcpStream::connect(self.address);
         for connection in self.shared.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);
@@ -218,7 +218,7 @@ impl Shared {
             };
             let faults = self.take_faults(&asked);
             if faults.iter().any(|fault| matches!(fault, RpcFault::Hang)) {
-                // Waits until the client closes the connection.
+                // The read ends when the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
@@ -248,7 +248,7 @@ impl Shared {
         }
     }
 
-    /// Counts the calls of a request and returns the faults of their methods.
+    /// Counts the calls in a request, and returns the faults of their methods.
     fn take_faults(&self, asked: &Value) -> Vec<RpcFault> {
         let faults = self.faults.lock().unwrap();
         let mut counts = self.asked.lock().unwrap();
@@ -265,7 +265,7 @@ impl Shared {
         found
     }
 
-    /// Returns the HTTP status and the body of the response.
+    /// Returns the HTTP status and the body for a request.
     fn answer(
         &self,
         headers: &BTreeMap<String, String>,
@@ -349,7 +349,7 @@ impl Shared {
         }
     }
 
-    /// Sends one byte at a time. Returns `true` if all bytes were sent.
+    /// Sends the bytes one at a time. Returns `true` if all bytes were sent.
     fn drip(&self, mut stream: &TcpStream, bytes: &[u8]) -> bool {
         for byte in bytes {
             if stream.write_all(&[*byte]).is_err() || self.closes_within(Duration::from_millis(20))
@@ -374,7 +374,7 @@ impl Shared {
     }
 }
 
-/// Removes a field from the result.
+/// Removes a field from the result in a response.
 fn remove_field(answer: &mut Value, field: &str) {
     if let Some(result) = answer["result"].as_object_mut() {
         result.remove(field);

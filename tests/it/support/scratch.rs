@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Number of folders created by this process.
+/// Number of folders created by this process so far.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// An empty folder, deleted with its contents on drop.
@@ -17,7 +17,7 @@ impl Scratch {
             let (process, made) = (std::process::id(), MADE.fetch_add(1, Ordering::SeqCst));
             let path = std::env::temp_dir().join(format!("coffer-it-{process}-{made}"));
             match std::fs::create_dir(&path) {
-                // A killed process with the same id may have left its folders.
+                // A killed process with the same process id may have left a folder of this name.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 made => {
                     made.unwrap();
@@ -27,8 +27,8 @@ impl Scratch {
         }
     }
 
-    /// Copies the file of an older version to this name. The file in the repository is never opened, because SQLite
-    /// would create files beside it.
+    /// Copies a database of an older version into this folder. The original in the repository is never opened,
+    /// because SQLite would create files beside it.
     #[track_caller]
     pub fn old_file(&self, version: &str, name: &str) -> PathBuf {
         let files = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files");
@@ -45,7 +45,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The system cleans its temporary folder if this fails.
+        // If the removal fails, the system cleans its temporary folder later.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -34,7 +34,7 @@ pub struct OperatorServer {
     scratch: Scratch,
     time: Arc<ManualTime>,
     passed_ms: std::cell::Cell<i64>,
-    /// Free wrong passwords for one email, summed over all unknown clients.
+    /// Number of free wrong passwords for one email, summed over all unknown clients.
     guesses_of_all_max: i64,
 }
 
@@ -51,7 +51,7 @@ impl OperatorServer {
         OperatorServer::with_guess_limit(40)
     }
 
-    /// Starts a server with this limit of free wrong passwords for one email, summed over all unknown clients.
+    /// Starts a server with this number of free wrong passwords for one email, summed over all unknown clients.
     #[track_caller]
     pub fn with_guess_limit(guesses_of_all_max: i64) -> OperatorServer {
         static HASH: OnceLock<String> = OnceLock::new();
@@ -98,7 +98,7 @@ impl OperatorServer {
         conn
     }
 
-    /// Returns the first value of a query as text.
+    /// Returns the first value of an SQL query as text.
     #[track_caller]
     pub fn query_text(&self, sql: &str) -> String {
         let sql = format!("select ({sql}) || ''");
@@ -116,7 +116,7 @@ impl OperatorServer {
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
 
-    /// Returns the code for this secret, `steps` steps of 30 seconds from now.
+    /// Returns the code for this secret, a number of time steps of 30 seconds from now.
     pub fn code(&self, secret: &str, steps: i64) -> String {
         let ms = START_MS + self.passed_ms.get() + steps * STEP_MS;
         code_at(secret, ms / STEP_MS)
@@ -158,13 +158,13 @@ impl OperatorServer {
         self.sign_in_from("192.0.2.1", email, code)
     }
 
-    /// Signs in with the password alone and returns the cookie.
+    /// Signs in with only the password and returns the session cookie.
     #[track_caller]
     pub fn session_cookie(&self, email: &str) -> String {
         session_cookie(&self.sign_in(email, &NULL).expect(201))
     }
 
-    /// Turns on the second factor of Anna.
+    /// Turns on the second factor of the operator Anna.
     #[track_caller]
     pub fn turn_on_factor(&self) -> FactorOwner {
         let cookie = self.session_cookie(ANNA);
@@ -216,7 +216,7 @@ pub fn session_cookie(begun: &Response) -> String {
     set.split(';').next().unwrap().to_owned()
 }
 
-/// Computes the code of a time step (RFC 4226 and RFC 6238).
+/// Computes the code of a time step by RFC 4226 and RFC 6238.
 pub fn code_at(secret: &str, step: i64) -> String {
     let mut key = Vec::new();
     let (mut bits, mut count) = (0_u32, 0);

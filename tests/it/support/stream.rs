@@ -1,4 +1,4 @@
-//! A client of the event stream over HTTP/1.0, where the body is not chunked, or HTTP/1.1.
+//! A client of the event stream. It uses HTTP/1.0, where the body is not chunked, or HTTP/1.1.
 
 use super::Shop;
 use crate::http::connections::limited;
@@ -22,7 +22,7 @@ pub struct StreamEvent {
 }
 
 impl EventStream {
-    /// Sends the request and reads the head of the response.
+    /// Opens a stream over HTTP/1.0: sends the request and reads the head of the response.
     #[track_caller]
     pub fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
         EventStream::open_version("1.0", shop, path, headers)
@@ -57,7 +57,7 @@ impl EventStream {
         stream
     }
 
-    /// Reads the lines up to the next empty one. Returns `None` at the end of the stream.
+    /// Reads the lines up to the next empty line. Returns `None` at the end of the stream.
     fn read_block(&mut self) -> Option<String> {
         let mut block = String::new();
         loop {
@@ -78,7 +78,7 @@ impl EventStream {
         self.lines.get_mut().write_all(text.as_bytes()).unwrap();
     }
 
-    /// Reads the next chunk. The last one is empty.
+    /// Reads the next chunk of the body. The last chunk is empty.
     #[track_caller]
     pub fn read_chunk(&mut self) -> String {
         let mut size = String::new();

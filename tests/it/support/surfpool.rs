@@ -1,8 +1,8 @@
 //! A local Solana node (surfpool) with the chain's own programs, a payer and tokens, hosted by `surfpool/host.js`.
 //!
-//! A block is made for each transaction only. Unlike other nodes, surfpool divides block times by 1 000 and ignores the
-//! requested commitment. `host.js` corrects two more faults: `minContextSlot` shortens a history, and a block after one
-//! with transactions names another parent.
+//! A block is made only for a transaction. Unlike other nodes, surfpool divides block times by 1 000 and ignores the
+//! requested commitment. `host.js` corrects two more faults: `minContextSlot` shortens a history, and a block after
+//! one with transactions names another parent.
 
 use super::process::Process;
 use super::received::ReceivedAmounts;
@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 pub const SOL: &str = "SOL";
 pub const USDC: &str = "USDC-SPL";
 pub const USDT: &str = "USDT-SPL";
-/// Number of newer slots that make a slot final.
+/// Number of newer slots after which a slot is final.
 pub const FINAL: u32 = 31;
 /// npm package of surfpool.
 const PACKAGE: &str = "@solana/surfpool-linux-x64-gnu";
@@ -43,7 +43,7 @@ impl Surfpool {
             tools::report_missing(PACKAGE, untested);
             return None;
         }
-        // Two nodes that start at the same time could choose the same port.
+        // Lock for the start of a node: two nodes that start at the same time could choose the same port.
         static STARTING: Mutex<()> = Mutex::new(());
         let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let host = concat!(
@@ -74,7 +74,7 @@ impl Surfpool {
         self.mints[token].as_str().unwrap()
     }
 
-    /// Sends a transaction of these steps from the payer or from an owner of the pool. Returns its signature.
+    /// Sends a transaction with these steps from the payer, or from an owner of the pool. Returns its signature.
     #[track_caller]
     pub fn send(&self, from: Option<u32>, steps: &Value) -> String {
         let sent = self.control("send", json!({ "steps": steps, "from": from }));
@@ -87,7 +87,7 @@ impl Surfpool {
         self.send(None, &steps(asset, to, units))
     }
 
-    /// Lets this many slots pass.
+    /// Waits until this many slots have passed.
     #[track_caller]
     pub fn mine(&self, slots: u32) {
         self.control("mine", json!({ "slots": slots }));
@@ -113,7 +113,7 @@ impl Surfpool {
         account.as_str().unwrap().to_owned()
     }
 
-    /// Returns the payments to these addresses. `host.js` parses the node's answers independently of the server.
+    /// Returns the payments to these addresses. `host.js` parses the answers of the node independently of Coffer.
     #[track_caller]
     pub fn received_by(&self, addresses: &BTreeSet<String>) -> ReceivedAmounts {
         let came = self.control("came", json!({ "addresses": addresses }));
@@ -127,7 +127,7 @@ impl Surfpool {
     }
 }
 
-/// Returns a valid address without a known private key, a different one for each number.
+/// Returns a valid address whose private key nobody knows. Each number has a different address.
 pub fn key_of(number: u32) -> String {
     let mut bytes: [u8; 32] = Sha256::digest(number.to_be_bytes()).into();
     loop {

@@ -29,13 +29,13 @@ pub fn probe(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
 }
 
-/// Returns the program that a variable names, or else the program `tool`. No package has it, so it may be missing in
-/// CI.
+/// Returns the program that a variable names, or else the program `tool`. No package contains it, so it may be
+/// missing in CI.
 #[track_caller]
 pub fn find_program(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
     let named = std::env::var_os(variable).filter(|program| !program.is_empty());
     let program = named.clone().unwrap_or_else(|| tool.into());
-    // Without `-nosettings`, bitcoind writes settings into the home folder.
+    // Without `-nosettings`, bitcoind would write settings into the home folder.
     match Command::new(&program)
         .args(["-version", "-nosettings"])
         .output()

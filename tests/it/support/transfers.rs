@@ -4,7 +4,7 @@ use super::{LIVE, Response, Shop};
 use serde_json::{Value, json};
 
 impl Shop {
-    /// Funds a balance with a paid invoice without a fee. Returns the invoice id.
+    /// Funds a balance with a paid invoice. No fee is taken. Returns the invoice id.
     #[track_caller]
     pub fn fund(&self, key: &str, amount: &str, currency: &str) -> String {
         self.update_account(json!({ "feeBps": 0 }));
@@ -43,7 +43,8 @@ impl Shop {
         refund["id"].as_str().unwrap().to_owned()
     }
 
-    /// Applies actions to one of `payouts` or `refunds`, in order. Returns its final state.
+    /// Applies actions to a transfer, in order. `kind` is `payouts` or `refunds`. Returns the final state of the
+    /// transfer.
     #[track_caller]
     pub fn apply(&self, kind: &str, id: &str, actions: &[&str]) -> Value {
         let path = format!("/sandbox/{kind}/{id}");
@@ -87,7 +88,7 @@ impl Shop {
         of_object.map(text).collect::<Vec<_>>().join(", ")
     }
 
-    /// Signs in and returns the cookie.
+    /// Signs in and returns the session cookie.
     #[track_caller]
     pub fn sign_in(&self, email: &str) -> String {
         let body = json!({ "email": email, "password": "sandbox" });

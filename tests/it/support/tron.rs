@@ -22,11 +22,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// The chain that all nodes of a test share.
 type Shared = Arc<Mutex<Chain>>;
 
-/// Default payer.
+/// Account of the default payer.
 pub const PAYER: [u8; 20] = [0x77; 20];
-/// A contract that holds TRX and forwards it.
+/// Account of a contract that holds TRX and forwards it.
 pub const SENDER: [u8; 20] = [0x5e; 20];
-/// A token that a setting lists. `UNLISTED` is not listed.
+/// Contract of a token that the settings list. `UNLISTED` is not listed.
 pub const TOKEN: [u8; 20] = [0x70; 20];
 pub const UNLISTED: [u8; 20] = [0x71; 20];
 
@@ -151,7 +151,7 @@ impl Node {
     }
 }
 
-/// Decodes an address into its account.
+/// Decodes an address into the 20 bytes of its account.
 #[track_caller]
 pub fn bytes(address: &str) -> [u8; 20] {
     account_bytes(coffer::domain::asset::Chain::Tron, address).unwrap()

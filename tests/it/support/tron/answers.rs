@@ -13,7 +13,7 @@ pub fn text_of(account: &[u8; 20]) -> String {
     format!("41{}", hex_of(account))
 }
 
-/// Returns the response of a path, or `None` for an unknown path. The node hides the newest `lag` blocks.
+/// Returns the response for a path, or `None` for an unknown path. The newest `lag` blocks are hidden.
 pub fn answer(chain: &Chain, path: &str, body: &Value, lag: usize) -> Option<Value> {
     let (side, method) = path.strip_prefix('/')?.split_once('/')?;
     let has = chain.blocks().len() - lag;

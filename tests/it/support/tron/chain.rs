@@ -13,9 +13,9 @@ pub struct Chain {
     blocks: Vec<Block>,
     waiting: Vec<Transaction>,
     made: u64,
-    /// Milliseconds by which the chain's clock is ahead of the wall clock.
+    /// Time by which the chain's clock is ahead of the wall clock, in milliseconds.
     pub ahead_ms: i64,
-    /// Whether the node keeps internal transactions.
+    /// `true` if the node keeps internal transactions.
     pub keeps_internal: bool,
 }
 
@@ -30,13 +30,13 @@ pub struct Block {
 #[derive(Clone)]
 pub struct Transaction {
     pub id: String,
-    /// Raw bytes, whose hash is the id.
+    /// Raw bytes of the transaction, whose hash is its id.
     pub raw: Vec<u8>,
     pub act: Act,
     pub is_done: bool,
 }
 
-/// Content of a transaction. Accounts are without their prefix.
+/// Content of a transaction. Accounts have no prefix byte.
 #[derive(Clone)]
 pub enum Act {
     /// Sends TRX.
@@ -54,7 +54,7 @@ pub enum Act {
         logs: Vec<(String, Vec<String>, String)>,
         steps: Vec<Step>,
     },
-    /// Any other contract type with these fields and the owner.
+    /// Transaction of another contract type with these fields and the owner.
     Other {
         kind: &'static str,
         owner: [u8; 20],
@@ -74,14 +74,14 @@ pub struct Step {
     pub token: Option<&'static str>,
 }
 
-/// Position, contract (`None` for TRX), sender, recipient and amount.
+/// A payment: position, contract (`None` for TRX), sender, recipient and amount.
 pub type Payment = (u32, Option<[u8; 20]>, [u8; 20], [u8; 20], u64);
 
 /// Hash of `Transfer(address,address,uint256)`.
 pub const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
 impl Step {
-    /// Builds a step in which a contract sends TRX.
+    /// Builds an internal transaction in which a contract sends TRX.
     pub fn sends(from: [u8; 20], to: [u8; 20], amount: u64) -> Step {
         Step {
             from,
@@ -121,7 +121,7 @@ impl Act {
         }
     }
 
-    /// Builds a contract call with these steps.
+    /// Builds a contract call with these internal transactions.
     pub fn steps(contract: [u8; 20], from: [u8; 20], steps: Vec<Step>) -> Act {
         Act::Call {
             from,
@@ -197,7 +197,7 @@ impl Chain {
     pub fn new() -> Chain {
         let first = Block {
             id: FIRST.to_owned(),
-            // Parent of the first block, as on the main network.
+            // Parent id of the genesis block, the same as on the main network.
             parent: "e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f".to_owned(),
             time_ms: 0,
             transactions: Vec::new(),
@@ -215,7 +215,7 @@ impl Chain {
         &self.blocks
     }
 
-    /// Returns how many of these blocks are final.
+    /// Returns the number of final blocks of a chain with this many blocks.
     pub fn final_count(blocks: usize) -> usize {
         blocks.saturating_sub(NOT_FINAL).max(1)
     }
@@ -224,7 +224,7 @@ impl Chain {
         u32::try_from(self.blocks.len() - 1).unwrap()
     }
 
-    /// Returns the height of the block that contains a transaction.
+    /// Returns the height of the block that contains a transaction, or `None` if it is pending.
     pub fn height_of(&self, txid: &str) -> Option<usize> {
         let has = |block: &Block| block.transactions.iter().any(|one| one.id == txid);
         self.blocks.iter().position(has)
@@ -264,7 +264,7 @@ impl Chain {
         self.blocks.push(block);
     }
 
-    /// Removes the newest blocks. Their transactions are pending again, except those in `gone`.
+    /// Removes the newest blocks. Their transactions become pending again, except those in `gone`.
     pub fn give_up(&mut self, blocks: usize, gone: &[&str]) {
         let at = self.blocks.len() - blocks;
         assert!(

@@ -1,4 +1,4 @@
-//! HTTP server of the simulated node, with faults.
+//! HTTP server of the simulated node, which can inject faults.
 
 use super::Shared;
 use super::answers::answer;
@@ -10,15 +10,15 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Function that changes one response, given the request and the response.
+/// Function that changes one response. Its arguments are the request and the response.
 type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
 
-/// Fault in the responses of a path.
+/// Fault in the responses for a path.
 #[derive(Clone)]
 pub enum Fault {
     /// Changes the response.
     Change(Arc<Change>),
-    /// Returns this status and body.
+    /// Replies with this status and body.
     Status(u16, String),
     /// Closes the connection after this many bytes of the body.
     Truncated(usize),
@@ -115,7 +115,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.serving.closed.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then sees the closed flag.
+        // The connection wakes the listener, which then sees the closed flag.
         let _ = TcpStream::connect(self.address);
         for connection in self.serving.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);
@@ -132,7 +132,7 @@ impl Serving {
             *self.asked.lock().unwrap().entry(path.clone()).or_default() += 1;
             let fault = self.faults.lock().unwrap().get(&path).cloned();
             if let Some(Fault::Hang) = fault {
-                // Waits until the client closes the connection.
+                // The read ends when the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
