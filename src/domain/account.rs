@@ -24,11 +24,11 @@ text_enum! {
     pub enum AccountStatus {
         /// Waits for the operator's approval.
         Pending = "pending",
-        /// Active.
+        /// Accepted by the operator; may create invoices.
         Active = "active",
-        /// Suspended by the operator.
+        /// Suspended by the operator; may no longer create invoices.
         Suspended = "suspended",
-        /// Not approved.
+        /// Refused by the operator.
         Rejected = "rejected",
     }
 }
@@ -103,7 +103,7 @@ impl AccountStatus {
     }
 }
 
-/// An account.
+/// A merchant's account with its limits and settings.
 #[derive(Clone, PartialEq)]
 pub struct Account {
     /// Order of insertion.
@@ -114,59 +114,60 @@ pub struct Account {
     pub name: String,
     /// Status of the account.
     pub status: AccountStatus,
-    /// Fee of the service.
+    /// Fee that the service takes from each payment, in basis points.
     pub fee: Bps,
-    /// Setting that is only stored and returned.
+    /// `true` if settlement is enabled. The service only stores and returns this setting.
     pub settlement_enabled: bool,
-    /// `true` if it may have customers with static addresses.
+    /// `true` if the account may have customers with static addresses.
     pub customers_enabled: bool,
-    /// Coin of its payouts.
+    /// Coin in which payouts are sent.
     pub payout_asset: &'static Asset,
     /// Largest price of an invoice.
     pub invoice_max: Cents,
-    /// Smallest payout.
+    /// Smallest amount of a payout.
     pub payout_min: Cents,
-    /// Most that is paid out in 24 hours, in each currency.
+    /// Largest sum of payouts in 24 hours, in each currency.
     pub payout_daily_max: Cents,
-    /// Most that the signer may send in 24 hours, in each currency; `None` for no limit.
+    /// Largest sum that the signer may send in 24 hours, in each currency; `None` for no limit.
     pub signer_max: Option<Cents>,
     /// Largest shortfall that still counts as paid, in basis points of the price.
     pub under: Bps,
     /// Largest excess that does not count as overpaid, in basis points of the price.
     pub over: Bps,
-    /// Spread by which its rates are lowered. Customers then pay more of a coin.
+    /// Spread by which the account's rates are lowered. Customers then pay more of a coin.
     pub spread: Bps,
-    /// Default time to pay, in seconds.
+    /// Default time that a customer has to pay an invoice, in seconds.
     pub ttl_seconds: i64,
-    /// Default page for customers after payment.
+    /// Default page to which a customer returns after payment.
     pub success_url: Option<String>,
-    /// Default page for customers who do not pay.
+    /// Default page to which a customer returns without payment.
     pub cancel_url: Option<String>,
-    /// Secret that signs deliveries to the webhookUrl of an invoice.
+    /// Secret that signs deliveries to the `webhookUrl` of an invoice.
     pub legacy_secret: String,
     /// Time of creation.
     pub created_at: Time,
-    /// Appearance of its checkout.
+    /// Appearance of the account's checkout.
     pub branding: Branding,
-    /// Language of its checkout, as in `lang` of HTML, or `auto` for that of the customer's browser.
+    /// Language of the checkout as an HTML `lang` value, or `auto` for the language of the customer's browser.
     pub checkout_lang: String,
-    /// Most servers at the same time; 0 forbids orders.
+    /// Largest number of servers at the same time; 0 forbids orders.
     pub server_quota: i64,
-    /// Origins whose pages may use its public keys, like `https://shop.example`; empty for all.
+    /// Origins whose pages may use the account's public keys, like `https://shop.example`; empty for all.
     pub allowed_origins: Vec<String>,
 }
 
 /// Appearance of an account's checkout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Branding {
-    /// `#` and six hex digits, lower case.
+    /// Color as `#` and six lower-case hex digits.
     pub color: Option<String>,
-    /// Absolute url of a picture.
+    /// Absolute URL of the logo.
     pub logo_url: Option<String>,
 }
 
 impl Account {
-    /// Returns `true` if a page of this origin may use the account's public keys. Programs send no origin and may.
+    /// Returns `true` if a page of this origin may use the account's public keys. `None`, from a program, is always
+    /// allowed.
     pub fn allows_origin(&self, origin: Option<&str>) -> bool {
         let is_same = |allowed: &str, origin: &Site<'_>| {
             Site::parse(allowed).is_ok_and(|allowed| allowed.has_origin_of(origin))
@@ -178,10 +179,10 @@ impl Account {
         self.allowed_origins.is_empty() || origin.is_none_or(is_listed)
     }
 
-    /// Returns the price of an invoice if the account allows it. `None` is a price that overflows.
+    /// Returns the price of an invoice if the account allows it. `None` stands for a price that overflows.
     ///
     /// # Errors
-    /// `amount_too_large`.
+    /// `amount_too_large` if the price is above the account's maximum or overflows.
     pub fn check_price(&self, amount: Option<Cents>) -> Result<Cents, Refusal> {
         let max = self.invoice_max;
         amount.filter(|amount| *amount <= max).ok_or_else(|| {
@@ -221,7 +222,7 @@ impl Account {
     }
 }
 
-/// Returns SOL.
+/// Returns SOL, the payout coin of new accounts.
 pub fn default_payout_asset() -> &'static Asset {
     let [first, ..] = &super::asset::ASSETS;
     Asset::find("SOL").unwrap_or(first)
@@ -234,22 +235,23 @@ pub struct WebhookEndpoint {
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Mode of its events; `None` for both.
+    /// Mode of the events that the endpoint receives; `None` for both modes.
     pub mode: Option<Mode>,
-    /// Url of the receiver.
+    /// URL of the receiver.
     pub url: String,
-    /// Secret that signs its deliveries.
+    /// Secret that signs deliveries to the endpoint.
     pub secret: String,
-    /// Format of its bodies.
+    /// Format of the delivered bodies.
     pub format: WebhookFormat,
-    /// Event types it receives, by their own type or by the type that its format names; `None` for all.
+    /// Event types that the endpoint receives, by their own type or by the type in the endpoint's format; `None` for
+    /// all.
     pub types: Option<Vec<EventType>>,
-    /// `true` if it is in use.
+    /// `true` if the endpoint receives events.
     pub enabled: bool,
 }
 
 impl WebhookEndpoint {
-    /// Returns `true` if it receives this event.
+    /// Returns `true` if the endpoint receives events of this mode and type.
     pub fn receives(&self, mode: Mode, kind: EventType) -> bool {
         let Some(told) = kind.type_in(self.format) else {
             return false;

@@ -1,4 +1,4 @@
-//! Addresses: the valid texts on each chain, and the fake addresses of test mode.
+//! Addresses: the valid texts on each chain, and the simulated addresses of test mode.
 //!
 //! Invariant: [`parse`] returns the canonical text. Two spellings of one address become equal, and parsing the result
 //! changes nothing.
@@ -29,7 +29,7 @@ pub use pay_to::{PayTo, write};
 pub use script::{output_script, script_address};
 pub use solana::{TOKEN_PROGRAM, can_sign, is_signature, token_account};
 
-/// Longest text that is read, in bytes. The longest address, a taproot one on regtest, has 64.
+/// Longest accepted address, in bytes. The longest real address, a taproot address on regtest, has 64.
 const TEXT_BYTES_MAX: usize = 128;
 
 /// Longest base58 text of a version byte, a 20-byte hash and a checksum. The shortest segwit address has 42
@@ -55,7 +55,7 @@ pub struct AddressError {
     reason: Reason,
 }
 
-/// End of the sentence "not an address on bitcoin: …".
+/// Reason that ends the sentence "not an address on bitcoin: …".
 type Reason = &'static str;
 
 const CHECKSUM: Reason = "its checksum does not match; copy it again";
@@ -101,7 +101,7 @@ pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
     }
 }
 
-/// Returns the address at an index of a simulated wallet. Each mode and each pool has its own.
+/// Returns the address at an index of a simulated wallet. Each mode and each pool has its own wallet.
 pub fn simulated(mode: Mode, chain: Chain, index: u64) -> String {
     let label = format!("coffer {mode} {}", chain.address_pool());
     test_address(chain, &label, index)
@@ -130,7 +130,10 @@ pub fn parse_on(
     Err(problem)
 }
 
-/// Reads an address of `chain` and returns its canonical text, or an error that names the expected form.
+/// Reads an address of `chain` and returns its canonical text.
+///
+/// # Errors
+/// The expected form of an address on this network.
 pub fn parse(chain: Chain, network: Network, text: &str) -> Result<String, AddressError> {
     read(chain, network, text).map_err(|reason| AddressError { chain, reason })
 }
@@ -148,7 +151,8 @@ fn read(chain: Chain, network: Network, text: &str) -> Result<String, Reason> {
     }
 }
 
-/// Reads segwit or base58check, chosen by the length and not by the prefix: a base58 address may start with `LTC1…`.
+/// Reads a segwit or base58check address. The length decides, not the prefix: a base58 address may start with
+/// `LTC1…`.
 fn read_utxo(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
     if text.len() > BASE58CHECK_BYTES_MAX {
         read_segwit(prefixes, text)
@@ -168,7 +172,8 @@ fn read_hash(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
 
 /// Reads P2WPKH, P2WSH or P2TR: segwit versions 0 (BIP-173, bech32) and 1 (BIP-350, bech32m).
 ///
-/// Later versions are refused, against BIP-350. Until such a version is in use, anybody can spend its outputs.
+/// Later versions are refused, although BIP-350 allows them. Until such a version is in use, anybody can spend its
+/// outputs.
 fn read_segwit(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
     let address = SegwitHrpstring::new(text).map_err(|error| segwit_reason(&error, prefixes))?;
     let known = prefixes.hrps.contains(&address.hrp());
@@ -197,7 +202,8 @@ fn write_p2wpkh(prefix: Hrp, hash: &[u8]) -> String {
         .collect()
 }
 
-/// Reads an EIP-55 text, or one in a single case, which has no checksum (<https://eips.ethereum.org/EIPS/eip-55>).
+/// Reads an address with an EIP-55 checksum, or in a single case without checksum
+/// (<https://eips.ethereum.org/EIPS/eip-55>).
 fn read_evm(text: &str) -> Result<String, Reason> {
     let digits = text.strip_prefix("0x").unwrap_or_default();
     if digits.len() != 40 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -216,8 +222,8 @@ fn read_evm(text: &str) -> Result<String, Reason> {
     }
 }
 
-/// Writes EIP-55: a letter is a capital if the matching half byte of the Keccak-256 of the lower-case digits is 8 or
-/// more.
+/// Writes the EIP-55 form. A letter is a capital if the matching half byte of Keccak-256 over the lower-case digits
+/// is at least 8.
 fn write_evm(lower_digits: &str) -> String {
     let hash = Keccak256::digest(lower_digits);
     let halves = hash.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
@@ -247,7 +253,7 @@ fn read_tron(text: &str) -> Result<String, Reason> {
 
 /// Reads base58 of 32 bytes, without a checksum (<https://solana.com/docs/core/accounts>).
 ///
-/// All zeros are the system program.
+/// All zeros are the address of the system program.
 fn read_solana(text: &str) -> Result<String, Reason> {
     let mut key = [0; 32];
     match bs58::decode(text).onto(&mut key) {

@@ -9,7 +9,7 @@ use super::text_enum::text_enum;
 use rust_decimal::Decimal;
 
 text_enum! {
-    /// Mode: real or simulated money. The API key determines it, and no object crosses from one mode to the other.
+    /// Mode: real or simulated money. The API key determines the mode, and an object never changes it.
     pub enum Mode {
         /// Real money.
         Live = "live",
@@ -19,7 +19,7 @@ text_enum! {
 }
 
 impl Mode {
-    /// Returns the `livemode` field.
+    /// Returns the value of the `livemode` field: `true` for real money.
     pub const fn is_live(self) -> bool {
         matches!(self, Mode::Live)
     }
@@ -40,7 +40,7 @@ text_enum! {
 }
 
 impl AssetKind {
-    /// Returns `true` for a token whose contract, or mint, is an account of its chain.
+    /// Returns `true` for a token whose contract or mint has an address on its chain.
     pub const fn has_contract(self) -> bool {
         !matches!(self, AssetKind::Native)
     }
@@ -49,25 +49,25 @@ impl AssetKind {
 /// One coin on one chain.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// Id in the list of currencies.
+    /// Id of the coin in the API, for example `USDC-BASE`.
     pub id: &'static str,
     /// Ticker symbol.
     pub symbol: &'static str,
-    /// The coin's name.
+    /// Name of the coin, for people.
     pub name: &'static str,
     /// Chain of the coin.
     pub chain: Chain,
     /// Kind of the coin on its chain.
     pub kind: AssetKind,
-    /// Decimal places of a whole coin in base units.
+    /// Number of decimal places of the coin: one whole coin is 10^decimals base units.
     pub decimals: u32,
     /// Smallest amount of a quote, in base units.
     pub min_amount: Units,
-    /// Fixed rate of the simulated coin, in EUR.
+    /// Fixed rate of the coin in simulations, in EUR per whole coin.
     fixed_rate_eur: &'static str,
 }
 
-/// Simulated rate: USD for one EUR.
+/// Fixed exchange rate of simulations: 1.08 USD for one EUR.
 const FIXED_USD_PER_EUR: Decimal = Decimal::from_parts(108, 0, 0, false, 2);
 
 impl Asset {
@@ -84,7 +84,7 @@ impl Asset {
     /// Returns the fixed rate of simulated money: fiat per whole coin. Only `service::rates` calls this.
     ///
     /// # Errors
-    /// [`Overflow`]. A test over the whole table rules it out.
+    /// [`Overflow`]. A test of every coin proves that it does not occur.
     pub fn fixed_rate(&self, currency: Currency) -> Result<Rate, Overflow> {
         let eur: Rate = self.fixed_rate_eur.parse()?;
         match currency {
@@ -109,7 +109,7 @@ pub fn symbols() -> impl Iterator<Item = &'static str> {
     ASSETS.iter().enumerate().filter(first).map(of)
 }
 
-/// Builds one row of the table below.
+/// Builds one row of [`ASSETS`].
 macro_rules! asset {
     ($id:literal $symbol:literal $name:literal $chain:ident $kind:ident $decimals:literal min $min:literal eur $rate:literal) => {
         Asset {
@@ -125,7 +125,7 @@ macro_rules! asset {
     };
 }
 
-/// Every coin, in the order of the offer.
+/// All supported coins, in the order in which the API lists them.
 pub static ASSETS: [Asset; 13] = [
     asset!("BTC" "BTC" "Bitcoin" Bitcoin Native 8 min 2_000 eur "60000"),
     asset!("LTC" "LTC" "Litecoin" Litecoin Native 8 min 1_000_000 eur "80"),

@@ -1,6 +1,6 @@
 //! The supported chains and their differences.
 //!
-//! Invariant: the row of a chain in CHAINS holds everything that the program knows of it. A new chain is one row.
+//! Invariant: the row of a chain in `CHAINS` holds everything that differs between chains. A new chain is one row.
 
 use super::address::encoding::{self, Encoding};
 use super::money::coin::Units;
@@ -33,55 +33,56 @@ impl Serialize for Depth {
 }
 
 text_enum! {
-    /// A family: chains that share one address of a customer.
+    /// A family: chains on which a customer has one shared address.
     pub enum Family {
         /// Solana.
         Solana = "solana",
-        /// All EVM chains together.
+        /// All EVM chains, which share one address.
         Evm = "evm",
         /// Tron.
         Tron = "tron",
-        /// Bitcoin only. Every utxo chain would need its own address, and a customer has one for each family.
+        /// Bitcoin only. Every other utxo chain would need another address, and a customer has one address per
+        /// family.
         Utxo = "utxo",
     }
 }
 
-/// Properties of a chain.
+/// Properties of one chain.
 #[derive(Debug)]
 pub struct ChainRow {
     /// The chain.
     pub chain: Chain,
-    /// Pool of its addresses. Chains of one pool share every address.
+    /// Name of the chain's address pool. Chains with the same pool share every address.
     pub pool: &'static str,
-    /// Encoding of its addresses.
+    /// Encoding of the chain's addresses.
     pub(super) encoding: Encoding,
-    /// Family under which customers have an address on it; `None` if they have none.
+    /// Family under which customers have an address on the chain; `None` if they have none.
     pub customer_family: Option<Family>,
-    /// `true` if the operator imports its addresses, because no public key can derive them.
+    /// `true` if the operator imports the chain's addresses, because no public key can derive them.
     pub imported: bool,
-    /// Main network and test networks, by the names that its nodes use.
+    /// Main network, then the test networks, by the names that the chain's nodes use.
     pub networks: (&'static str, &'static [&'static str]),
-    /// Depth up to which a payment is watched.
+    /// Depth up to which a payment is watched for reorgs.
     pub horizon: Depth,
     /// Confirmations of small, medium and large amounts.
     pub confirmations: [Depth; 3],
-    /// Url of an explorer, to which a transaction id is appended.
+    /// URL of an explorer. A transaction id is appended to it.
     pub explorer: &'static str,
-    /// `true` if there are heights without a block. A height is then a slot.
+    /// `true` if some heights have no block. A height is then a slot number.
     pub has_gaps: bool,
     /// Most heights that are read in one step.
     pub step_blocks_max: u32,
-    /// Usual time between two blocks, and from a block to its finality, in seconds.
+    /// Usual number of seconds between two blocks, and from a block to its finality.
     pub usual_seconds: [u32; 2],
-    /// Built-in network fees, in base units: for the chain's own coin, and for a token.
+    /// Built-in network fees, in base units: for a transfer of the chain's own coin, and for a transfer of a token.
     pub fixed_fees: [Units; 2],
-    /// Id of the coin that pays fees; `None` if its rate is not known.
+    /// Id of the coin that pays fees; `None` if no rate source has that coin.
     pub gas_coin: Option<&'static str>,
-    /// `true` if a transaction has a cost besides its gas that the gas price does not include.
+    /// `true` if a transaction has a cost that the gas price does not include.
     pub charges_for_data: bool,
 }
 
-/// Declares the chains and their table.
+/// Declares the enumeration [`Chain`] and the table [`CHAINS`].
 macro_rules! chains {
     ($($(#[$about:meta])* $name:ident = $text:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
         text_enum! {
@@ -93,7 +94,7 @@ macro_rules! chains {
         pub static CHAINS: &[&ChainRow] = &[$(Chain::$name.row()),+];
 
         impl Chain {
-            /// Returns the chain's row of [`CHAINS`].
+            /// Returns the properties of the chain.
             pub const fn row(self) -> &'static ChainRow {
                 match self {
                     $(Chain::$name => {
@@ -246,18 +247,18 @@ chains! {
 }
 
 impl Chain {
-    /// Returns the pool of this chain's addresses. Each chain has its own, and all EVM chains share one.
+    /// Returns the pool of this chain's addresses. Each chain has its own pool, except that all EVM chains share one.
     pub const fn address_pool(self) -> &'static str {
         self.row().pool
     }
 
-    /// Returns `true` if the chain keeps money in transaction outputs, `false` if in accounts.
+    /// Returns `true` if the chain keeps money in transaction outputs, `false` if it keeps money in accounts.
     pub const fn has_outputs(self) -> bool {
         matches!(self.row().encoding, Encoding::Utxo(_))
     }
 
-    /// Returns `true` if nodes of the chain are queried by address. Blocks without money then cost nearly nothing to
-    /// read.
+    /// Returns `true` if nodes of the chain are queried by address. Reading blocks without payments then costs nearly
+    /// nothing.
     pub const fn is_queried_by_address(self) -> bool {
         self.row().has_gaps
     }
@@ -286,7 +287,7 @@ impl Chain {
         (network == row.networks.0).then(|| format!("{}{txid}", row.explorer))
     }
 
-    /// Returns the first chain of each pool.
+    /// Returns the first chain of each address pool.
     pub fn first_of_each_pool() -> impl Iterator<Item = Chain> {
         let first = |row: &&&ChainRow| {
             let of_pool = CHAINS.iter().find(|other| other.pool == row.pool);
@@ -295,7 +296,7 @@ impl Chain {
         CHAINS.iter().filter(first).map(|row| row.chain)
     }
 
-    /// Returns the chains whose live addresses the operator imports.
+    /// Returns the chains whose live addresses are imported by the operator.
     pub fn imported() -> impl Iterator<Item = Chain> {
         Chain::first_of_each_pool().filter(|chain| chain.row().imported)
     }

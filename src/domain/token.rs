@@ -1,6 +1,6 @@
 //! Contracts of the tokens, on each network of their chains.
 //!
-//! Invariant: on a main network, the contract of a coin is the one that its issuer names. No setting changes it.
+//! Invariant: on a main network, the contract of a coin is the one that its issuer publishes. No setting changes it.
 
 use super::asset::Asset;
 
@@ -15,7 +15,7 @@ pub struct Contract {
     pub address: &'static str,
 }
 
-/// Builds a row of the table below.
+/// Builds a row of [`CONTRACTS`].
 const fn contract(asset: &'static str, network: &'static str, address: &'static str) -> Contract {
     Contract {
         asset,
@@ -24,9 +24,9 @@ const fn contract(asset: &'static str, network: &'static str, address: &'static 
     }
 }
 
-/// All contracts, from the lists of the issuers:
-/// <https://developers.circle.com/stablecoins/usdc-contract-addresses> and <https://tether.to/en/supported-protocols>.
-/// Tether has none on test networks.
+/// All token contracts, as published by the issuers:
+/// <https://developers.circle.com/stablecoins/usdc-contract-addresses> and
+/// <https://tether.to/en/supported-protocols>. Tether has no contracts on test networks.
 pub static CONTRACTS: &[Contract] = &[
     contract(
         "USDT-ERC20",
@@ -85,7 +85,7 @@ pub static CONTRACTS: &[Contract] = &[
     ),
 ];
 
-/// Returns the contract address of a token on a network; `None` if it has none there.
+/// Returns the contract address of a token on a network; `None` if the token has no contract there.
 pub fn contract_address(asset: &Asset, network: &str) -> Option<&'static str> {
     let mut rows = CONTRACTS.iter();
     let row = rows.find(|row| row.asset == asset.id && row.network == network);
@@ -104,7 +104,7 @@ mod tests {
             let asset = Asset::find(row.asset).filter(|asset| asset.kind.has_contract());
             let chain = asset.map(|asset| asset.chain);
             let canonical = chain.and_then(|chain| parse(chain, Network::Main, row.address).ok());
-            // A text in a single case has no checksum.
+            // An address in a single case has no checksum, so it could be wrong.
             assert_eq!(canonical.as_deref(), Some(row.address), "{}", row.asset);
             let networks = chain.map(|chain| chain.row().networks);
             let is_known = networks

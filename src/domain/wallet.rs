@@ -23,16 +23,16 @@ pub use inputs::{AddOwnAddress, AddWallet};
 pub use reached::WalletIndexes;
 pub use secret::{WalletSecret, contains_phrase, is_word};
 
-/// Longest text that is read, in bytes. A descriptor with its origin and checksum has about 200.
+/// Longest accepted text, in bytes. A descriptor with its origin and checksum has about 200.
 const TEXT_BYTES_MAX: usize = 1024;
 
-/// First hardened index. Public keys derive only lower ones (BIP 32).
+/// First hardened index. Public keys derive only lower indexes (BIP 32).
 pub const INDEX_END: u32 = 0x8000_0000;
 
 /// Longest name of a wallet, in characters.
 pub const NAME_CHARS_MAX: usize = 80;
 
-/// Returns the problem of a wallet whose index received a payment before it was handed out.
+/// Returns the problem of a stopped wallet: an index received a payment before the wallet handed it out.
 pub fn stopped_problem(id: &str, index: u32) -> String {
     format!(
         "the wallet {id} is stopped: something came to its index {index}, which this file has not handed out: \
@@ -40,7 +40,7 @@ pub fn stopped_problem(id: &str, index: u32) -> String {
     )
 }
 
-/// Returns the remedy for such a wallet.
+/// Returns the remedy for a stopped wallet.
 pub fn stopped_remedy(chain: &str, index: u32) -> String {
     format!(
         "look up the last index that was handed out elsewhere, then `coffer wallet add {chain} --next N` with the same \
@@ -68,24 +68,24 @@ text_enum! {
     pub enum WalletNetwork {
         /// Main network.
         Main = "main",
-        /// Testnet or signet.
+        /// Testnet or signet, which share their address formats.
         Test = "test",
-        /// A local test chain, with segwit prefixes of its own.
+        /// A local test chain, with its own segwit prefixes.
         Regtest = "regtest",
-        /// Every network of the chain: EVM and Tron addresses are the same on all.
+        /// Every network of the chain, since EVM and Tron addresses are the same on all.
         Any = "any",
     }
 }
 
 impl WalletNetwork {
-    /// Networks that a request can name.
+    /// Networks that a request may name.
     pub const NAMED: [WalletNetwork; 3] = [
         WalletNetwork::Main,
         WalletNetwork::Test,
         WalletNetwork::Regtest,
     ];
 
-    /// Returns `true` if a wallet of this network has addresses on a node's network.
+    /// Returns `true` if the wallet's addresses are valid on a node's network.
     ///
     /// The name of the node's network is one of [`ChainRow::networks`](super::chain::ChainRow::networks).
     pub fn agrees_with(self, chain: Chain, network: &str) -> bool {
@@ -103,7 +103,7 @@ impl WalletNetwork {
         matches!(self, WalletNetwork::Main | WalletNetwork::Any)
     }
 
-    /// Returns the encoding of its addresses.
+    /// Returns the address encoding of the network.
     fn encoding(self) -> Network {
         if self.is_main() {
             Network::Main
@@ -113,37 +113,37 @@ impl WalletNetwork {
     }
 }
 
-/// A wallet: a public key, and the kind of its addresses.
+/// A wallet: a public key, and the kind of addresses that it derives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wallet {
-    /// First chain of the pool that it derives addresses for.
+    /// First chain of the address pool for which the wallet derives addresses.
     pub chain: Chain,
-    /// Network of its addresses.
+    /// Network of the wallet's addresses.
     pub network: WalletNetwork,
-    /// Script type of its addresses; `None` on EVM and Tron.
+    /// Script type of the wallet's addresses; `None` on EVM and Tron.
     pub script: Option<ScriptType>,
-    /// Key of the account. Addresses are at m/0/index below it.
+    /// Public key of the account. The wallet's addresses are at m/0/index below it.
     pub key: ExtendedKey,
 }
 
-/// Properties of a wallet that are given besides its key.
+/// Properties of a wallet in a request, besides the key.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WalletHints {
     /// Script type, if the key does not determine it.
     pub script: Option<ScriptType>,
-    /// Network, if the key fits several.
+    /// Network, if the key is valid on several.
     pub network: Option<WalletNetwork>,
 }
 
-/// Returns the first chain of each pool whose live addresses wallets derive.
+/// Returns the chains whose live addresses are derived from wallets: the first chain of each pool.
 pub fn chains() -> impl Iterator<Item = Chain> {
     Chain::first_of_each_pool().filter(|chain| !chain.row().imported)
 }
 
-/// Finds the chain of wallets with this name of a pool.
+/// Finds the chain for wallets of an address pool.
 ///
 /// # Errors
-/// `invalid_request` that lists the names.
+/// `invalid_request` that lists the names of the pools.
 pub fn chain_named(name: &str) -> Result<Chain, Refusal> {
     let found = chains().find(|chain| chain.address_pool() == name);
     found.ok_or_else(|| {
@@ -152,10 +152,10 @@ pub fn chain_named(name: &str) -> Result<Chain, Refusal> {
     })
 }
 
-/// Refuses a text with a private key, and names its kind.
+/// Refuses a text that contains a private key or a seed phrase. The message names the kind of secret.
 ///
 /// # Errors
-/// `invalid_request` for this field; the message does not repeat the text.
+/// `invalid_request` for this field. The message does not repeat the text.
 pub fn refuse_secrets(param: &str, text: &str) -> Result<(), Refusal> {
     match WalletSecret::find_in_text(text) {
         None => Ok(()),
@@ -163,10 +163,10 @@ pub fn refuse_secrets(param: &str, text: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses a body with a private key, as a value at any depth or as a name.
+/// Refuses a body that contains a private key or a seed phrase, as a value at any depth or as a field name.
 ///
 /// # Errors
-/// `invalid_request` for the field, or for the body if a name is one; the message does not repeat it.
+/// `invalid_request` for the field, or for the body if a name is a secret. The message does not repeat the secret.
 pub fn refuse_secrets_in(body: &Map<String, Value>) -> Result<(), Refusal> {
     for (name, value) in body {
         refuse_secrets("body", name)?;
@@ -188,7 +188,7 @@ pub fn refuse_secrets_in(body: &Map<String, Value>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the problem of a private key, to be appended to the name of its field.
+/// Returns the problem of a secret, to be appended to the name of its field.
 pub fn secret_problem(secret: WalletSecret) -> String {
     format!(
         "holds {secret}, which is refused and was not kept: give the extended public key of the account, and \
@@ -238,7 +238,7 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
     })
 }
 
-/// Returns a wallet of a chain without scripts.
+/// Returns a wallet on a chain with accounts, which has no scripts.
 fn account_wallet(
     chain: Chain,
     key: ExtendedKey,
@@ -267,7 +267,7 @@ fn account_wallet(
     })
 }
 
-/// Determines the script type. The descriptor, the key and the request must agree.
+/// Determines the script type. The descriptor, the key and the request must not contradict each other.
 fn script_of(
     chain: Chain,
     version: &extended::KeyVersion,
@@ -304,7 +304,7 @@ fn script_of(
     }
 }
 
-/// Determines the network. The key and the request must agree.
+/// Determines the network. The key and the request must not contradict each other.
 fn network_of(
     version: &extended::KeyVersion,
     said: &WalletHints,
@@ -322,7 +322,7 @@ fn network_of(
     }
 }
 
-/// Returns the refusal of a key.
+/// Returns the refusal of the field `key`.
 fn key_problem(problem: impl std::fmt::Display) -> Refusal {
     Refusal::field("key", problem)
 }

@@ -1,4 +1,4 @@
-//! Changes of an account: settings, which merchants change too, and terms, which only operators change.
+//! Changes of an account: settings, which merchants and operators change, and terms, which only operators change.
 
 use super::Account;
 use crate::domain::asset::Asset;
@@ -14,9 +14,9 @@ use crate::domain::refusal::Refusal;
 use crate::domain::url::Site;
 use serde_json::{Number, Value, json};
 
-/// Most servers that an account can be allowed.
+/// Largest number of servers that an account can be allowed.
 pub const SERVER_QUOTA_MAX: i64 = 100_000;
-/// Most origins that an account can list.
+/// Largest number of origins that an account can list.
 const ORIGINS_MAX: usize = 50;
 /// Longest origin, in characters.
 const ORIGIN_CHARS_MAX: usize = 300;
@@ -83,7 +83,7 @@ input! {
 }
 
 impl ChangeAccount {
-    /// Terms of an account. Only operators change them.
+    /// Names of the fields that only operators change.
     pub const TERMS: [&'static str; 11] = [
         "feeBps",
         "maxInvoiceAmount",
@@ -98,7 +98,7 @@ impl ChangeAccount {
         "serverQuota",
     ];
 
-    /// Applies the change. An absent field stays as it is.
+    /// Applies the change to an account. Absent fields keep their values.
     pub fn apply(self, to: &mut Account) {
         to.name = self.name.unwrap_or_else(|| std::mem::take(&mut to.name));
         set(&mut to.ttl_seconds, self.ttl_seconds);
@@ -140,10 +140,10 @@ const CUSTOMER_URL: DescribedRule<UrlRule> = described(
     }),
 );
 
-/// A number of basis points.
+/// Rule for a number of basis points.
 pub(super) struct BpsRule(IntegerRule);
 
-/// Returns the rule for at most so many basis points.
+/// Returns the rule for 0 to `max` basis points.
 pub(super) const fn bps(max: u32) -> BpsRule {
     BpsRule(integer(0..=max as i64))
 }
@@ -162,7 +162,7 @@ impl Rule for BpsRule {
     }
 }
 
-/// An amount of money, as a string or a number.
+/// Rule for an amount of money, as a string or a number.
 pub(super) struct LimitRule {
     pub(super) takes_zero: bool,
 }
@@ -320,7 +320,7 @@ fn is_language(text: &str) -> bool {
         })
 }
 
-/// Reads an origin: scheme, host and port as a browser sends them.
+/// Reads an origin. Returns its scheme, host and port as a browser sends them.
 fn origin(name: &str, text: Option<&str>) -> Result<String, Refusal> {
     let site = text.filter(|text| text.len() <= ORIGIN_CHARS_MAX);
     let site = site.and_then(|text| Site::parse(text).ok());
@@ -357,7 +357,7 @@ mod tests {
             read("http://localhost:3000").as_deref(),
             Some("http://localhost:3000")
         );
-        // Browsers omit the default port of a scheme.
+        // A browser omits the default port of the scheme.
         assert_eq!(read("http://[::1]:80").as_deref(), Some("http://[::1]"));
         for wrong in [
             "*",

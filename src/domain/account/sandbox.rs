@@ -73,7 +73,7 @@ const LIMIT: DescribedRule<LimitRule> = described(
     }),
 );
 
-/// Webhook endpoints. A wrong payout address is refused before them.
+/// Rule for webhook endpoints. The inner result keeps their error until the payout address is checked.
 struct EndpointsRule;
 
 impl Rule for EndpointsRule {
@@ -92,7 +92,7 @@ impl Rule for EndpointsRule {
 }
 
 impl SandboxAccount {
-    /// Applies the change. An absent field stays as it is.
+    /// Applies the change to the account. Absent fields keep their values.
     pub fn apply(&self, to: &mut Account) {
         set(&mut to.status, self.status);
         set(&mut to.fee, self.fee_bps);

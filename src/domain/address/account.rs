@@ -1,4 +1,4 @@
-//! The twenty bytes of an account address, on EVM chains and Tron.
+//! Account addresses on EVM chains and Tron, as their twenty bytes.
 //!
 //! Invariant: text and bytes determine each other, so a chain can be searched by the bytes alone.
 
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn account_and_address_convert_both_ways() {
         for (chain, address, last) in [
-            // Test cases of EIP-55, and the contract of USDT on Tron.
+            // These are the test cases of EIP-55, and the contract of USDT on Tron.
             (
                 Chain::Base,
                 "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",

@@ -5,12 +5,12 @@ use bech32::{Hrp, hrp};
 const DOGECOIN_TEST_VERSION: u8 = 0x71;
 const LITECOIN_TEST_PREFIX: Hrp = Hrp::parse_unchecked("tltc");
 
-/// Encoding of a chain's addresses.
+/// Encoding of the addresses of a chain.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::domain) enum Encoding {
     /// Base58check and segwit, with different prefixes on each network.
     Utxo(UtxoEncoding),
-    /// Twenty bytes in hexadecimal.
+    /// Twenty bytes in hexadecimal, with an EIP-55 checksum.
     Evm,
     /// Base58check of twenty bytes.
     Tron,
@@ -18,21 +18,21 @@ pub(in crate::domain) enum Encoding {
     Solana,
 }
 
-/// Encoding of a utxo chain's addresses, by network.
+/// Encoding of the addresses of a utxo chain, by network.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::domain) struct UtxoEncoding {
     pub(super) main: &'static UtxoPrefixes,
     pub(super) test: &'static UtxoPrefixes,
-    /// Encoding in test mode.
+    /// Encoding of addresses in test mode.
     pub(super) simulated: TestEncoding,
 }
 
 /// Encoding of a test mode address.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TestEncoding {
-    /// Segwit with this prefix.
+    /// Segwit with this human-readable part.
     Segwit(Hrp),
-    /// Base58check with this version.
+    /// Base58check with this version byte.
     Hash(u8),
 }
 
@@ -60,15 +60,15 @@ pub(in crate::domain) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
 /// Address prefixes of a utxo chain on one of its networks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UtxoPrefixes {
-    /// Accepted base58check versions, each with the canonical version.
+    /// Accepted base58check versions, each with the version that is written.
     pub(super) versions: &'static [(u8, u8)],
-    /// Human-readable parts of its segwit addresses.
+    /// Human-readable parts of the network's segwit addresses.
     pub(super) hrps: &'static [Hrp],
-    /// Message for any other text.
+    /// Message for a text that is not an address of the network.
     pub(super) expected: &'static str,
 }
 
-/// Versions and prefixes of `src/kernel/chainparams.cpp` in Bitcoin Core.
+/// Versions and prefixes from `src/kernel/chainparams.cpp` of Bitcoin Core.
 const BITCOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x00, 0x00), (0x05, 0x05)],
     hrps: &[hrp::BC],
@@ -81,10 +81,11 @@ const BITCOIN_TEST: UtxoPrefixes = UtxoPrefixes {
     expected: "expected a complete test address that starts with m, n, 2, tb1q, tb1p, bcrt1q or bcrt1p",
 };
 
-/// Versions and prefixes of `src/chainparams.cpp` in Litecoin Core.
+/// Versions and prefixes from `src/chainparams.cpp` of Litecoin Core.
 ///
-/// As in its `src/key_io.cpp`, a script address in the old version, which looks like bitcoin's, is read and written
-/// back in the new one.
+/// The old version of script addresses, which equals Bitcoin's, is read and written as the new version. Litecoin Core
+/// does the same in `src/key_io.cpp`.
+///
 /// Extension block addresses (`ltcmweb1…`) are refused: payments to them cannot be seen from outside.
 const LITECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x30, 0x30), (0x32, 0x32), (0x05, 0x32)],
@@ -98,7 +99,7 @@ const LITECOIN_TEST: UtxoPrefixes = UtxoPrefixes {
     expected: "expected a complete test address that starts with m, n, Q, tltc1q, tltc1p, rltc1q or rltc1p",
 };
 
-/// Versions of `src/chainparams.cpp` in Dogecoin Core; the chain has no segwit.
+/// Versions from `src/chainparams.cpp` of Dogecoin Core. The chain has no segwit.
 const DOGECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x1e, 0x1e), (0x16, 0x16)],
     hrps: &[],

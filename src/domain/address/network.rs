@@ -1,4 +1,4 @@
-//! Addresses of one network, by the name that its nodes use.
+//! Reads addresses of one network, given the name that its nodes use.
 
 use super::{AddressError, Encoding, Network, parse};
 use crate::domain::chain::Chain;
@@ -7,7 +7,7 @@ use bech32::Hrp;
 /// Reads an address of `chain` on the network with this name and returns its canonical text.
 ///
 /// # Errors
-/// The expected form; also for an address of another test network whose prefix shows it.
+/// The expected form of an address, also if the prefix belongs to another test network.
 pub fn parse_for(chain: Chain, network: &str, text: &str) -> Result<String, AddressError> {
     const REGTEST: &str = "regtest";
     if network == chain.row().networks.0 {
@@ -18,7 +18,7 @@ pub fn parse_for(chain: Chain, network: &str, text: &str) -> Result<String, Addr
         Encoding::Utxo(utxo) => utxo.test.hrps,
         Encoding::Evm | Encoding::Tron | Encoding::Solana => &[],
     };
-    // Among test networks, only regtest has its own prefix, the second one.
+    // Only regtest has its own prefix among the test networks. It is the second in the list.
     let is_with = |hrp: &Hrp| canonical.starts_with(&format!("{hrp}1"));
     let reason = match segwit.iter().position(is_with) {
         Some(0) if network == REGTEST => {

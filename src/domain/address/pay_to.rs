@@ -8,7 +8,7 @@ use super::{
 };
 use bech32::{Bech32m, ByteIterExt, Fe32, Fe32IterExt};
 
-/// Payment target behind an address.
+/// Payment target that an address encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayTo {
     /// HASH160 of a key: P2PKH.
@@ -23,7 +23,7 @@ pub enum PayTo {
     Account([u8; 20]),
 }
 
-/// Writes the address; `None` if the chain has no such address.
+/// Returns the address of a payment target; `None` if the chain has no such address.
 ///
 /// `is_regtest` selects between the segwit prefixes of the test networks.
 pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -> Option<String> {
@@ -56,7 +56,7 @@ pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -
     }
 }
 
-/// Encodes a hash with the version at `place` of the network: 0 for keys, 1 for scripts.
+/// Encodes a hash with the base58check version at index `place`: 0 for keys, 1 for scripts.
 fn base58(prefixes: &UtxoPrefixes, place: usize, hash: &[u8]) -> Option<String> {
     let (_, version) = prefixes.versions.get(place)?;
     Some(write_base58check(*version, hash))

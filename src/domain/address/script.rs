@@ -6,15 +6,14 @@ use super::{Chain, Encoding, UtxoEncoding, read_base58check, write_base58check};
 use bech32::primitives::decode::SegwitHrpstring;
 use bech32::{Fe32, segwit};
 
-/// Start and end of a script that pays to the hash of a key: OP_DUP OP_HASH160 and twenty bytes; OP_EQUALVERIFY
-/// OP_CHECKSIG.
+/// First and last bytes of a P2PKH script: OP_DUP OP_HASH160 and a push of twenty bytes; OP_EQUALVERIFY OP_CHECKSIG.
 const TO_KEY: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
-/// Start and end of a script that pays to the hash of a script: OP_HASH160 and twenty bytes; OP_EQUAL.
+/// First and last bytes of a P2SH script: OP_HASH160 and a push of twenty bytes; OP_EQUAL.
 const TO_SCRIPT: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
-/// The opcode before OP_1. Witness versions above 0 begin with OP_1 and later opcodes.
+/// Value of the opcode OP_1, less one. The opcode of witness version n is this value plus n, except for version 0.
 const BEFORE_ONE: u8 = 0x50;
 
-/// Returns the canonical address that a script pays to, on this network of the chain, by the name that its nodes use.
+/// Returns the canonical address to which a script pays. `network` is the name that nodes use.
 ///
 /// `None` for a script without an address, and on chains without scripts.
 pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<String> {
@@ -44,12 +43,12 @@ pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<Stri
     if usize::from(*length) != program.len() {
         return None;
     }
-    // The own prefix of regtest follows the one that the other test networks share.
+    // The first prefix is that of the other test networks, the second that of regtest.
     let prefix = prefixes.hrps.get(usize::from(network == "regtest"))?;
     segwit::encode(*prefix, Fe32::try_from(version).ok()?, program).ok()
 }
 
-/// Returns the script of an output that pays to an address, as nodes of its chain compare it.
+/// Returns the script of an output that pays to an address, as nodes store it.
 ///
 /// `None` on chains without scripts, and for a text that is not an address of this chain.
 pub fn output_script(chain: Chain, address: &str) -> Option<Vec<u8>> {
@@ -62,7 +61,7 @@ pub fn output_script(chain: Chain, address: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a witness program: its version and its bytes (BIP-141).
+/// Returns the script of a segwit address: the witness version and the witness program (BIP-141).
 fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
     let mut both_networks = [utxo.main, utxo.test].into_iter();
     both_networks.find(|prefixes| prefixes.hrps.contains(&address.hrp()))?;
@@ -75,7 +74,7 @@ fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<
     Some([version, length].into_iter().chain(program).collect())
 }
 
-/// Returns the script for the hash of a key or of a script. The version selects between them.
+/// Returns the P2PKH or P2SH script of a base58check address. The version of the address selects between them.
 fn to_hash(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let (version, hash) = read_base58check(address, "").ok()?;
     let place = [utxo.main, utxo.test].iter().find_map(|prefixes| {
@@ -101,7 +100,7 @@ mod tests {
     #[test]
     fn output_script_matches_its_address() {
         for (chain, address, expected) in [
-            // BIP-173 and BIP-350
+            // These are examples of BIP-173 and BIP-350.
             (
                 Chain::Bitcoin,
                 "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
@@ -117,7 +116,7 @@ mod tests {
                 "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
                 "512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
             ),
-            // Address of the first block, and the example of the wiki page on pay to script hash.
+            // These are the address of the first block, and the example of the wiki page on pay to script hash.
             (
                 Chain::Bitcoin,
                 "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",

@@ -6,13 +6,13 @@ use super::{Chain, Network, parse};
 use curve25519_dalek::edwards::CompressedEdwardsY;
 use sha2::{Digest, Sha256};
 
-/// The token program. Token-2022 is a different one.
+/// Address of the SPL token program. Token-2022 is another program.
 pub const TOKEN_PROGRAM: &str = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const ASSOCIATED_PROGRAM: &str = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
-/// End of the hashed bytes of an address that a program derives.
+/// Suffix of the bytes that are hashed to a program-derived address.
 const DERIVED: &[u8] = b"ProgramDerivedAddress";
 
-/// Returns `true` if an address of Solana is a public key. A program derived any other address, which cannot sign.
+/// Returns `true` if an address of Solana is a public key. Any other address is derived by a program and cannot sign.
 pub fn can_sign(address: &str) -> bool {
     key(address).is_some_and(|key| is_on_curve(&key))
 }
@@ -61,7 +61,7 @@ mod tests {
     const USDC: &str = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
     const USDT: &str = "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB";
 
-    /// Owners, and their accounts of USDC and USDT, computed with `@solana/spl-token` 0.4.
+    /// Owners with their accounts of USDC and USDT, computed with `@solana/spl-token` 0.4.
     const ACCOUNTS: [[&str; 3]; 3] = [
         [
             "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",
@@ -95,7 +95,7 @@ mod tests {
         assert!(!can_sign("0x1"));
     }
 
-    /// Computed with `@solana/web3.js` 1.99.
+    /// The expected results were computed with `@solana/web3.js` 1.99.
     #[test]
     fn only_points_of_the_curve_can_sign() {
         let on_curve = (1..=12_u8).filter(|byte| is_on_curve(&[*byte; 32]));

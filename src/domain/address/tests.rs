@@ -1,4 +1,4 @@
-//! Addresses of other libraries (`vectors`), and texts that are not addresses.
+//! Tests of addresses that other libraries made (`vectors`), and of texts that are not addresses.
 
 mod simulated;
 mod vectors;
@@ -27,7 +27,7 @@ fn refuses((chain, network): Home, text: &str) {
     );
 }
 
-/// Asserts that the text is refused with a message that ends like this.
+/// Asserts that the text is refused with an error that ends in `reason`.
 #[track_caller]
 fn says((chain, network): Home, text: &str, reason: &str) {
     let said = parse(chain, network, text).map_err(|error| error.to_string());
@@ -57,7 +57,7 @@ fn address_is_valid_only_on_its_own_networks() {
     }
 }
 
-/// Every other printable character in every place. All addresses except Solana's have a checksum.
+/// Replaces each character by every other printable character. All addresses except Solana's have a checksum.
 #[test]
 fn one_wrong_character_is_refused() {
     for (homes, text) in vectors().filter(|(homes, _)| *homes != SOLANA) {
@@ -94,7 +94,7 @@ fn one_missing_or_doubled_character_is_refused() {
     }
 }
 
-/// One hash with the version of every chain's keys, and of every chain's scripts.
+/// Encodes one hash with the version of every chain's keys, and of every chain's scripts.
 #[test]
 fn base58check_version_decides_the_chain() {
     accepts(
@@ -310,8 +310,8 @@ fn spaces_and_lookalikes_are_refused() {
     }
 }
 
-/// Random texts of several alphabets, of all lengths to beyond the limit: nothing panics, and an accepted text is
-/// canonical.
+/// Parses random texts over several alphabets, up to beyond the longest accepted length. Nothing panics, and each
+/// accepted text is canonical.
 #[test]
 fn random_texts_never_panic() {
     let alphabets = [

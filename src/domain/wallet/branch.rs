@@ -1,6 +1,6 @@
-//! Addresses of a wallet, at m/0/index below the key of its account.
+//! Addresses of a wallet, at m/0/index below the account's key.
 //!
-//! Invariant: an address depends on the wallet and its index alone.
+//! Invariant: an address depends only on the wallet and the index.
 
 use super::extended::{ExtendedKey, add_generators, derive_child};
 use super::{ScriptType, Wallet};
@@ -11,7 +11,7 @@ use ripemd::Ripemd160;
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
 
-/// Receiving branch of a wallet, m/0. Its point is computed once for all addresses.
+/// Receiving branch of a wallet, m/0. Its point on the curve is computed once for all addresses.
 #[derive(Clone, Debug)]
 pub struct ReceivingBranch {
     wallet: Wallet,
@@ -19,7 +19,7 @@ pub struct ReceivingBranch {
     point: ProjectivePoint,
 }
 
-/// An address that was derived.
+/// A derived address of a wallet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalletAddress {
     /// Canonical text of the address.
@@ -29,7 +29,7 @@ pub struct WalletAddress {
 }
 
 impl Wallet {
-    /// Returns the receiving branch; `None` if the key is not a valid point. A wallet that was read always has one.
+    /// Returns the receiving branch; `None` if the key is not a valid point, which never occurs for a parsed wallet.
     pub fn receiving(&self) -> Option<ReceivingBranch> {
         let key = self.key.child(0)?;
         let point = PublicKey::from_sec1_bytes(&key.key).ok()?.to_projective();
@@ -42,7 +42,7 @@ impl Wallet {
 }
 
 impl ReceivingBranch {
-    /// Returns the address at an index; `None` from [`INDEX_END`](super::INDEX_END) on.
+    /// Returns the address at an index; `None` for an index of [`INDEX_END`](super::INDEX_END) or more.
     pub fn derive(&self, index: u32) -> Option<WalletAddress> {
         let key = derive_child(&self.point, &self.key, index)?.key;
         let pay_to = match self.wallet.script {
@@ -50,7 +50,7 @@ impl ReceivingBranch {
             Some(ScriptType::Pkh) => PayTo::KeyHash(hash160(&key)),
             Some(ScriptType::Wpkh) => PayTo::WitnessKeyHash(hash160(&key)),
             Some(ScriptType::ShWpkh) => {
-                // The script to hash: version 0 and the hash of the key (BIP 141).
+                // This is the witness program: version 0 and the hash of the key (BIP 141).
                 let program = [&[0x00, 0x14][..], &hash160(&key)].concat();
                 PayTo::ScriptHash(hash160(&program))
             }
@@ -64,7 +64,7 @@ impl ReceivingBranch {
     }
 }
 
-/// Returns RIPEMD-160 of SHA-256.
+/// Returns HASH160 of the bytes: RIPEMD-160 of SHA-256.
 fn hash160(bytes: &[u8]) -> [u8; 20] {
     Ripemd160::digest(Sha256::digest(bytes)).into()
 }
@@ -80,7 +80,7 @@ fn account_of_key(key: &[u8; 33]) -> Option<[u8; 20]> {
 /// Returns the key of a taproot output that only its internal key spends (BIP 86, with the tweak of BIP 341).
 fn taproot_key(key: &[u8; 33]) -> Option<[u8; 32]> {
     let (_, x) = key.split_first_chunk::<1>()?;
-    // Of the two points with this x, the one with the even y.
+    // Two points have this x coordinate. BIP 341 takes the one with the even y coordinate.
     let even = [&[0x02][..], x].concat();
     let internal = PublicKey::from_sec1_bytes(&even).ok()?.to_projective();
     let tag = Sha256::digest("TapTweak");

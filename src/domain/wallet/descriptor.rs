@@ -1,15 +1,15 @@
 //! Output script descriptors of one key (BIP 380, 381, 382, 386), with their origin and checksum.
 //!
-//! Invariant: an accepted descriptor describes the addresses at m/0/index of its key, and its checksum, if any, is
-//! right.
+//! Invariant: an accepted descriptor describes the addresses at m/0/index of its key. Its checksum, if any, is
+//! correct.
 
 use super::ScriptType;
 
-/// Content of a descriptor.
+/// Parts of a descriptor: its script type and its key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DescribedKey<'a> {
     pub(super) script: ScriptType,
-    /// Extended key without its origin and path.
+    /// Text of the extended key, without its origin and path.
     pub(super) key: &'a str,
 }
 
@@ -21,7 +21,7 @@ const FORMS: [(&str, &str, ScriptType); 4] = [
     ("tr(", ")", ScriptType::Tr),
 ];
 
-/// Path after the key: the receiving addresses, alone or with the change addresses (BIP 389).
+/// Accepted paths after the key: receiving addresses, alone or with change addresses (BIP 389).
 const PATHS: [&str; 2] = ["/0/*", "/<0;1>/*"];
 
 /// Reads a descriptor.
@@ -49,7 +49,7 @@ pub(super) fn read(text: &str) -> Result<DescribedKey<'_>, &'static str> {
     Ok(DescribedKey { script, key })
 }
 
-/// Returns the rest after `[fingerprint/path]`, the origin of the key.
+/// Returns the text after the origin of the key, `[fingerprint/path]`.
 fn without_origin(text: &str) -> Result<&str, &'static str> {
     let Some(rest) = text.strip_prefix('[') else {
         return Ok(text);
@@ -75,8 +75,8 @@ fn without_origin(text: &str) -> Result<&str, &'static str> {
     }
 }
 
-/// Returns the eight characters after the `#` (BIP 380); `None` for a text with characters outside the descriptor
-/// alphabet.
+/// Returns the descriptor checksum of eight characters (BIP 380); `None` if the text has characters outside the
+/// descriptor alphabet.
 pub(super) fn checksum(body: &str) -> Option<String> {
     const INPUT: &str = "0123456789()[],'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#\"\\ ";
     const OUTPUT: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
@@ -84,7 +84,8 @@ pub(super) fn checksum(body: &str) -> Option<String> {
     for c in body.chars() {
         let place = u64::try_from(INPUT.find(c)?).ok()?;
         sum = step(sum, place & 31);
-        // Characters are in three groups of 32. The group numbers of three characters form one number in base 3.
+        // Each character belongs to one of three groups of 32. The group numbers of three characters form one number
+        // in base 3.
         class = (class << 1_u32)
             .wrapping_add(class)
             .wrapping_add(place >> 5_u32);

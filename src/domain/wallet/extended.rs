@@ -1,6 +1,6 @@
-//! Extended public keys (BIP 32): reading them by their versions, and deriving public children.
+//! Extended public keys (BIP 32): parsing them, and deriving public children.
 //!
-//! Invariant: a key that was read is a point of the curve, so it has children.
+//! Invariant: a parsed key is a point of the curve, so it has children.
 
 use super::{Network, ScriptType};
 use crate::domain::asset::Chain;
@@ -14,27 +14,28 @@ use sha2::Sha512;
 /// Depth of an account's key: m/purpose'/coin'/account'.
 pub(super) const ACCOUNT_DEPTH: u8 = 3;
 
-/// Bytes of an extended key: version, depth, parent's fingerprint, child number, chain code and key.
+/// Size of an extended key in bytes: version, depth, parent's fingerprint, child number, chain code and key.
 pub(super) const EXTENDED_BYTES: usize = 78;
 
-/// A key and its chain code. They identify a wallet, in any spelling.
+/// An extended public key: a key and its chain code. Both identify a wallet, in any spelling of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendedKey {
-    /// Compressed point.
+    /// Compressed public key.
     pub key: [u8; 33],
     /// Chain code (BIP 32).
     pub chain_code: [u8; 32],
 }
 
 impl ExtendedKey {
-    /// Returns the child at this index; `None` for a hardened index, or if the index has no key (once in 2^127).
+    /// Returns the child key at this index; `None` for a hardened index, or if the index has no key (probability
+    /// 2^-127).
     pub fn child(&self, index: u32) -> Option<ExtendedKey> {
         let parent = PublicKey::from_sec1_bytes(&self.key).ok()?.to_projective();
         derive_child(&parent, self, index)
     }
 }
 
-/// Returns the child of a key whose point is known.
+/// Returns the child key at this index of a key whose point is already computed.
 pub(super) fn derive_child(
     parent: &ProjectivePoint,
     extended: &ExtendedKey,
@@ -54,8 +55,7 @@ pub(super) fn derive_child(
     })
 }
 
-/// Adds a number of generators to a point; `None` if the number is not a scalar of the curve or the sum is not a
-/// point.
+/// Adds `number` times the generator to a point; `None` if the number is not a valid scalar or the sum is infinity.
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "the sum of two points of a curve is one"
@@ -69,22 +69,24 @@ pub(super) fn add_generators(
     (!bool::from(sum.is_identity())).then_some(sum)
 }
 
-/// Returns the 33 bytes of a point.
+/// Returns the 33 bytes of a compressed point.
 pub(super) fn compressed(point: &ProjectivePoint) -> Option<[u8; 33]> {
     let point = point.to_affine().to_sec1_point(true);
     point.as_bytes().try_into().ok()
 }
 
-/// Meaning of the first four bytes of an extended public key (SLIP-132, and the exports of each chain's wallets).
+/// Meaning of the version, the first four bytes of an extended public key.
+///
+/// The versions come from SLIP-132, and from the exports of each chain's wallets.
 #[derive(Debug)]
 pub(super) struct KeyVersion {
     bytes: u32,
-    /// Chains whose wallets write this version, by the first of each pool.
+    /// Chains whose wallets use this version: the first chain of each pool.
     pub(super) chains: &'static [Chain],
     pub(super) network: Network,
-    /// Script type of the version, if it has one.
+    /// Script type of this version; `None` if the version fits several.
     pub(super) script: Option<ScriptType>,
-    /// `true` if the version always has this script type. Some wallets write `Ltub` for every type.
+    /// `true` if the version always means this script type. For example, some wallets use `Ltub` for every type.
     pub(super) is_script_fixed: bool,
 }
 
@@ -139,7 +141,7 @@ const VERSIONS: [KeyVersion; 11] = [
     version(0x0432_a9a8, DOGECOIN, Network::Test, Some(ScriptType::Pkh)),
 ];
 
-/// Ypub, Zpub, Upub, Vpub: keys of multisignature wallets.
+/// Versions Ypub, Zpub, Upub and Vpub, for keys of multisignature wallets.
 const MULTISIG: [u32; 4] = [0x0295_b43f, 0x02aa_7ed3, 0x0242_89ef, 0x0257_5483];
 
 /// Reads an extended public key. Returns the key, the meaning of its version, and its depth.

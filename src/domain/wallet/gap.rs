@@ -2,20 +2,20 @@
 //!
 //! Invariant: a wallet with this limit finds every address that received money, and the next one.
 
-/// Gap limit of wallets by default (BIP 44).
+/// Default gap limit of wallets (BIP 44).
 const GAP_LIMIT_DEFAULT: u32 = 20;
 
-/// Longest gap between used indexes of a wallet.
+/// Gaps between used indexes of a wallet.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexGaps {
-    /// Index after the last used one.
+    /// Index after the last used index.
     behind_used: u32,
-    /// Largest distance between a used index and the one before it.
+    /// Largest distance between a used index and the previous used index.
     furthest: u32,
 }
 
 impl IndexGaps {
-    /// Starts at the first index of the wallet. Lower indexes were used elsewhere.
+    /// Starts at the first index of the wallet. Lower indexes were used by another program.
     pub fn from(first_index: u32) -> IndexGaps {
         IndexGaps {
             behind_used: first_index,
@@ -23,14 +23,14 @@ impl IndexGaps {
         }
     }
 
-    /// Records the next used index, in ascending order.
+    /// Records a used index. Calls must be in ascending order.
     pub fn record_used(&mut self, index: u32) {
         let behind = index.saturating_add(1);
         self.furthest = self.furthest.max(behind.saturating_sub(self.behind_used));
         self.behind_used = behind;
     }
 
-    /// Returns the gap limit to set, if all indexes below `next_index` have been handed out.
+    /// Returns the gap limit that finds all used indexes, if all indexes below `next_index` were handed out.
     pub fn limit(&self, next_index: u32) -> u32 {
         let open = next_index.saturating_sub(self.behind_used);
         self.furthest.max(open).max(GAP_LIMIT_DEFAULT)
@@ -46,12 +46,12 @@ mod tests {
         for (first, used, next, expected) in [
             (0, &[][..], 0, 20),
             (0, &[0, 1, 2], 3, 20),
-            // Nothing arrived at 0 to 29: the thirty-first index is the first used one.
+            // Indexes 0 to 29 received nothing. Index 30 is the first used one.
             (0, &[30], 31, 31),
             (0, &[0, 41, 60], 61, 41),
-            // Every address that was handed out may still be paid.
+            // Every address that was handed out may still receive money.
             (0, &[0], 101, 100),
-            // Indexes before the first one were used elsewhere.
+            // Indexes below the first one were used by another program.
             (5000, &[5001], 5003, 20),
             (5000, &[], 5050, 50),
             (0, &[u32::MAX], u32::MAX, u32::MAX),

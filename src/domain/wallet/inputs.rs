@@ -52,7 +52,7 @@ input! {
 const NETWORK_NAMED: Schema =
     schema!({ "type": ["string", "null"], "enum": ["main", "test", "regtest", null] });
 
-/// A chain, by the name of its pool.
+/// Rule for a chain, given by a name that the function resolves.
 struct PoolRule(fn(&str) -> Result<Chain, Refusal>);
 
 impl Rule for PoolRule {
@@ -68,7 +68,7 @@ impl Rule for PoolRule {
     }
 }
 
-/// Wallet of a key, with the chain, script and network of the body.
+/// Rule for a wallet: reads the key, and the fields `chain`, `script` and `network` of the body.
 struct WalletRule;
 
 impl Rule for WalletRule {
@@ -90,7 +90,7 @@ impl Rule for WalletRule {
     }
 }
 
-/// Returns the chain with this name, or the one whose pool has it.
+/// Returns the chain with this name, otherwise the first chain of the pool with this name.
 fn pool_named(name: &str) -> Result<Chain, Refusal> {
     let chain = Chain::first_of_each_pool().find(|chain| chain.address_pool() == name);
     chain.or_else(|| name.parse().ok()).ok_or_else(|| {

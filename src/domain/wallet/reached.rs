@@ -1,31 +1,30 @@
-//! The next index of a wallet, if its owner gives one.
+//! The next index of a wallet, and the check of an index that its owner enters.
 //!
-//! Invariant: a wallet never returns to an index that was handed out or may have been.
+//! Invariant: a wallet never returns to an index that was handed out, or may have been handed out.
 
 use super::INDEX_END;
 use crate::domain::refusal::Refusal;
 
-/// Largest jump above the known index without confirmation.
+/// Largest distance above the next index that needs no confirmation.
 pub const JUMP_MAX: u32 = 100_000;
 
-/// Known indexes of a wallet.
+/// Indexes of a wallet that limit its next index.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WalletIndexes {
-    /// Index that is handed out next.
+    /// Index that will be handed out next.
     pub next: u32,
-    /// Lowest safe index. Lower ones may have been handed out elsewhere, or after the copy that this file was restored
-    /// from.
+    /// Lowest safe index. Lower indexes may have been handed out elsewhere, or after the backup that was restored.
     pub least: u32,
-    /// Highest index that was handed out.
+    /// Highest index that this file has handed out.
     pub highest: Option<u32>,
-    /// Highest index that received money without having been handed out. The wallet hands out no lower index.
+    /// Highest index that received money before it was handed out. Only higher indexes may follow.
     pub stopped: Option<u32>,
 }
 
 impl WalletIndexes {
-    /// Returns the index to continue from: `wanted`, or the current one if nothing is wanted.
+    /// Returns the next index: `wanted` if it is given, otherwise the current one.
     ///
-    /// With `is_sure` the jump may be of any size.
+    /// With `is_sure`, `wanted` may be any distance above the current index.
     ///
     /// # Errors
     /// `invalid_request` with the lowest or the highest possible index.
@@ -109,7 +108,7 @@ mod tests {
         }
         assert_eq!(stopped.next_index(Some(21), false).unwrap(), 21);
         assert!(stopped.next_index(Some(8 + JUMP_MAX), false).is_err());
-        // A restore has moved the wallet beyond that index.
+        // After a restore, the wallet continues beyond the index that stopped it.
         let moved = WalletIndexes {
             next: 1007,
             ..stopped
@@ -212,7 +211,7 @@ mod tests {
                 "{known:?} {wanted}: {refusal}"
             );
         }
-        // An index that is too low is refused even with `is_sure`.
+        // An index that is too low is refused, even with `is_sure`.
         assert!(
             indexes(2000, 1010, None)
                 .next_index(Some(1009), true)

@@ -1,16 +1,16 @@
 //! Detects private keys and seed phrases in a text, to refuse them by their kind.
 //!
-//! Invariant: the caller learns the kind, and nothing of the text.
+//! Invariant: the caller learns only the kind of the secret, and no part of the text.
 
 use super::extended::EXTENDED_BYTES;
 use crate::domain::text_enum::text_enum;
 
 text_enum! {
-    /// Kind of secret that controls a wallet's money.
+    /// Kind of a secret that controls the money of a wallet.
     pub enum WalletSecret {
         /// An extended private key: xprv, yprv, zprv, tprv, Ltpv, dgpv and the like.
         Extended = "an extended private key",
-        /// Words of a wallet (BIP 39), in any language.
+        /// Seed phrase of a wallet (BIP 39), in any language.
         Phrase = "a seed phrase",
         /// A single private key in base58.
         Wif = "a private key (WIF)",
@@ -21,17 +21,17 @@ text_enum! {
     }
 }
 
-/// Prefixes of extended private keys (SLIP-132, and those of litecoin and dogecoin).
+/// Prefixes of extended private keys (SLIP-132, Litecoin and Dogecoin).
 const BEGINNINGS: [&str; 15] = [
     "xprv", "yprv", "zprv", "Yprv", "Zprv", "tprv", "uprv", "vprv", "Uprv", "Vprv", "Ltpv", "Mtpv",
     "ttpv", "dgpv", "tgpv",
 ];
 
-/// Fewest words of a phrase.
+/// Smallest number of words in a seed phrase.
 const WORDS_MIN: usize = 12;
-/// Longest word of a phrase, in characters.
+/// Longest word in a seed phrase, in characters.
 const WORD_CHARS_MAX: usize = 16;
-/// Shortest text that counts as the start of an extended key, in bytes.
+/// Shortest text that counts as a truncated extended key, in bytes.
 const BEGUN_BYTES_MIN: usize = 16;
 
 impl WalletSecret {
@@ -40,8 +40,8 @@ impl WalletSecret {
         WalletSecret::find_in_argument(text).or_else(|| pieces(text).find_map(hex_key))
     }
 
-    /// Returns the first secret in a text that may contain other hexadecimal numbers. Such a number counts only if it
-    /// stands alone.
+    /// Returns the first secret in a text that may contain harmless hexadecimal numbers. A hexadecimal number counts
+    /// only if it is the whole text.
     pub fn find_in_argument(text: &str) -> Option<WalletSecret> {
         let found = pieces(text).find_map(secret_of_piece);
         found
@@ -50,7 +50,7 @@ impl WalletSecret {
     }
 }
 
-/// Returns `true` if enough of these texts in a row are single words to form a phrase.
+/// Returns `true` if at least twelve texts in a row are single words, which may be a seed phrase.
 pub fn contains_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     let mut row: usize = 0;
     texts.into_iter().any(|text| {
@@ -60,19 +60,19 @@ pub fn contains_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     })
 }
 
-/// Returns `true` if the text, alone on a line, may be a word of a phrase. No public key is that short.
+/// Returns `true` if the text may be one word of a seed phrase. No public key is as short as a word.
 pub fn is_word(text: &str) -> bool {
     let chars = text.chars().count();
     (1..=WORD_CHARS_MAX).contains(&chars) && text.chars().all(char::is_alphabetic)
 }
 
-/// Splits a text at everything that is not a letter or digit.
+/// Splits a text at every character that is not a letter or digit.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|piece| !piece.is_empty())
 }
 
-/// Returns the secret that a piece of text is. A mistyped one is recognized by its prefix and length.
+/// Returns the kind of secret in a piece of text. A mistyped secret is recognized by its prefix and length.
 fn secret_of_piece(piece: &str) -> Option<WalletSecret> {
     let begins = BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
     if begins && piece.len() >= BEGUN_BYTES_MIN {
@@ -81,7 +81,7 @@ fn secret_of_piece(piece: &str) -> Option<WalletSecret> {
     let mut bytes = [0; EXTENDED_BYTES + 4];
     let decoded = bs58::decode(piece).with_check(None).onto(&mut bytes);
     match (decoded, piece.len()) {
-        // The key of an extended private key begins with 0.
+        // In an extended private key, the byte before the key is 0.
         (Ok(EXTENDED_BYTES), _) => (bytes.get(45) == Some(&0)).then_some(WalletSecret::Extended),
         (Ok(33 | 34), _) => Some(WalletSecret::Wif),
         (Ok(39), _) | (_, 58) if piece.starts_with("6P") => Some(WalletSecret::Encrypted),
@@ -95,7 +95,7 @@ fn is_base58(text: &str) -> bool {
         .all(|byte| byte.is_ascii_alphanumeric() && !matches!(byte, b'0' | b'O' | b'I' | b'l'))
 }
 
-/// Returns a secret for 32 bytes in hexadecimal, with or without 0x.
+/// Returns [`WalletSecret::Hex`] for 32 bytes in hexadecimal, with or without 0x.
 fn hex_key(text: &str) -> Option<WalletSecret> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = digits.unwrap_or(text);
@@ -103,7 +103,8 @@ fn hex_key(text: &str) -> Option<WalletSecret> {
     is_key.then_some(WalletSecret::Hex)
 }
 
-/// Returns `true` for twelve words or more, with any separators or numbers. The parts of a path do not count as words.
+/// Returns `true` for twelve words or more, with any separators or numbers between them. Parts of a path do not count
+/// as words.
 fn is_phrase(text: &str) -> bool {
     let pieces = text.split(|c: char| !c.is_alphanumeric() && c != '/');
     pieces.filter(|piece| is_word(piece)).count() >= WORDS_MIN

@@ -1,4 +1,4 @@
-//! Wallets, compared with the results of other programs for the same keys.
+//! Compares wallets with the results of other programs for the same keys.
 
 use super::descriptor::checksum;
 use super::{ScriptType, Wallet, WalletHints, WalletNetwork, WalletSecret, chain_named, read};
@@ -12,7 +12,7 @@ mod refused;
 /// Test vectors of independent libraries for the well-known test phrase.
 const VECTORS: &str = include_str!("tests/vectors.json");
 
-/// Account m/84'/0'/0' of that phrase, as wallets write it.
+/// Key of the account m/84'/0'/0' of the test phrase, as wallets export it.
 const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 const XPUB: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
 
@@ -28,7 +28,7 @@ fn texts(vector: &Value, field: &str) -> Vec<String> {
     serde_json::from_value(vector[field].clone()).unwrap()
 }
 
-/// Script and network that a request gives besides the key.
+/// Returns the script and network that a request gives besides the key.
 fn hints(script: Option<&str>, network: Option<&str>) -> WalletHints {
     WalletHints {
         script: script.map(|script| script.parse().unwrap()),
@@ -65,8 +65,8 @@ fn wallets_derive_the_addresses_of_every_vector() {
             Some(network) => network,
         };
         assert_eq!(wallet.network, networks, "{name}");
-        // The plain version of the same key gives the same key. With the script of the first version, it gives the
-        // same wallet.
+        // The same key with the version `xpub` or `tpub` is equal. With the script of the first version, the wallet
+        // is equal too.
         let is_main = said
             .network
             .is_none_or(|network| network == WalletNetwork::Main);
@@ -123,7 +123,7 @@ fn key_version_gives_script_and_network() {
             assert_eq!(network.as_str(), expected, "{name}");
         }
     }
-    // Dogecoin has one script type only, so a plain key is enough.
+    // Dogecoin has one script type only, so a key without a script type is enough.
     assert_eq!(
         of(Chain::Dogecoin, XPUB),
         Ok((Some(ScriptType::Pkh), WalletNetwork::Main))
@@ -132,7 +132,7 @@ fn key_version_gives_script_and_network() {
 
 #[test]
 fn descriptor_is_read_with_origin_path_and_checksum() {
-    // The example of BIP 380.
+    // This is the example of BIP 380.
     assert_eq!(checksum("raw(deadbeef)").as_deref(), Some("89f8spxm"));
     let wallet = |text: &str| read(Chain::Bitcoin, text, &WalletHints::default());
     for (before, after, script) in [

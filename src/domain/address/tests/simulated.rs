@@ -1,4 +1,4 @@
-//! Sandbox addresses: valid, distinct, stable, and never valid on a main network.
+//! Tests of sandbox addresses: they are valid, distinct, stable, and never valid on a main network.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,7 @@
 //! Addresses that other libraries made, and the networks on which each is valid.
 //!
-//! Sources: the well-known test mnemonic (bip_utils, checked against bitcoinlib, eth-account, ethers, tronpy, solders
-//! and
-//! litecoind), BIP-173, BIP-350 and EIP-55.
+//! Sources: BIP-173, BIP-350, EIP-55, and the well-known test mnemonic. Its addresses come from bip_utils, and were
+//! checked against bitcoinlib, eth-account, ethers, tronpy, solders and litecoind.
 
 use super::Chain::{self, Base, Bitcoin, Dogecoin, Ethereum, Litecoin, Polygon, Solana, Tron};
 use super::Network::{self, Main, Test};
@@ -28,31 +27,31 @@ pub(super) const UTXO: &[Home] = &[
     (Dogecoin, Test),
 ];
 
-/// Addresses, with every network on which each is valid. On the first one it is canonical.
+/// Addresses with all networks on which they are valid. On the first network, the text is canonical.
 #[rustfmt::skip]
 pub(super) const VECTORS: &[(&[Home], &str)] = &[
-    // Bitcoin: P2PKH (BIP-44).
+    // P2PKH of Bitcoin (BIP-44).
     (&[(Bitcoin, Main)], "
         1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA 1Ak8PffB2meyfYnbXZR9EGfLfFZVpzJvQP 1MNF5RSaabFwcbtJirJwKnDytsXXEsVsNb
         1J3J6EvPrv8q6AC3VCjWV45Uf3nssNMRtH
     "),
-    // P2SH (BIP-49). Litecoin once wrote it the same way.
+    // P2SH of Bitcoin (BIP-49). The old form of Litecoin is the same.
     (&[(Bitcoin, Main), (Litecoin, Main)], "
         37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf 3LtMnn87fqUeHBUG414p9CWwnoV6E2pNKS 3B4cvWGR8X6Xs8nvTxVUoMJV77E4f7oaia
         34K56kSjgUCUSD8GTtuF7c9Zzwokbs6uZ7
     "),
-    // P2WPKH (BIP-84).
+    // P2WPKH of Bitcoin (BIP-84).
     (&[(Bitcoin, Main)], "
         bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu bc1qnjg0jd8228aq7egyzacy8cys3knf9xvrerkf9g
         bc1qp59yckz4ae5c4efgw2s5wfyvrz0ala7rgvuz8z bc1q8c6fshw2dlwun7ekn9qwf37cu2rn755upcp6el
     "),
-    // P2TR (BIP-86).
+    // P2TR of Bitcoin (BIP-86).
     (&[(Bitcoin, Main)], "
         bc1p5cyxnuxmeuwuvkwfem96lqzszd02n6xdcjrs20cac6yqjjwudpxqkedrcr
         bc1p4qhjn9zdvkux4e44uhx8tc55attvtyu358kutcqkudyccelu0was9fqzwh
         bc1p0d0rhyynq0awa9m8cqrcr8f5nxqx3aw29w4ru5u9my3h0sfygnzs9khxz8
     "),
-    // Testnet and regtest.
+    // Addresses of Bitcoin's testnet and regtest.
     (&[(Bitcoin, Test)], "
         tb1q6rz28mcfaxtmd6v789l9rrlrusdprr9pqcpvkl tb1qd7spv5q28348xl4myc8zmh983w5jx32cjhkn97
         tb1qxdyjf6h5d6qxap4n2dap97q4j5ps6ua8sll0ct tb1q9u62588spffmq4dzjxsr5l297znf3z6j5p2688
@@ -62,7 +61,7 @@ pub(super) const VECTORS: &[(&[Home], &str)] = &[
         bcrt1p90h6z3p36n9hrzy7580h5l429uwchyg8uc9sz4jwzhdtuhqdl5eqkcyx0f
         bcrt1p40qqa84kpphe5vtcwd8zv7v6w7p62cmupf6f60mf8pxdkcv2455qgtw98j
     "),
-    // Litecoin: P2PKH, P2SH and P2WPKH; P2WSH and P2TR by the reference code of BIP-350.
+    // P2PKH, P2SH and P2WPKH of Litecoin; P2WSH and P2TR by the reference code of BIP-350.
     (&[(Litecoin, Main)], "
         LUWPbpM43E2p7ZSh8cyTBEkvpHmr3cB8Ez Ldatw8ZjgMGNUo5HMN6RgCrjmh7q494Si3 LX4YojYdeBk3TtUcryCcgAqYxjicKfK7AD
         LPCewns5E4BFTQ8NirD7sJZYFguXEJTxbL M7wtsL7wSHDBJVMWWhtQfTMSYYkyooAAXM M92zAbFXY2J7NJXdFpJTe3a5PrsyZQhKZK
@@ -72,7 +71,7 @@ pub(super) const VECTORS: &[(&[Home], &str)] = &[
         ltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9q7e5etc5rjp0eeymrzjqkuyxw8
         ltc1p33fggyev8st5a7yfdgkwqfsww53vmrm9q7e5etc5rjp0eeymrzjquty0km
     "),
-    // Litecoin's testnet and regtest.
+    // Addresses of Litecoin's testnet and regtest.
     (&[(Litecoin, Test)], "
         tltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9pesrjxk tltc1qd7spv5q28348xl4myc8zmh983w5jx32ctl5d4h
         tltc1qxdyjf6h5d6qxap4n2dap97q4j5ps6ua8fha3gz tltc1q9u62588spffmq4dzjxsr5l297znf3z6jdfgyhw
@@ -80,7 +79,7 @@ pub(super) const VECTORS: &[(&[Home], &str)] = &[
         rltc1qxdyjf6h5d6qxap4n2dap97q4j5ps6ua8vmutcu QeUq3JyfqViWTmAdp5PVPm4VJB8TvCpz3h
         QjaGCvuXNyU3f6B2aCWsnT52BqMTgAxvGA QaWpDSKMs5gbrH6HtS8eMw8ZSaxhNbS3ag
     "),
-    // P2PKH on Litecoin's testnet. Bitcoin's testnet writes it the same way.
+    // P2PKH of Litecoin's testnet. The form of Bitcoin's testnet is the same.
     (&[(Litecoin, Test), (Bitcoin, Test)], "
         mzYpQmSAGYWWyTLiLGbGaG8T3rHdjNcV11 mqhB5Q36hdgWv2hLhyDk79zzi7MxjRYfHn mkC8Nz9nnBc8RpgeKDMZLHavrHsTG3EhMA
     "),
@@ -101,18 +100,18 @@ pub(super) const VECTORS: &[(&[Home], &str)] = &[
         7WktogJEd2wQ9eH2oWusmcoFTgeYi6rS632UviTBJ2jm GjJyeC1r2RgkuoCWMyPYkCWSGSGLcz266EaAkLA27AhL
         ANf3TEKFL6jPWjzkndo4CbnNdUNkBk4KHPggJs2nu8Xi Ag74i82rUZBTgMGLacCA1ZLnotvAca8CLscXcrG6Nwem
     "),
-    // Bitcoin Cash is not supported.
+    // An address of Bitcoin Cash, which is not supported.
     (&[], "bitcoincash:qqyx49mu0kkn9ftfj6hje6g2wfer34yfnq5tahq3q6"),
 ];
 
-/// Vectors of BIP-173 and BIP-350: valid, and of an output type in use.
+/// Vectors of BIP-173 and BIP-350 that are valid and of an output type in use.
 pub(super) const SEGWIT: &str = "
     tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7
     tb1qqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesrxh6hy
     tb1pqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesf3hn0c
 ";
 
-/// Valid by the text of BIP-350, but no output type in use has this version or length. The last two are our own.
+/// Vectors that BIP-350 calls valid, but whose version or length no output type in use has. The last two are our own.
 pub(super) const SEGWIT_UNUSED: &str = "
     bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y
     BC1SW50QGDZ25J
@@ -121,7 +120,7 @@ pub(super) const SEGWIT_UNUSED: &str = "
     bc1p33fggyev8st5a7yfdgkwqfsww53vmrm9mnv8zk
 ";
 
-/// Invalid by BIP-173 and by BIP-350. The last two are our own: valid checksums with unknown prefixes.
+/// Vectors that BIP-173 or BIP-350 calls invalid. The last two are our own: valid checksums with unknown prefixes.
 pub(super) const SEGWIT_INVALID: &str = "
     tc1qw508d6qejxtdg4y5r3zarvary0c5xw7kg3g4ty
     bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5

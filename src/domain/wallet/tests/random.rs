@@ -1,4 +1,4 @@
-//! Random keys and indexes, compared with the crate `bitcoin`.
+//! Compares random keys and indexes with the results of the crate `bitcoin`.
 
 use super::{Chain, ScriptType, WalletHints, hex, read};
 use bitcoin::bip32::{ChildNumber, Xpriv, Xpub};
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 const KEYS: u32 = 100;
 const CHILDREN_OF_EACH: u32 = 100;
 
-/// Pseudorandom bytes, the same in each run.
+/// Returns pseudorandom bytes that are the same in each run.
 fn bytes(label: &str, number: u32) -> [u8; 32] {
     Sha256::digest(format!("{label} {number}")).into()
 }

@@ -1,4 +1,4 @@
-//! Refused keys: private keys by their kind, and keys that contradict the request.
+//! Tests of refused keys: private keys by their kind, and keys that contradict the request.
 
 use super::{Chain, WalletHints, WalletSecret, XPUB, ZPUB, chain_named, hints, read};
 use bitcoin::NetworkKind;
@@ -7,7 +7,7 @@ use bitcoin::bip32::Xpriv;
 
 const PHRASE: &str =
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
-/// m/84'/0'/0' of the well-known phrase. Everybody could take its money.
+/// Private key below m/84'/0'/0' of the well-known phrase. Everybody knows it, so it protects no money.
 const WIF: &str = "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1";
 
 /// Returns the text of an extended private key with these first four bytes.
@@ -18,7 +18,7 @@ fn extended(version: [u8; 4]) -> String {
     base58::encode_check(&bytes)
 }
 
-/// Returns private texts, each with its kind.
+/// Returns texts with secrets, each with its kind.
 fn private_texts() -> Vec<(String, WalletSecret)> {
     let uncompressed = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
     let mistyped = WIF.replace("Dt", "tD");
@@ -116,7 +116,7 @@ fn public_text_is_not_detected_as_private() {
     ] {
         assert_eq!(WalletSecret::find_in_text(text), None, "{text}");
     }
-    // A path may contain such a number.
+    // A file path may contain a hexadecimal number.
     let path =
         "/var/lib/0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d/coffer.db";
     assert_eq!(WalletSecret::find_in_argument(path), None);
@@ -127,9 +127,9 @@ fn public_text_is_not_detected_as_private() {
     ]));
 }
 
-/// Chain, key, script and network of a request; field that is refused, and its problem.
+/// Columns: chain, key, script and network of a request; refused field, and its problem.
 ///
-/// Z and X stand for the same key, D for one of dogecoin and V for one of test networks.
+/// Z and X stand for the same key, D for a Dogecoin key and V for a key of test networks.
 const WRONG: &str = "
 bitcoin | X | | | script | must be given
 litecoin | X | | | script | must be given
@@ -193,7 +193,7 @@ fn contradicting_key_is_refused_with_the_remedy() {
 
 #[test]
 fn invalid_keys_of_bip_32_are_refused() {
-    // Test vector 5 of BIP 32: the public keys. The private ones are refused as private.
+    // These are the public keys of BIP 32, test vector 5. Its private keys are refused as private.
     for text in [
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6LBpB85b3D2yc8sfvZU521AAwdZafEz7mnzBBsz4wKY5fTtTQBm",
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6Txnt3siSujt9RCVYsx4qHZGc62TG4McvMGcAUjeuwZdduYEvFn",
@@ -205,7 +205,7 @@ fn invalid_keys_of_bip_32_are_refused() {
         let refused = read(Chain::Bitcoin, text, &hints(Some("wpkh"), None));
         assert!(refused.is_err(), "{text}");
     }
-    // A key below the account is refused: its addresses would be two levels too deep.
+    // This key is below the account level. Its addresses would be two levels too deep.
     let below = "xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy";
     let refused = read(Chain::Bitcoin, below, &hints(Some("wpkh"), None)).unwrap_err();
     assert!(
