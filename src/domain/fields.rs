@@ -1,6 +1,8 @@
 //! Reads a JSON object field by field, and declares request and response bodies.
 //!
-//! An error names the field and says what would be valid. Invariant: a field that is null counts as absent.
+//! An error names the field and the valid values.
+//!
+//! Invariant: a field that is null counts as absent.
 
 mod camel_case;
 mod input;
@@ -26,23 +28,23 @@ use serde_json::{Map, Number, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// The longest url that is taken, in characters.
+/// Longest accepted URL, in characters.
 pub const URL_CHARS_MAX: usize = 2048;
 
-/// A JSON object being read.
+/// A reader of the fields of a JSON object.
 #[derive(Clone, Copy)]
 pub struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Fields<'a> {
-    /// Reads this object.
+    /// Wraps a JSON object.
     pub fn of(map: &'a Map<String, Value>) -> Fields<'a> {
         Fields(map)
     }
 
-    /// Parses a body. An empty one is `{}` where `empty_is_object`.
+    /// Parses a body as a JSON object. If `empty_is_object`, an empty body counts as `{}`.
     ///
     /// # Errors
-    /// `invalid_request` where it is not JSON or not an object.
+    /// `invalid_request` if the body is not JSON or not an object.
     pub fn parse(body: &[u8], empty_is_object: bool) -> Result<Map<String, Value>, Refusal> {
         if empty_is_object && body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Map::new());
@@ -60,17 +62,17 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The field, unless absent or null.
+    /// Returns the value of a field; `None` if the field is absent or null.
     pub fn get(&self, name: &str) -> Option<&'a Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// Is the field there, be it null?
+    /// Returns `true` if the object has the field, even with the value null.
     pub fn names(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// The names that are none of `known`, in the order they were sent.
+    /// Returns the names of the fields that are not in `known`, in the order of the body.
     pub fn unknown(&self, known: &[&str]) -> Vec<&'a str> {
         self.0
             .keys()
@@ -79,10 +81,10 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    /// Refuses names that are none of `known`.
+    /// Refuses a body with a field that is not in `known`.
     ///
     /// # Errors
-    /// `invalid_request` that lists what may be sent.
+    /// `invalid_request` that lists the known fields.
     pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
         match self.unknown(known).first() {
             None => Ok(()),
@@ -93,10 +95,10 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A string of `length` characters.
+    /// Reads a string with a number of characters in the range `length`.
     ///
     /// # Errors
-    /// `invalid_request` where it is no string, too short or too long.
+    /// `invalid_request` if the value is not a string, too short or too long.
     pub fn text(
         &self,
         name: &str,
@@ -118,10 +120,10 @@ impl<'a> Fields<'a> {
         Ok(Some(text))
     }
 
-    /// A name of `length` characters, on one line: none of them is a control character.
+    /// Reads a name of one line, without control characters, with a number of characters in the range `length`.
     ///
     /// # Errors
-    /// `invalid_request` as [`Fields::text`], and for what no line can show.
+    /// `invalid_request` as for [`Fields::text`], and for a control character.
     pub fn name(
         &self,
         name: &str,
@@ -132,10 +134,10 @@ impl<'a> Fields<'a> {
         Ok(text)
     }
 
-    /// One of an enumeration's texts.
+    /// Reads one of the texts of an enumeration.
     ///
     /// # Errors
-    /// `invalid_request` that lists them.
+    /// `invalid_request` that lists the texts.
     pub fn choice<T: FromStr<Err: std::fmt::Display>>(
         &self,
         name: &str,
@@ -148,10 +150,10 @@ impl<'a> Fields<'a> {
             .map_err(|problem| Refusal::field(name, problem))
     }
 
-    /// A whole number in `range`; `60.0` is one.
+    /// Reads a whole number in `range`. A number like `60.0` counts as whole.
     ///
     /// # Errors
-    /// `invalid_request` that gives the range.
+    /// `invalid_request` that names the range.
     pub fn integer(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, Refusal> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -166,10 +168,10 @@ impl<'a> Fields<'a> {
             })
     }
 
-    /// True or false.
+    /// Reads a boolean.
     ///
     /// # Errors
-    /// `invalid_request` for anything else.
+    /// `invalid_request` for any other value.
     pub fn flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -180,10 +182,10 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| Refusal::field(name, "must be true or false"))
     }
 
-    /// A JSON object.
+    /// Reads a JSON object.
     ///
     /// # Errors
-    /// `invalid_request` for anything else.
+    /// `invalid_request` for any other value.
     pub fn object(&self, name: &str) -> Result<Option<&'a Map<String, Value>>, Refusal> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -194,10 +196,10 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| Refusal::field(name, "must be a JSON object"))
     }
 
-    /// A JSON array.
+    /// Reads a JSON array.
     ///
     /// # Errors
-    /// `invalid_request` for anything else.
+    /// `invalid_request` for any other value.
     pub fn list(&self, name: &str) -> Result<Option<&'a Vec<Value>>, Refusal> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -208,22 +210,20 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| Refusal::field(name, "must be a JSON array"))
     }
 
-    /// An absolute http or https url, in plain ASCII.
+    /// Reads an absolute http or https URL in plain ASCII.
     ///
     /// # Errors
-    /// `invalid_request` for anything else.
+    /// `invalid_request` for any other value.
     pub fn url(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem =
             "must be an absolute http:// or https:// url in plain ASCII; a host name in punycode";
         self.url_that(name, |text| Site::parse(text).map(drop), problem)
     }
 
-    /// Returns the URL of a page for customers: as [`Fields::url`], or with an app's own scheme, like
-    /// `myshop://paid`.
+    /// Reads the URL of a page for customers: http, https, or the own scheme of an app, like `myshop://paid`.
     ///
     /// # Errors
-    ///
-    /// `invalid_request` for anything else.
+    /// `invalid_request` for any other value.
     pub fn site_or_app(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem = "must be an absolute http:// or https:// url, or one of an app's own scheme like myshop://paid, \
              in plain ASCII; a host name in punycode";
@@ -247,10 +247,10 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// One e-mail address, by the rule of HTML's `<input type=email>`, with letters beyond ASCII too.
+    /// Reads one email address by the rule of HTML's `<input type=email>`, with letters beyond ASCII allowed.
     ///
     /// # Errors
-    /// `invalid_request` for anything else.
+    /// `invalid_request` for any other value.
     pub fn email(&self, name: &str, chars_max: usize) -> Result<Option<&'a str>, Refusal> {
         match self.text(name, 1..=chars_max)? {
             Some(text) if !email::is_email(text) => {
@@ -262,10 +262,10 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Can a field's text be shown on one line?
+/// Checks that a text fits on one line: it has no control character, such as a line break, a tab or an escape.
 ///
 /// # Errors
-/// `invalid_request` where a control character stands in it: a line break, a tab, an escape.
+/// `invalid_request` for a control character.
 pub fn one_line(name: &str, text: &str) -> Result<(), Refusal> {
     match text.contains(char::is_control) {
         true => Err(Refusal::field(
@@ -276,7 +276,8 @@ pub fn one_line(name: &str, text: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The whole number in a JSON number's own digits.
+/// Returns the value of a JSON number that is whole, read from its digits without rounding; `None` if it has a
+/// fraction.
 fn whole(number: &Number) -> Option<i64> {
     let text = number.as_str();
     let digits = match text.split_once('.') {

@@ -1,4 +1,4 @@
-//! Renders each resource to JSON, in one place for its GET, its event and a replay.
+//! Renders each resource to JSON. Its GET, its event and a replayed response use the same code.
 //!
 //! Invariant: an object in an event is byte for byte the response to its GET.
 //!
@@ -48,23 +48,23 @@ use super::signature::{checkout_token, is_checkout_token};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-/// The service's data that rendering needs.
+/// Builder of URLs and tokens that responses contain.
 #[derive(Clone)]
 pub struct Links {
     /// Public URL of the service, without a trailing slash.
     pub public_url: String,
-    /// Secret of the file from which checkout tokens are derived.
+    /// Secret in the database file from which checkout tokens are derived.
     pub checkout_secret: Vec<u8>,
 }
 
 impl Links {
-    /// Returns the URL of an invoice's checkout.
+    /// Returns the URL of an invoice's checkout, with its token.
     pub fn checkout(&self, invoice_id: &str) -> String {
         let token = self.token(invoice_id);
         format!("{}/checkout/{invoice_id}?token={token}", self.public_url)
     }
 
-    /// Returns the token that opens the checkout of this invoice only.
+    /// Returns the token that opens the checkout of this invoice and no other.
     pub fn token(&self, invoice_id: &str) -> String {
         checkout_token(&self.checkout_secret, invoice_id)
     }
@@ -74,21 +74,21 @@ impl Links {
         is_checkout_token(&self.checkout_secret, invoice_id, token)
     }
 
-    /// Returns the URL of the script with which a shop's page opens the checkout.
+    /// Returns the URL of the script that opens the checkout inside a shop's page.
     pub fn widget(&self) -> String {
         format!("{}/widget.js", self.public_url)
     }
 
-    /// Returns the URL of a payment link.
+    /// Returns the URL of a payment link's page.
     pub fn payment_link(&self, id: &str) -> String {
         format!("{}/l/{id}", self.public_url)
     }
 }
 
-/// Bytes of the hash that identify one state of a resource.
+/// Number of hash bytes in the version of a resource.
 const VERSION_BYTES: usize = 8;
 
-/// Returns the version of the JSON: 16 hex digits that change with it.
+/// Returns the version of a rendered resource: 16 hex digits that change with its JSON.
 pub fn version(json: &RawValue) -> String {
     let hash = Sha256::digest(json.get());
     let first = hash.first_chunk::<VERSION_BYTES>();
@@ -96,5 +96,5 @@ pub fn version(json: &RawValue) -> String {
     format!("{first:016x}")
 }
 
-/// A rendered resource.
+/// A rendered resource, or the error of `serde_json`.
 pub type Rendered = serde_json::Result<Box<RawValue>>;

@@ -1,17 +1,17 @@
-//! Names of fields in JSON, made by the compiler.
+//! Names of fields in JSON, computed at compile time.
 
-/// A field's name in JSON, made of its name in Rust: `overlap_seconds` becomes `overlapSeconds`,
-/// and `r#type` becomes `type`.
+/// Name of a field in JSON, derived from its Rust name: `overlap_seconds` becomes `overlapSeconds`, and `r#type`
+/// becomes `type`.
 pub struct CamelCase {
     bytes: [u8; CamelCase::BYTES_MAX],
     length: usize,
 }
 
 impl CamelCase {
-    /// Length of the longest name.
+    /// Longest name, in bytes.
     const BYTES_MAX: usize = 40;
 
-    /// Returns the name of a field. A longer name than 40 bytes does not compile.
+    /// Converts the Rust name of a field. A name of more than 40 bytes does not compile.
     #[expect(
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
@@ -20,7 +20,7 @@ impl CamelCase {
     pub const fn of(name: &str) -> CamelCase {
         let name = name.as_bytes();
         let (mut bytes, mut length) = ([0; CamelCase::BYTES_MAX], 0);
-        // A word of Rust is written r#type.
+        // A field whose name is a keyword of Rust is written like `r#type`.
         let mut at = if matches!(name, [b'r', b'#', ..]) {
             2
         } else {

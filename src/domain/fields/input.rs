@@ -1,12 +1,16 @@
-//! `input!`: declares the body of a request, each field once.
+//! Macro `input!`, which declares the body of a request.
 
-/// Declares the body of a request: a struct, its reader and its schema.
+/// Declares the body of a request: a struct, its reader and its schema. Each field is written once.
 ///
-/// A field is `required`, `optional` (an `Option`), has a default, `or(…)`, is `filled` by its rule where it is absent,
-/// is `expected` (an `Option` whose absence the operation refuses), or is a `change`: `None` if it is absent, `Some(None)` if it is null. Its documentation is its description, its rule is a
-/// value of [`Rule`](super::rule::Rule), and an example of the body has the JSON after it, if there is some. Properties are in the order of the fields, which are checked in the order that
-/// `checked` gives. Unknown fields are `refused`, `ignored`, or
-/// ignored and `named` by the function `unknown_fields`.
+/// The kind of a field says what happens if the field is absent. `required` refuses the body. `filled` lets the rule
+/// supply a value. `optional` gives `None`. `expected` gives `None`, and the operation refuses it. `or(…)` gives this
+/// default. `change` gives `None`, while null gives `Some(None)`.
+///
+/// The documentation of a field is its description. Its rule is a value of [`Rule`](super::rule::Rule). The JSON
+/// after the rule, if any, is in the example of the body.
+///
+/// The schema has the order of the fields. `checked` gives the order in which they are read. Unknown fields are
+/// `refused`, `ignored`, or ignored and listed by the function `unknown_fields` (`named`).
 macro_rules! input {
     (
         $(#[doc = $about:literal])*
@@ -26,7 +30,7 @@ macro_rules! input {
         }
 
         impl $name {
-            /// Object of the documents.
+            /// Schema and example of the body, for the OpenAPI document.
             $vis const OBJECT: $crate::domain::fields::Object = $crate::domain::fields::Object {
                 about: concat!($($about),*),
                 is_open: $crate::domain::fields::input!(@is_open $unknown),
@@ -42,7 +46,7 @@ macro_rules! input {
                 differs: "{}",
             };
 
-            /// Component of the documents.
+            /// Named component of the body, for the OpenAPI document.
             $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component::Object {
                 name: stringify!($name),
                 object: &$name::OBJECT,
@@ -55,7 +59,7 @@ macro_rules! input {
             /// Reads a body.
             ///
             /// # Errors
-            /// `invalid_request` that names the first field that is wrong, or that no such body has.
+            /// `invalid_request` that names the first wrong field or the first unknown field.
             $vis fn read(
                 body: &serde_json::Map<String, serde_json::Value>,
             ) -> Result<$name, $crate::domain::refusal::Refusal> {
@@ -69,7 +73,7 @@ macro_rules! input {
                 /// Reads this field alone.
                 ///
                 /// # Errors
-                /// `invalid_request` that names it.
+                /// `invalid_request` that names this field.
                 $vis fn $field(
                     fields: $crate::domain::fields::Fields<'_>,
                 ) -> Result<$crate::domain::fields::input!(@type $kind $type), $crate::domain::refusal::Refusal> {
@@ -90,7 +94,7 @@ macro_rules! input {
         $vis const NAMES: &'static [&'static str] = &[$($crate::domain::fields::input!(@name $field)),+];
     };
     (@unknown_fields named $name:ident $vis:vis) => {
-        /// Returns the names of a body's fields that are none of these.
+        /// Returns the names in a body that are not fields of this type.
         $vis fn unknown_fields(body: &serde_json::Map<String, serde_json::Value>) -> Vec<&str> {
             $crate::domain::fields::Fields::of(body).unknown($name::NAMES)
         }

@@ -1,4 +1,4 @@
-//! Rules for the fields of bodies: each reads a field and describes it in the document.
+//! Rules for the fields of request bodies. A rule reads a field, and describes it in the OpenAPI document.
 
 use super::json_schema::keywords;
 use super::schema::{Describing, Keywords, Schema};
@@ -10,15 +10,15 @@ use serde_json::{Map, Value, json};
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
-/// A rule for a field.
+/// A rule for a field of a request body.
 pub trait Rule {
     /// Type of the value that is read.
     type Value;
 
-    /// Reads a field, `None` if it is absent or null.
+    /// Reads a field; `None` if it is absent or null.
     ///
     /// # Errors
-    /// `invalid_request` that names the field and says what would be right.
+    /// `invalid_request` that names the field and the valid values.
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Self::Value>, Refusal>;
 
     /// Returns the JSON Schema of the field, without its description.
@@ -31,19 +31,19 @@ impl<R: Rule + Sync> Describing for R {
     }
 }
 
-/// Returns a rule, which must be one for values of this type.
+/// Returns the rule unchanged. It compiles only if the rule reads values of type `T`.
 pub const fn rule_for<T, R: Rule<Value = T>>(rule: R) -> R {
     rule
 }
 
-/// One of an enumeration's texts.
+/// Rule for a text of an enumeration.
 pub struct ChoiceRule<T> {
     problem_if_absent: Option<&'static str>,
     is_one_of: bool,
     kind: PhantomData<T>,
 }
 
-/// Returns the rule for one of an enumeration's texts.
+/// Returns the rule for a text of an enumeration.
 pub const fn choice<T: TextEnum>() -> ChoiceRule<T> {
     ChoiceRule {
         problem_if_absent: None,
@@ -53,13 +53,13 @@ pub const fn choice<T: TextEnum>() -> ChoiceRule<T> {
 }
 
 impl<T> ChoiceRule<T> {
-    /// Refuses a body without the field for this problem.
+    /// Makes the field required. `problem` is the message if it is absent.
     pub const fn or_refused(mut self, problem: &'static str) -> ChoiceRule<T> {
         self.problem_if_absent = Some(problem);
         self
     }
 
-    /// Describes the field by `oneOf`.
+    /// Describes the field by `oneOf` in the schema.
     pub const fn by_one_of(mut self) -> ChoiceRule<T> {
         self.is_one_of = true;
         self
@@ -86,7 +86,7 @@ impl<T: TextEnum> Rule for ChoiceRule<T> {
     }
 }
 
-/// A rule whose schema says that the field may be null.
+/// A rule whose schema also allows null.
 pub struct OrNull<R>(pub R);
 
 impl<R: Rule> Rule for OrNull<R> {
@@ -110,7 +110,7 @@ impl<R: Rule> Rule for OrNull<R> {
     }
 }
 
-/// Id of a coin that must be given.
+/// Rule for the id of a coin. The field is required.
 pub struct AssetRule;
 
 impl Rule for AssetRule {
@@ -128,13 +128,13 @@ impl Rule for AssetRule {
     }
 }
 
-/// An object with fields of its own.
+/// Rule for an object with its own fields.
 pub struct ObjectRule<T> {
     read: fn(&Map<String, Value>) -> Result<T, Refusal>,
     object: &'static Object,
 }
 
-/// Returns the rule for an object that another `input!` declares. Its refusals name the outer field.
+/// Returns the rule for an object that another `input!` declares. Its errors name the outer field.
 pub const fn object<T>(
     read: fn(&Map<String, Value>) -> Result<T, Refusal>,
     object: &'static Object,
@@ -160,7 +160,7 @@ impl<T> Rule for ObjectRule<T> {
     }
 }
 
-/// A coin of the currencies list.
+/// Rule for the id of a coin. The value is the coin.
 pub struct CoinRule;
 
 impl Rule for CoinRule {
@@ -180,10 +180,10 @@ impl Rule for CoinRule {
     }
 }
 
-/// A rule that is described by another schema.
+/// A rule with another schema than its own.
 pub struct DescribedRule<R>(R, Schema);
 
-/// Returns a rule with another schema.
+/// Returns a rule that reads like `rule` and is described by `schema`.
 pub const fn described<R: Rule>(rule: R, schema: Schema) -> DescribedRule<R> {
     DescribedRule(rule, schema)
 }
@@ -200,13 +200,13 @@ impl<R: Rule> Rule for DescribedRule<R> {
     }
 }
 
-/// A list of an enumeration's texts.
+/// Rule for a list of texts of an enumeration.
 pub struct ChoicesRule<T> {
     problem: &'static str,
     kind: PhantomData<T>,
 }
 
-/// Returns the rule for a list of an enumeration's texts, with the problem of an entry that is no text.
+/// Returns the rule for a list of texts of an enumeration. `problem` is the message for any other entry.
 pub const fn choices<T: TextEnum>(problem: &'static str) -> ChoicesRule<T> {
     ChoicesRule {
         problem,
@@ -233,7 +233,7 @@ impl<T: TextEnum> Rule for ChoicesRule<T> {
     }
 }
 
-/// A JSON object, whose entries the operation reads.
+/// Rule for a JSON object whose entries the operation checks.
 pub struct MapRule;
 
 impl Rule for MapRule {
@@ -248,7 +248,7 @@ impl Rule for MapRule {
     }
 }
 
-/// A JSON array, whose items the operation reads.
+/// Rule for a JSON array whose items the operation checks.
 pub struct ListRule;
 
 impl Rule for ListRule {
@@ -263,7 +263,7 @@ impl Rule for ListRule {
     }
 }
 
-/// True or false.
+/// Rule for a boolean.
 pub struct FlagRule;
 
 impl Rule for FlagRule {
@@ -278,7 +278,7 @@ impl Rule for FlagRule {
     }
 }
 
-/// True, or false where the field is absent.
+/// Rule for a boolean that is false if the field is absent.
 pub struct SwitchRule;
 
 impl Rule for SwitchRule {
@@ -293,7 +293,7 @@ impl Rule for SwitchRule {
     }
 }
 
-/// A whole number.
+/// Rule for a whole number in a range.
 pub struct IntegerRule(RangeInclusive<i64>);
 
 /// Returns the rule for a whole number in this range.

@@ -1,4 +1,4 @@
-//! Rules for texts of bodies: names, URLs, e-mail addresses and others.
+//! Rules for texts in request bodies: names, URLs, email addresses and others.
 
 use super::json_schema::keywords;
 use super::rule::Rule;
@@ -8,14 +8,14 @@ use crate::domain::refusal::Refusal;
 use serde_json::json;
 use std::ops::RangeInclusive;
 
-/// A text.
+/// Rule for a text.
 pub struct TextRule {
     chars: RangeInclusive<usize>,
     form: Option<(usize, &'static str)>,
     problem_if_absent: Option<&'static str>,
 }
 
-/// Returns the rule for a text of so many characters.
+/// Returns the rule for a text with a number of characters in this range.
 pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
     TextRule {
         chars,
@@ -25,13 +25,13 @@ pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
 }
 
 impl TextRule {
-    /// Describes the form that the operation checks: the length of the shortest text, and a regular expression.
+    /// Describes the form that the operation checks: the smallest number of characters, and a regular expression.
     pub const fn of_form(mut self, chars_min: usize, pattern: &'static str) -> TextRule {
         self.form = Some((chars_min, pattern));
         self
     }
 
-    /// Refuses a body without the field for this problem.
+    /// Makes the field required. `problem` is the message if it is absent.
     pub const fn or_refused(mut self, problem: &'static str) -> TextRule {
         self.problem_if_absent = Some(problem);
         self
@@ -67,13 +67,13 @@ impl Rule for TextRule {
     }
 }
 
-/// A text that a function parses.
+/// Rule for a text that a function parses.
 pub struct ParsedRule<T> {
     text: TextRule,
     parse: fn(&str) -> Result<T, String>,
 }
 
-/// Returns the rule for a text that a function parses. An error of the function says what would be right.
+/// Returns the rule for a text that `parse` converts. The error of `parse` is the message.
 pub const fn parsed<T>(text: TextRule, parse: fn(&str) -> Result<T, String>) -> ParsedRule<T> {
     ParsedRule { text, parse }
 }
@@ -92,10 +92,10 @@ impl<T> Rule for ParsedRule<T> {
     }
 }
 
-/// The only text that a field may have.
+/// Rule for a field that has only one valid text.
 pub struct ConstantRule(&'static str);
 
-/// Returns the rule for a field that may only have this text.
+/// Returns the rule for a field with this text as its only valid value.
 pub const fn constant(text: &'static str) -> ConstantRule {
     ConstantRule(text)
 }
@@ -117,10 +117,10 @@ impl Rule for ConstantRule {
     }
 }
 
-/// A name on one line.
+/// Rule for a name on one line.
 pub struct NameRule(RangeInclusive<usize>);
 
-/// Returns the rule for a name of so many characters, none of which is a control character.
+/// Returns the rule for a name with a number of characters in this range, and without control characters.
 pub const fn name(chars: RangeInclusive<usize>) -> NameRule {
     NameRule(chars)
 }
@@ -140,7 +140,7 @@ impl Rule for NameRule {
     }
 }
 
-/// A URL.
+/// Rule for a URL.
 pub struct UrlRule {
     takes_apps: bool,
 }
@@ -150,7 +150,7 @@ pub const fn url() -> UrlRule {
     UrlRule { takes_apps: false }
 }
 
-/// Returns the rule for where a customer goes: an http or https URL, or one of an app.
+/// Returns the rule for a URL to which customers are sent: http, https, or the own scheme of an app.
 pub const fn site_or_app() -> UrlRule {
     UrlRule { takes_apps: true }
 }
@@ -182,12 +182,12 @@ impl Rule for UrlRule {
     }
 }
 
-/// An e-mail address.
+/// Rule for an email address.
 pub struct EmailRule {
     chars_max: usize,
 }
 
-/// Returns the rule for one e-mail address of at most so many characters.
+/// Returns the rule for one email address of at most `chars_max` characters.
 pub const fn email(chars_max: usize) -> EmailRule {
     EmailRule { chars_max }
 }

@@ -1,4 +1,4 @@
-//! `view!`: declares the JSON of a resource, each field once.
+//! Macro `view!`, which declares the JSON of a resource.
 
 use super::schema::{Schema, schema};
 use crate::domain::money::{Cents, Total};
@@ -10,21 +10,21 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A type that a field of an answer can have.
+/// A type that a field of a response can have.
 pub trait Shown {
-    /// Whether every answer has the field.
+    /// `true` if every response has the field.
     const IS_REQUIRED: bool = true;
 
     /// JSON Schema of the field, without its description.
     const SCHEMA: Schema;
 
-    /// Returns `true` if the answer leaves the field out.
+    /// Returns `true` if the response omits the field.
     fn is_absent(&self) -> bool {
         false
     }
 }
 
-/// Says the schema of types.
+/// Implements the trait with these schemas for these types.
 macro_rules! shown {
     ($($type:ty = $schema:expr;)+) => {
         $(impl Shown for $type {
@@ -50,7 +50,7 @@ shown! {
     Value = schema!({});
 }
 
-/// A JSON object of somebody else's.
+/// A JSON object that is already rendered, or that a merchant sent.
 impl Shown for &RawValue {
     const SCHEMA: Schema = schema!({ "type": "object", "additionalProperties": true });
 }
@@ -71,7 +71,7 @@ impl<T: TextEnum> Shown for T {
     const SCHEMA: Schema = Schema::Choice(T::TEXTS);
 }
 
-/// `null` for `None`.
+/// `None` is rendered as `null`.
 impl<T: Shown> Shown for Option<T> {
     const SCHEMA: Schema = Schema::Nullable(&T::SCHEMA);
 }
@@ -88,7 +88,7 @@ impl<K, T: Shown> Shown for BTreeMap<K, T> {
     const SCHEMA: Schema = Schema::Map(&T::SCHEMA);
 }
 
-/// A field that an answer leaves out where it has no value.
+/// A field that the response omits if it has no value.
 #[derive(Clone, Copy, Debug)]
 pub struct Sometimes<T>(pub Option<T>);
 
@@ -108,12 +108,15 @@ impl<T: Serialize> Serialize for Sometimes<T> {
     }
 }
 
-/// Declares a resource: a struct, its JSON and its schema.
+/// Declares a resource: a struct, its JSON and its schema. Each field is written once.
 ///
-/// The documentation of a field is its description; the JSON after its type is in the example. Its schema follows from
-/// its type, unless brackets give another. A resource may have `object`, its kind, before all fields. The fields of
-/// another view take the place of a `[flatten]` field. A view without a name in the document is described where it is
-/// used. Its struct derives `Serialize`, and what is said.
+/// The documentation of a field is its description. The JSON after its type is in the example. The schema follows
+/// from the type, unless brackets give another schema.
+///
+/// A resource may begin with the field `object`, its kind. A `[flatten]` field is replaced by the fields of its view.
+///
+/// A view without a name in the OpenAPI document is described in each place that uses it. The struct derives
+/// `Serialize` and the listed traits.
 macro_rules! view {
     (
         $(#[doc = $about:literal])*
@@ -140,7 +143,7 @@ macro_rules! view {
         }
 
         impl $(<$life>)? $name $(<$life>)? {
-            /// Object of the documents.
+            /// Schema and example of the resource, for the OpenAPI document.
             $vis const OBJECT: $crate::domain::fields::Object = $crate::domain::fields::Object {
                 about: concat!($($about),*),
                 is_open: false,
@@ -180,7 +183,7 @@ macro_rules! view {
         }
     };
     (@component $vis:vis $name:ident $title:literal) => {
-        /// Component of the documents.
+        /// Named component of the resource, for the OpenAPI document.
         $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component::Object {
             name: $title,
             object: &$name::OBJECT,

@@ -1,4 +1,4 @@
-//! An account, its balances and its ledger as they are answered.
+//! JSON of an account, its balances and its ledger.
 
 use super::Rendered;
 use crate::domain::account::{Account, AccountStatus};
@@ -9,7 +9,7 @@ use crate::domain::money::{Cents, Currency, Total};
 use crate::domain::time::Time;
 use serde_json::value::to_raw_value;
 
-/// A fee in basis points.
+/// Schema of a fee in basis points.
 const FEE_BPS: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 10000 });
 
 view! {
@@ -154,7 +154,7 @@ impl<'a> AccountFieldsView<'a> {
     }
 }
 
-/// Returns the JSON of an account as `GET /v1/merchant` answers it.
+/// Returns the JSON of an account for `GET /v1/merchant`.
 pub fn merchant(
     account: &Account,
     mode: Mode,
@@ -167,7 +167,7 @@ pub fn merchant(
     })
 }
 
-/// Returns the JSON of an account in an `account.*` event: the same, with `object`.
+/// Returns the JSON of an account for an `account.*` event: that of `GET /v1/merchant` with the field `object`.
 pub fn account(
     account: &Account,
     mode: Mode,
@@ -201,7 +201,7 @@ pub fn balance(balance: &Balance) -> Rendered {
     to_raw_value(&BalanceView::from(balance))
 }
 
-/// Returns the JSON of an entry of the ledger.
+/// Returns the JSON of a ledger entry.
 pub fn entry(entry: &LedgerEntry, mode: Mode) -> Rendered {
     to_raw_value(&LedgerEntryView {
         id: &entry.id,

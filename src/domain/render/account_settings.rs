@@ -1,4 +1,4 @@
-//! Accounts with their settings, as the operator interface answers them.
+//! JSON of accounts with their settings, for the operator interface.
 
 use super::Rendered;
 use crate::domain::account::{Account, AccountStatus};
@@ -97,7 +97,7 @@ const CUSTOMER_URL: Schema = schema!({
 /// Returns the JSON of an account with its settings.
 ///
 /// # Errors
-/// serde_json's, which no account causes.
+/// The error of serde_json. No account causes it.
 pub(crate) fn account(account: &Account, payout_addresses: &[PayoutAddressView]) -> Rendered {
     to_raw_value(&AccountSettingsView {
         id: &account.id,

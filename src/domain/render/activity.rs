@@ -1,4 +1,4 @@
-//! JSON of what happens in a sandbox: calls, events, attempts to deliver.
+//! JSON of the activity in a sandbox: calls, events and delivery attempts.
 
 use crate::domain::fields::{Component, Schema, schema, view};
 use crate::domain::time::Time;
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Something that happened in a sandbox.
+/// One item of the activity in a sandbox.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum ActivityView<'a> {
@@ -18,7 +18,7 @@ pub(crate) enum ActivityView<'a> {
 }
 
 impl<'a> ActivityView<'a> {
-    /// Component of the documents.
+    /// Component of the OpenAPI document.
     pub(crate) const COMPONENT: Component = Component::OneOf {
         name: "SandboxActivity",
         about: "A call, an event, an attempt to deliver, or a gap.",
@@ -30,7 +30,7 @@ impl<'a> ActivityView<'a> {
         ],
     };
 
-    /// Returns an event that was recorded, of which this is the JSON.
+    /// Returns the item of a recorded event, given its JSON.
     pub(crate) fn event(event: &'a RawValue) -> ActivityView<'a> {
         ActivityView::Event(EventActivityView {
             kind: "event",
@@ -38,7 +38,7 @@ impl<'a> ActivityView<'a> {
         })
     }
 
-    /// Returns the news that this many things are not kept any more.
+    /// Returns an item that says how many earlier items are no longer stored.
     pub(crate) fn missed(count: u64) -> ActivityView<'a> {
         ActivityView::Missed(MissedView {
             kind: "missed",
@@ -46,7 +46,7 @@ impl<'a> ActivityView<'a> {
         })
     }
 
-    /// Returns the kind, as the field `kind` has it.
+    /// Returns the value of the field `kind`.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             ActivityView::Call(view) => view.kind,
@@ -57,10 +57,10 @@ impl<'a> ActivityView<'a> {
     }
 }
 
-/// Status of an HTTP answer.
+/// Schema of an HTTP status code.
 const HTTP_STATUS: Schema = schema!({ "type": "integer", "minimum": 100, "maximum": 599 });
 
-/// Number that is not zero.
+/// Schema of a positive whole number.
 const POSITIVE: Schema = schema!({ "type": "integer", "minimum": 1 });
 
 view! {

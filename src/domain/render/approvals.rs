@@ -1,4 +1,4 @@
-//! The JSON of what an approval would fix, for the person who approves.
+//! JSON of the terms that an approval would fix, for the person who approves.
 
 use crate::domain::fields::{Schema, view};
 use crate::domain::money::Cents;
@@ -45,7 +45,7 @@ view! {
 }
 
 impl<'a> ApprovalView<'a> {
-    /// Terms and sender that an approval of a transfer would fix.
+    /// Returns the terms and the sender that an approval of this transfer would fix.
     pub(crate) fn of(
         transfer: &Transfer,
         proposal: &'a Proposal,

@@ -1,6 +1,6 @@
 //! JSON of the followed chains.
 //!
-//! Invariant: only scheme, host and port of a node's URL are shown, and its number among several.
+//! Invariant: of a node's URL, only scheme, host and port are shown, and a number if there are several.
 
 use crate::domain::chain::Chain;
 use crate::domain::fields::{Schema, Shown, view};
@@ -60,5 +60,5 @@ view! {
     }
 }
 
-/// The most addresses that are shown of those that have more than is known.
+/// Largest number of addresses that are shown with a balance above the known payments.
 pub const UNEXPLAINED_MAX: u32 = 100;

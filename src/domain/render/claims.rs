@@ -1,4 +1,4 @@
-//! Claims of payments, as they are answered.
+//! JSON of payment claims.
 
 use crate::domain::asset::Chain;
 use crate::domain::claim::{Claim, ClaimOutcome};
@@ -38,7 +38,7 @@ view! {
 }
 
 impl ClaimView<'_> {
-    /// Returns a claim, and where a person looks its transaction up.
+    /// Returns the view of a claim, with the explorer page of its transaction.
     pub fn of(claim: &Claim, explorer_url: Option<String>) -> ClaimView<'_> {
         ClaimView {
             id: &claim.id,

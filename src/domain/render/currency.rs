@@ -1,4 +1,4 @@
-//! Coins of the currencies list as they are answered.
+//! JSON of the list of currencies.
 
 use super::Rendered;
 use crate::domain::asset::{Asset, AssetKind, Chain};
@@ -25,7 +25,7 @@ view! {
     }
 }
 
-/// Returns the JSON of a coin of the currencies list.
+/// Returns the JSON of a coin in the list of currencies.
 pub fn currency(asset: &Asset) -> Rendered {
     to_raw_value(&CurrencyView {
         id: asset.id,

@@ -13,10 +13,10 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use serde_json::value::to_raw_value;
 
-/// A merchant's reference for a customer.
+/// Schema of a merchant's reference for a customer.
 const REF: Schema = schema!({ "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,120}$" });
 
-/// Name of a chain family.
+/// Schema of the name of a chain family.
 const FAMILY: Schema = Schema::Example(|| Family::TEXTS.to_vec());
 
 view! {
@@ -74,8 +74,8 @@ view! {
     }
 }
 
-/// Returns the JSON of a customer's addresses in the order given: one for each family, with the chains that accept
-/// it.
+/// Returns the JSON of a customer's addresses, in the given order. Each family has one address, with the chains that
+/// accept it.
 pub fn addresses(reference: &str, addresses: &[(Family, Vec<Chain>, String)]) -> Rendered {
     let asset = |asset: &'static Asset| TakenAssetView {
         id: asset.id,
@@ -155,7 +155,7 @@ view! {
     }
 }
 
-/// A deposit, of which `net` is left for the merchant, and how it stands on its chain.
+/// Returns the JSON of a deposit. `net` is the amount for the merchant, after the fee.
 pub fn deposit(deposit: &Deposit, net: Cents, on_chain: &OnChain) -> Rendered {
     to_raw_value(&DepositView {
         id: &deposit.id,

@@ -1,4 +1,4 @@
-//! Deliveries as the operator interface answers them, and as the sandbox does.
+//! JSON of deliveries, for the operator interface and the sandbox.
 
 use crate::domain::event::{DeliveryState, EventType};
 use crate::domain::fields::view::Sometimes;

@@ -1,4 +1,4 @@
-//! Webhook endpoints as they are answered.
+//! JSON of webhook endpoints.
 
 use crate::domain::account::WebhookEndpoint;
 use crate::domain::asset::Mode;
@@ -44,7 +44,7 @@ view! {
     }
 }
 
-/// Types of events, or null for all.
+/// Schema of a list of event types, or null for all types.
 pub const EVENT_TYPES: Schema = Schema::OrNull(&<&[EventType] as Shown>::SCHEMA);
 
 impl<'a> EndpointView<'a> {

@@ -1,4 +1,4 @@
-//! Events as they are answered and delivered.
+//! JSON of events, as returned and delivered.
 
 use super::account::AccountView;
 use super::customer::DepositView;
@@ -12,7 +12,7 @@ use crate::domain::time::Time;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Id of an event.
+/// Schema of the id of an event.
 pub(crate) const EVENT_ID: Schema = schema!({ "type": "string", "pattern": "^evt_[0-9a-f]{32}$" });
 
 view! {

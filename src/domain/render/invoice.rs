@@ -1,4 +1,4 @@
-//! An invoice as it is answered and told of in events.
+//! JSON of an invoice, as returned and as part of events.
 
 use super::{Links, Rendered};
 use crate::domain::fields::view::Sometimes;
@@ -80,7 +80,7 @@ const WARNINGS: Schema = schema!({
     "type": "array", "items": { "type": "string" }, "examples": [["Unknown field ignored: colour."]]
 });
 
-/// Returns the JSON of an invoice, with warnings if there are some. Only its creation has any.
+/// Returns the JSON of an invoice. Only the response to its creation has warnings.
 pub fn invoice(invoice: &Invoice, links: &Links, warnings: &[String]) -> Rendered {
     let view = InvoiceView::of(invoice, links);
     if warnings.is_empty() {

@@ -1,4 +1,4 @@
-//! Details and timeline of an invoice, which only the operator interface answers.
+//! JSON of the details and the timeline of an invoice, for the operator interface only.
 
 use super::rates::PricedByView;
 use super::{InvoiceView, Links, Rendered};
@@ -95,8 +95,8 @@ view! {
 
 const TOLERANCE: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 2000 });
 
-/// An invoice with all that is known of it, each payment with how it stands on its chain; and the test network on which its
-/// coin is paid.
+/// Returns the JSON of an invoice with all details. Each payment has its confirmations. The result also names the
+/// test network of the invoice's coin.
 pub fn invoice_detail(
     (invoice, test_network): (&Invoice, Option<&str>),
     quotes: &[Quote],
@@ -237,7 +237,7 @@ view! {
     }
 }
 
-/// An entry of a timeline.
+/// Returns the JSON of an entry of a timeline.
 pub fn timeline_entry(entry: &TimelineEntry) -> Rendered {
     to_raw_value(&TimelineEntryView {
         at: entry.at,

@@ -1,4 +1,4 @@
-//! Keys as they are answered.
+//! JSON of API keys.
 
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;

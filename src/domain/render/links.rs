@@ -1,4 +1,4 @@
-//! Payment links as they are answered.
+//! JSON of payment links.
 
 use super::{Links, Rendered};
 use crate::domain::fields::{Schema, schema, view};
@@ -27,7 +27,7 @@ view! {
     }
 }
 
-/// A payment link.
+/// Returns the JSON of a payment link.
 pub fn payment_link(link: &PaymentLink, links: &Links) -> Rendered {
     to_raw_value(&PaymentLinkView {
         object: "payment_link",

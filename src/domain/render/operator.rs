@@ -1,4 +1,4 @@
-//! Users and sessions as the operator interface answers them.
+//! JSON of users and sessions, for the operator interface.
 
 use super::Rendered;
 use crate::domain::fields::view::Sometimes;
@@ -25,7 +25,7 @@ view! {
     }
 }
 
-/// A list of users.
+/// Component of a list of users.
 pub(crate) const USER_LIST: Component = Component::List {
     name: "UserList",
     item: &UserView::COMPONENT,
@@ -95,10 +95,10 @@ view! {
     }
 }
 
-/// Returns the JSON of a user, with the id of the account of a merchant's.
+/// Returns the JSON of a user. `account` is the id of the account of a merchant's user.
 ///
 /// # Errors
-/// serde_json's, which no user causes.
+/// The error of serde_json. No user causes it.
 pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
     to_raw_value(&UserView {
         object: "user",
@@ -112,10 +112,11 @@ pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
     })
 }
 
-/// Returns the JSON of a session, with the id of the account of a merchant's user, and with its end if it was just begun.
+/// Returns the JSON of a session. It has the id of the account of a merchant's user, and its end if the session is
+/// new.
 ///
 /// # Errors
-/// serde_json's, which no session causes.
+/// The error of serde_json. No session causes it.
 pub(crate) fn session(
     user: &User,
     account: Option<&str>,

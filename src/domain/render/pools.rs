@@ -1,4 +1,4 @@
-//! Pools of imported addresses as they are answered.
+//! JSON of the pools of imported addresses.
 
 use crate::domain::fields::{Schema, view};
 

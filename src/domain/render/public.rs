@@ -1,6 +1,6 @@
 //! JSON for a shop's page: the public configuration and the checkout session.
 //!
-//! Invariant: nothing here is meant only for the shop's server.
+//! Invariant: this JSON contains nothing that only the shop's server may know.
 
 use super::{Links, Rendered};
 use crate::domain::account::Account;
@@ -48,7 +48,7 @@ view! {
     }
 }
 
-/// The public configuration of an account in one mode, with the coins on offer.
+/// Returns the JSON of the public configuration of an account in one mode, with the coins on offer.
 pub fn public_config(
     account: &Account,
     mode: Mode,
@@ -70,7 +70,7 @@ pub fn public_config(
         },
         currencies: Currency::ALL,
         checkout_lang: match account.checkout_lang.as_str() {
-            // A page of a shop asks for one language.
+            // The page of a shop needs one language, not the setting `auto`.
             AUTO => Language::default().as_str(),
             lang => lang,
         },

@@ -11,7 +11,7 @@ use crate::domain::rate::{
 use crate::domain::time::{SECOND_MS, Time};
 use serde_json::value::to_raw_value;
 
-/// The rate of one coin in one currency, and the figures behind it.
+/// The rate of one coin in one currency, with the figures of the sources.
 pub(crate) struct Coin<'a> {
     pub(crate) coin: &'static str,
     pub(crate) currency: Currency,
@@ -86,11 +86,10 @@ view! {
     }
 }
 
-/// Returns the JSON of all coins and all sources.
+/// Returns the JSON of the rates of all coins and of all sources.
 ///
 /// # Errors
-///
-/// An error of serde_json, which no rate causes.
+/// The error of serde_json. No rate causes it.
 pub(crate) fn rates(
     now: Time,
     needed: bool,

@@ -87,7 +87,7 @@ view! {
 }
 
 impl<'a> EndpointSwitchView<'a> {
-    /// An endpoint as the sandbox shows it.
+    /// Returns the view of an endpoint for the sandbox page.
     pub(crate) fn of(endpoint: &'a WebhookEndpoint) -> EndpointSwitchView<'a> {
         EndpointSwitchView {
             id: &endpoint.id,
@@ -167,12 +167,12 @@ view! {
     }
 }
 
-/// State of money that is our own.
+/// State of a payment between our own addresses.
 pub(crate) const OWN: &str = "own";
-/// State of a payment that matched nothing.
+/// State of a payment that matched no invoice and no customer.
 pub(crate) const UNMATCHED: &str = "unmatched";
 
-/// The states in which the sandbox shows a payment.
+/// States of a payment that the sandbox returns.
 const SHOWN_STATES: [&str; 5] = [
     PaymentState::Seen.as_str(),
     PaymentState::Confirmed.as_str(),

@@ -1,4 +1,4 @@
-//! Deliveries as a sandbox shows them.
+//! JSON of deliveries, for a sandbox.
 
 use crate::domain::event::{DeliveryState, EventType};
 use crate::domain::fields::{Schema, schema, view};

@@ -1,4 +1,4 @@
-//! Settings of the whole service, its coins and entries of its audit log, as they are answered.
+//! JSON of the settings of the whole service, of its coins, and of entries of its audit log.
 
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::confirmations::Tiers;
@@ -71,7 +71,7 @@ view! {
 }
 
 impl CoinView {
-    /// Returns a coin, and since when it is not offered.
+    /// Returns the view of a coin. `off_since` is the time since which the coin is not offered.
     pub fn of(asset: &'static Asset, off_since: Option<Time>) -> CoinView {
         CoinView {
             asset: asset.id,
@@ -84,7 +84,7 @@ impl CoinView {
     }
 }
 
-/// The tiers of a coin.
+/// Component of the confirmation tiers of a coin.
 const TIERS: Component = Component::Other {
     name: "ConfirmationTiers",
     schema: schema!({

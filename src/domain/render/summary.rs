@@ -1,4 +1,4 @@
-//! The overview as it is answered: an account in numbers, and work that waits for an operator.
+//! JSON of the overview: the figures of an account, and the work that waits for an operator.
 //!
 //! Invariant: no field names a customer.
 
@@ -164,18 +164,19 @@ view! {
     }
 }
 
-/// Returns the day of a moment, counted from 1970.
+/// Returns the number of the day of this time, counted from 1970-01-01.
 pub(crate) fn day_of(moment: Time) -> i64 {
     moment.0.div_euclid(DAY_MS)
 }
 
-/// Returns the moment at which a day begins.
+/// Returns the time at which a day begins.
 pub(crate) fn begin_of(day: i64) -> Time {
     Time(day.saturating_mul(DAY_MS))
 }
 
 impl DailySalesView {
-    /// Returns the sales from one day to another, both included. `found` has day, number of sales, and sum.
+    /// Returns the sales of the days from `first` to `last`, both included. Each item of `found` is a day, its number
+    /// of sales, and their sum.
     pub(crate) fn of(
         currency: Currency,
         first: i64,

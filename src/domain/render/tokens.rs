@@ -1,4 +1,4 @@
-//! Tokens of the reseller interface as they are answered.
+//! JSON of the tokens of the reseller interface.
 
 use crate::domain::fields::view;
 use crate::domain::fields::{Schema, schema};

@@ -1,6 +1,6 @@
-//! Payouts and refunds as they are answered.
+//! JSON of payouts and refunds.
 //!
-//! Invariant: the operator interface shows the fields of the merchant's interface, and more that helps to decide.
+//! Invariant: the operator interface has all fields of the merchant's interface, and more.
 
 use super::Rendered;
 use super::approvals::ApprovalView;
@@ -342,7 +342,7 @@ pub(crate) fn transfer_for_operator(transfer: &Transfer, chain: &TransferOnChain
     }
 }
 
-/// Returns the same with what a wallet is given to send it.
+/// Returns the JSON of [`transfer_for_operator`], with the data that a wallet needs to send the transfer.
 pub(crate) fn transfer_to_send(
     transfer: &Transfer,
     chain: &TransferOnChain,

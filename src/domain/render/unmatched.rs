@@ -1,4 +1,4 @@
-//! JSON of a payment that matched nothing.
+//! JSON of a payment that matched no invoice and no customer.
 
 use super::Rendered;
 use crate::domain::asset::Chain;
@@ -10,7 +10,7 @@ use crate::domain::unmatched::{AssignUnmatchedPayment, Resolution, Unmatched, Un
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 
-/// A proposed recipient of the payment. Its fields are those of the request that assigns the payment.
+/// A proposed recipient of an unmatched payment. The fields are those of the request that assigns the payment.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Candidate {
@@ -32,18 +32,18 @@ impl Shown for &Candidate {
     const SCHEMA: Schema = Schema::Component(&AssignUnmatchedPayment::COMPONENT);
 }
 
-/// Data about an unmatched payment that is not stored with it.
+/// Data for the JSON of an unmatched payment that is computed when it is read.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
     /// URL of the transaction in a block explorer.
     pub explorer_url: Option<String>,
-    /// Value at the current rate, in EUR and in USD.
+    /// Value at the current rate, in EUR and in USD; `None` without a rate.
     pub worth: [Option<Cents>; 2],
-    /// Proposed recipient.
+    /// Recipient to propose.
     pub candidate: Option<Candidate>,
-    /// Id of the payment that was made of it.
+    /// Id of the invoice payment to which the unmatched payment was assigned.
     pub payment: Option<String>,
-    /// Id of the deposit that was made of it.
+    /// Id of the deposit to which the unmatched payment was assigned.
     pub deposit: Option<String>,
     /// `true` if the assignment can be undone.
     pub can_be_undone: bool,
@@ -150,7 +150,7 @@ pub fn unmatched(payment: &Unmatched, around: &Around) -> Rendered {
     })
 }
 
-/// Returns the JSON of an assignment: the payment or the deposit that was made of the unmatched payment.
+/// Returns the JSON of an assignment, with the id of the new payment or deposit.
 pub fn assignment(
     unmatched: &Unmatched,
     payment: Option<&String>,

@@ -1,6 +1,6 @@
-//! Wallets and addresses declared as our own, as they are answered.
+//! JSON of wallets, and of addresses that are declared as our own.
 //!
-//! A wallet's key is in no answer: whoever has it sees every payment.
+//! No response contains the key of a wallet, since its holder can see every payment.
 
 use crate::domain::fields::rule::{OrNull, choice};
 use crate::domain::fields::{Schema, schema, view};
