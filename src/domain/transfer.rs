@@ -26,17 +26,17 @@ use step::{Settlement, TransferAction, TransferStep};
 use terms::TransferTerms;
 
 text_enum! {
-    /// Kind of a transfer, by its recipient.
+    /// Kind of a transfer.
     pub enum TransferKind {
-        /// To the merchant.
+        /// A payout to the merchant.
         Payout = "payout",
-        /// To a customer, from what was paid on an invoice.
+        /// A refund to a customer, from the money that was paid on an invoice.
         Refund = "refund",
     }
 }
 
 impl TransferKind {
-    /// Returns the kind of the ledger entry that takes the money out of the balance.
+    /// Returns the kind of the ledger entry that takes the amount out of the balance.
     pub const fn ledger_kind(self) -> LedgerKind {
         match self {
             TransferKind::Payout => LedgerKind::Payout,
@@ -44,7 +44,7 @@ impl TransferKind {
         }
     }
 
-    /// Returns the kind of the ledger entry that puts the money back.
+    /// Returns the kind of the ledger entry that puts the amount back into the balance.
     pub const fn reversal_kind(self) -> LedgerKind {
         match self {
             TransferKind::Payout => LedgerKind::PayoutReversal,
@@ -52,7 +52,7 @@ impl TransferKind {
         }
     }
 
-    /// Returns the kind of subject of these ledger entries.
+    /// Returns the type of object to which the transfer's ledger entries refer.
     pub const fn ref_type(self) -> RefType {
         match self {
             TransferKind::Payout => RefType::Payout,
@@ -62,17 +62,17 @@ impl TransferKind {
 }
 
 text_enum! {
-    /// State of the signer for a transfer, or the hold of a restore.
+    /// State of the signer for a transfer, or the hold after a restore.
     pub enum Sending {
-        /// The signer was started and has not answered.
+        /// The signer was started and has not ended.
         Running = "running",
-        /// The signer ended without saying what it sent.
+        /// The signer ended without reporting what it sent.
         Unknown = "unknown",
-        /// The signer signed nothing, and is run again for the same order.
+        /// The signer signed nothing and will be run again.
         Retry = "retry",
-        /// The signer sent nothing, and is not run again.
+        /// The signer sent nothing and will not be run again.
         Declined = "declined",
-        /// The file was restored from an older copy: the transfer may have been sent since.
+        /// The file was restored from an older copy. The transfer may have been sent after that copy.
         Restored = "restored",
     }
 }
@@ -82,7 +82,7 @@ text_enum! {
     pub enum TxidSource {
         /// A person entered it.
         Person = "person",
-        /// The signer answered it.
+        /// The signer returned it.
         Signer = "signer",
         /// An output of exactly the amount was found at the destination.
         Chain = "chain",
@@ -90,13 +90,13 @@ text_enum! {
 }
 
 text_enum! {
-    /// Reason why a transfer counts as paid.
+    /// Source of the information that a transfer is paid.
     pub enum SettledBy {
         /// The chain: the attached transaction is confirmed.
         Chain = "chain",
-        /// A person, with a reason.
+        /// A person settled the transfer and gave a reason.
         Person = "person",
-        /// Not checked on a chain.
+        /// Nobody checked the payment on a chain.
         Unchecked = "unchecked",
     }
 }
@@ -104,21 +104,21 @@ text_enum! {
 /// Progress of sending a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dispatch {
-    /// Source of the transaction id, while there is one.
+    /// Source of the transaction id; `None` without an id.
     pub txid_from: Option<TxidSource>,
-    /// When the transaction id was attached.
+    /// Time at which the transaction id was attached.
     pub attached_at: Option<Time>,
     /// Time at which the transfer first became `processing`.
     pub handed_over_at: Option<Time>,
-    /// Reason that the signer gave, or explanation of an unknown outcome.
+    /// Reason from the signer, or explanation of an unknown outcome.
     pub sending_reason: Option<String>,
-    /// Time since which the signer asks for retries, and time of the next run.
+    /// Time of the signer's first request for a retry, and time of its next run.
     pub retry: Option<(Time, Time)>,
-    /// Reason why it counts as paid.
+    /// Source of the information that the transfer is paid.
     pub settled_by: Option<SettledBy>,
-    /// Reason of the person who counted it as paid.
+    /// Reason of the person who settled the transfer.
     pub settled_reason: Option<String>,
-    /// Height of the first block in which its destination was watched.
+    /// Height of the first block in which the destination was watched.
     pub watched_from: Option<u32>,
 }
 
@@ -131,47 +131,47 @@ pub struct Transfer {
     pub id: String,
     /// Payout or refund.
     pub kind: TransferKind,
-    /// Account whose balance it leaves, by `seq`.
+    /// Account whose balance pays the transfer, by `seq`.
     pub account: i64,
-    /// Id of that account.
+    /// Public id of the account.
     pub account_id: String,
-    /// Live or test. Payouts are always live.
+    /// Live or test mode. Payouts exist in live mode only.
     pub mode: Mode,
-    /// Invoice that a refund gives back, by `seq` and id.
+    /// Invoice whose payment is refunded, by `seq` and id; `None` for payouts.
     pub invoice: Option<(i64, String)>,
     /// Status of the transfer.
     pub status: TransferStatus,
     /// Currency of the amount.
     pub currency: Currency,
-    /// Amount that leaves the balance.
+    /// Amount that is taken out of the balance.
     pub amount: Cents,
     /// Coin that is sent.
     pub asset: &'static Asset,
-    /// Destination, on the chain of the coin.
+    /// Destination address, on the chain of the coin.
     pub to_address: String,
     /// Rate, network fee and amount in coin, fixed at approval.
     pub terms: Option<TransferTerms>,
-    /// Source of its network fee; `None` before approval, and for old rows without it.
+    /// Source of the network fee; `None` before approval, and in rows of older versions.
     pub fee_source: Option<FeeSource>,
-    /// Sender; `None` before approval, and for old rows without it.
+    /// Sender; `None` before approval, and in rows of older versions.
     pub sent_by: Option<SentBy>,
-    /// Time at which the signer became the sender, while it is.
+    /// Time at which the signer became the sender; `None` if the signer is not the sender.
     pub signer_at: Option<Time>,
-    /// Id of the transaction that pays it.
+    /// Id of the attached transaction.
     pub txid: Option<String>,
-    /// Reason for a refund, as requested.
+    /// Reason in the request of a refund.
     pub reason: Option<String>,
-    /// Reason why it failed, was rejected or was cancelled, if one was given.
+    /// Reason why the transfer failed, was rejected or was cancelled.
     pub failure_reason: Option<String>,
-    /// State of the signer, or the hold of a restore.
+    /// State of the signer, or the hold after a restore.
     pub sending: Option<Sending>,
-    /// Progress of sending it.
+    /// Progress of sending the transfer.
     pub dispatch: Dispatch,
     /// Time of the request.
     pub requested_at: Time,
     /// Time of approval.
     pub approved_at: Option<Time>,
-    /// Time at which it was paid, failed, rejected or cancelled.
+    /// Time at which the transfer was paid, failed, rejected or cancelled.
     pub finalized_at: Option<Time>,
 }
 
@@ -254,28 +254,28 @@ impl Transfer {
         self.sending == Some(Sending::Restored)
     }
 
-    /// Clears the last outcome of the signer.
+    /// Clears the state of the signer and its reason.
     pub fn clear_sending(&mut self) {
         self.sending = None;
         self.dispatch.sending_reason = None;
         self.dispatch.retry = None;
     }
 
-    /// Attaches a transaction id that was entered, returned by the signer, or found.
+    /// Attaches a transaction id with its source.
     pub fn attach(&mut self, txid: &str, from: TxidSource, now: Time) {
         self.txid = Some(txid.to_owned());
         self.dispatch.txid_from = Some(from);
         self.dispatch.attached_at = Some(now);
     }
 
-    /// Removes the transaction id.
+    /// Removes the attached transaction id.
     pub fn detach(&mut self) {
         self.txid = None;
         self.dispatch.txid_from = None;
         self.dispatch.attached_at = None;
     }
 
-    /// Records the reason why it counts as paid, and a new transaction id if there is one.
+    /// Records the settlement, and its transaction id if there is one.
     fn settle(&mut self, settlement: Settlement, now: Time) {
         if let Some(txid) = settlement
             .txid
@@ -287,13 +287,13 @@ impl Transfer {
         self.dispatch.settled_reason = settlement.reason;
     }
 
-    /// Sets the sender.
+    /// Sets the sender, and the time if it is the signer.
     fn set_sender(&mut self, sent_by: SentBy, now: Time) {
         self.sent_by = Some(sent_by);
         self.signer_at = (sent_by == SentBy::Signer).then_some(now);
     }
 
-    /// Checks that a person does not send a transfer of the signer, and vice versa.
+    /// Checks that a person does not process a transfer of the signer, and that the signer processes only its own.
     fn check_sender(&self, sending: Option<Sending>) -> Result<(), Refusal> {
         let kind = self.kind;
         let is_signers = self.sent_by == Some(SentBy::Signer);
@@ -308,7 +308,7 @@ impl Transfer {
     }
 }
 
-/// Returns a 409 `invalid_transition`.
+/// Returns a 409 `invalid_transition` that names the status and the action.
 pub fn invalid_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
     let message = format!("{action} is not possible for a {kind} that is {status}");
     Refusal::about(Code::InvalidTransition, "action", message)

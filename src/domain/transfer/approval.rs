@@ -1,6 +1,6 @@
 //! Approval of a transfer: its rate and network fee, and the cases that need explicit acceptance.
 //!
-//! Invariant: for real money, a rate far from the market or a large fee needs explicit acceptance by a person.
+//! Invariant: for real money, a person must explicitly accept a rate far from the market, or a large fee.
 
 use super::Transfer;
 use super::sender::SentBy;
@@ -13,53 +13,53 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 
-/// Largest distance of a rate from the market without explicit acceptance: 2 %.
+/// Largest difference of a rate from the market without explicit acceptance, in basis points.
 const RATE_APART_MAX: Bps = Bps(200);
-/// Divisor of the amount: a fee above a quarter needs explicit acceptance.
+/// A fee above amount / `FEE_PART` needs explicit acceptance.
 const FEE_PART: u128 = 4;
 
-/// Fields of a body that go with `approve`.
+/// Names of the fields that belong to the action `approve`.
 pub const APPROVAL_FIELDS: [&str; 5] = ["rate", "networkFee", "acceptRate", "acceptFee", "sentBy"];
 
 text_enum! {
     /// Source of a transfer's network fee.
     pub enum FeeSource {
-        /// The person who approved it gave it.
+        /// The person who approved the transfer gave the fee.
         Given = "given",
-        /// The chain's node estimated it.
+        /// The node of the chain estimated the fee.
         Estimate = "estimate",
-        /// The operator set it for the coin.
+        /// The operator set the fee for the coin.
         Setting = "setting",
-        /// The built-in fee of the coin.
+        /// The coin's built-in fee is used.
         Default = "default",
     }
 }
 
-/// Network fee of an approval whose request gives none.
+/// Network fee for an approval whose request gives none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProposedFee {
-    /// Amount in base units of the transfer's coin.
+    /// Amount of the fee, in base units of the transfer's coin.
     pub amount: Units,
-    /// Never [`FeeSource::Given`].
+    /// Source of the fee, never [`FeeSource::Given`].
     pub source: FeeSource,
-    /// Time of the node's estimate.
+    /// Time of the node's estimate, for an estimated fee.
     pub estimated_at: Option<Time>,
 }
 
-/// Market rate and fee that an approval is compared with.
+/// Market rate and network fee with which a request for approval is compared.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// Market of the coin in the transfer's currency.
     pub market: Market,
-    /// Fee to take if the request gives none.
+    /// Fee that is used if the request gives none.
     pub fee: ProposedFee,
-    /// `true` if real money is sent: rate and fee are then guarded.
+    /// `true` if real money is sent, so that an unusual rate or fee needs acceptance.
     pub is_guarded: bool,
     /// Time of the approval.
     pub now: Time,
 }
 
-/// Fields of an approval request.
+/// Fields of a request for approval.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalRequest {
     pub(super) rate: Option<String>,
@@ -73,13 +73,13 @@ pub struct ApprovalRequest {
 /// Terms and sender of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// Rate, fee and amount in coin.
+    /// Rate, network fee, and amount in the coin.
     pub terms: TransferTerms,
     /// Source of the fee.
     pub fee_source: FeeSource,
     /// Sender of the transfer.
     pub sent_by: SentBy,
-    /// Fields that needed explicit acceptance: `rate`, `networkFee`.
+    /// Names of the fields that a person explicitly accepted: `rate`, `networkFee`.
     pub accepted_fields: Vec<&'static str>,
 }
 
@@ -87,7 +87,7 @@ impl ApprovalRequest {
     /// Fixes the terms of a transfer.
     ///
     /// # Errors
-    /// `invalid_request` for `rate` or `networkFee`: malformed, missing, or not explicitly accepted.
+    /// `invalid_request` for `rate` or `networkFee` that is malformed, missing, or not explicitly accepted.
     pub fn fix_terms(&self, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, Refusal> {
         let mut accepted_fields = Vec::new();
         let rate = self.rate(of, proposal, &mut accepted_fields)?;
@@ -109,7 +109,8 @@ impl ApprovalRequest {
         })
     }
 
-    /// Chooses the rate of the transfer.
+    /// Returns the rate in the request, otherwise the market rate. Adds `rate` to `accepted_fields` if it needed
+    /// acceptance.
     fn rate(
         &self,
         of: &Transfer,
@@ -137,19 +138,19 @@ impl ApprovalRequest {
     }
 }
 
-/// Fixed terms, before the sender is decided.
+/// Fixed terms of a transfer, before its sender is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedTerms {
-    /// Rate, fee and amount in coin.
+    /// Rate, network fee, and amount in the coin.
     pub terms: TransferTerms,
     /// Source of the fee.
     pub fee_source: FeeSource,
-    /// Fields that needed explicit acceptance.
+    /// Names of the fields that a person explicitly accepted.
     pub accepted_fields: Vec<&'static str>,
 }
 
 impl FixedTerms {
-    /// Returns the approval with this sender.
+    /// Adds the sender to the terms and returns the approval.
     pub fn into_approval(self, sent_by: SentBy) -> Approval {
         Approval {
             terms: self.terms,
@@ -172,7 +173,7 @@ fn is_large(terms: &TransferTerms, of: &Transfer) -> Result<bool, Refusal> {
         .is_none_or(|times| times > gross.0))
 }
 
-/// Refuses a fee that is more than a quarter of the amount.
+/// Returns the refusal of a fee that is more than a quarter of the amount.
 fn large_fee(terms: &TransferTerms, of: &Transfer) -> Refusal {
     let (asset, currency) = (of.asset, of.currency);
     let fee = asset.text(terms.network_fee);
@@ -186,7 +187,7 @@ fn large_fee(terms: &TransferTerms, of: &Transfer) -> Refusal {
     Refusal::field("networkFee", problem)
 }
 
-/// Refuses a rate that is far from the market rate.
+/// Returns the refusal of a rate that is far from the market rate.
 fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Refusal {
     let (symbol, currency, amount) = (of.asset.symbol, of.currency, of.amount);
     let buys = |rate: Rate| {
@@ -219,7 +220,7 @@ fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Ref
     Refusal::field("rate", problem)
 }
 
-/// Refuses an approval without a fresh market rate to compare with.
+/// Returns the refusal of an approval for which no fresh market rate exists.
 fn no_market(of: &Transfer, proposal: &Proposal) -> Refusal {
     let (symbol, currency) = (of.asset.symbol, of.currency);
     let why = match &proposal.market.now {

@@ -1,6 +1,6 @@
 //! Request bodies for payouts and refunds.
 //!
-//! Invariant: a field that does not go with the action of a step is refused.
+//! Invariant: a field that does not belong to the requested action is refused.
 
 use super::approval::APPROVAL_FIELDS;
 use super::sender::SentBy;
@@ -122,7 +122,7 @@ const INVOICE: DescribedRule<TextRule> = described(
 pub enum PayoutAmount {
     /// The whole available balance.
     All,
-    /// This amount.
+    /// This amount of the currency.
     Exactly(Cents),
 }
 
@@ -135,7 +135,7 @@ impl Rule for PayoutAmountRule {
         let text = fields.get(name).and_then(Value::as_str);
         let text = text
             .ok_or_else(|| Refusal::field(name, "must be a string like \"25.00\", or \"all\""))?;
-        // A wrong currency is refused before an amount that is not a number.
+        // The currency is read first: its error comes before the error of a malformed amount.
         CreatePayout::currency(fields)?;
         if text == "all" {
             return Ok(Some(PayoutAmount::All));
@@ -177,10 +177,10 @@ impl Rule for RefundAmountRule {
     }
 }
 
-/// Reads an amount.
+/// Reads an amount. `form` describes the valid form.
 ///
 /// # Errors
-/// `invalid_amount` for any other form.
+/// `invalid_amount` for a text of another form.
 fn cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
     Cents::parse(text).map_err(|error| {
         let problem = match error {
@@ -191,8 +191,8 @@ fn cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
     })
 }
 
-/// Rule for an action out of a list. A field that does not go with the action is refused: the sender meant something
-/// by it.
+/// Rule for one of several actions. A field that does not belong to the action is refused, since the sender expected
+/// an effect.
 struct ActionRule {
     actions: &'static [TransferAction],
     /// Names of all fields of the body.
@@ -232,7 +232,7 @@ impl Rule for ActionRule {
     }
 }
 
-/// Returns `true` if a field goes with an action.
+/// Returns `true` if a field belongs to an action.
 fn goes_with(action: TransferAction, name: &str) -> bool {
     match action {
         TransferAction::Approve => APPROVAL_FIELDS.contains(&name),

@@ -1,4 +1,4 @@
-//! On-chain side of a transfer: its transaction, the outputs that count for it, proposals, and reviews.
+//! On-chain data of a transfer: its transaction, the outputs that count for the transfer, proposals, and reviews.
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
@@ -8,45 +8,45 @@ use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 
 text_enum! {
-    /// State of a transfer on its chain.
+    /// State of a transfer, by its transaction on the chain.
     pub enum OnChainState {
         /// No transaction is attached, or no node has it.
         Waiting = "waiting",
         /// The attached transaction is in the mempool or in a block, and pays the amount.
         Seen = "seen",
-        /// A person has to check it.
+        /// A person has to check the transfer.
         NeedsReview = "needs_review",
-        /// Settled.
+        /// The transfer is paid, or ended without being sent.
         Settled = "settled",
-        /// No node watches its chain.
+        /// No node watches the transfer's chain.
         Unwatched = "unwatched",
     }
 }
 
 text_enum! {
-    /// Place of an attached transaction.
+    /// State of an attached transaction, by the last report of a node.
     pub enum SentState {
-        /// No node has reported it yet.
+        /// No node has reported the transaction yet.
         Unseen = "unseen",
-        /// In the mempool.
+        /// The transaction is in the mempool.
         Mempool = "mempool",
-        /// In a block of the active chain.
+        /// The transaction is in a block of the active chain.
         Mined = "mined",
-        /// A node had it and no longer has it.
+        /// A node reported the transaction earlier and no longer has it.
         Absent = "absent",
     }
 }
 
 text_enum! {
-    /// Reason for a review of a transfer that has ended, or whose chain cannot be read back.
+    /// Reason for a review, in which a person checks a transfer.
     pub enum ReviewKind {
-        /// The chain confirmed over 1 % more than the amount.
+        /// The confirmed outputs are over 1 % more than the amount.
         Overpaid = "overpaid",
         /// The transaction is no longer confirmed, although the transfer was paid.
         Gone = "gone",
         /// Money arrived after the transfer had failed or was cancelled.
         Arrived = "arrived",
-        /// The approval is older than the blocks that can be read back.
+        /// The blocks since the approval can no longer all be read again.
         BeyondReach = "beyond_reach",
     }
 }
@@ -58,67 +58,67 @@ pub struct AttachedTransaction {
     pub seq: i64,
     /// Id of the transaction.
     pub txid: String,
-    /// Place of the transaction.
+    /// State of the transaction.
     pub state: SentState,
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub block_height: Option<u32>,
-    /// Inputs, or the sender on chains with accounts; empty while they are unknown.
+    /// Inputs of the transaction, or its sender on chains with accounts; empty while they are unknown.
     pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
-    /// `true` if the transaction reverted and moved nothing.
+    /// `true` if the transaction was reverted and moved no money.
     pub is_reverted: bool,
-    /// Time at which a node first reported it.
+    /// Time at which a node first reported the transaction.
     pub first_seen_at: Option<Time>,
-    /// Time at which a node last reported it.
+    /// Time at which a node last reported the transaction.
     pub last_seen_at: Option<Time>,
-    /// Id of another transaction that spent its inputs or used its nonce.
+    /// Id of another transaction that spent the same inputs or used the same nonce.
     pub gone_by: Option<String>,
-    /// Height of the block of that other transaction.
+    /// Height of the block of the transaction `gone_by`.
     pub gone_height: Option<u32>,
-    /// `true` once the blocks since approval are queued to be read for it.
+    /// `true` once a rescan from the time of approval is queued for the transaction.
     pub is_read_back: bool,
-    /// Sentence about facts that the node cannot provide.
+    /// Sentence that says what the node cannot report.
     pub problem: Option<String>,
 }
 
 /// An output of an attached transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentOutput {
-    /// Observation of the output, by `seq`.
+    /// Observation of the output, by its `seq`.
     pub observation: i64,
-    /// The transfer that it counts for, by `seq`; `None` while it is free.
+    /// `seq` of the transfer for which the output counts; `None` while it counts for none.
     pub transfer: Option<i64>,
-    /// Destination.
+    /// Destination address.
     pub address: String,
-    /// Coin.
+    /// Coin of the output.
     pub asset: &'static Asset,
-    /// Amount.
+    /// Amount of the output.
     pub amount: Units,
-    /// State on its chain.
+    /// State of the output on its chain.
     pub state: PaymentState,
-    /// Height of its block.
+    /// Height of the output's block.
     pub height: Option<u32>,
 }
 
-/// An arrival at a transfer's destination that a person may attach.
+/// An output to a transfer's destination that a person may attach to the transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedOutput {
     /// Id of the transaction.
     pub txid: String,
-    /// Position in the transaction.
+    /// Position in the transaction: output index or log index.
     pub position: u32,
     /// Amount, in the coin of the transfer.
     pub amount: Units,
     /// Sources of the money, as far as they are known.
     pub spends: Vec<InputSource>,
-    /// Time of its first sighting.
+    /// Time at which the transaction was first seen.
     pub seen_at: Time,
     /// Block of the transaction.
     pub block: Option<Block>,
 }
 
-/// A finding that a person has to check.
+/// A review: a finding about a transfer that a person has to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
     /// Order of insertion.
@@ -127,12 +127,12 @@ pub struct Review {
     pub id: String,
     /// Kind of the finding.
     pub kind: ReviewKind,
-    /// Finding that opened the review.
+    /// Sentence that describes the finding.
     pub problem: String,
     /// Time of the finding.
     pub opened_at: Time,
-    /// End of the review.
+    /// Time at which a person ended the review; `None` while it is open.
     pub ended_at: Option<Time>,
-    /// Reason given at its end.
+    /// Reason that the person gave.
     pub reason: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! Judges a transfer by the state of its chain.
+//! Assesses the state of a transfer from its transaction on the chain.
 //!
-//! Invariant: this module never makes a transfer `failed`, and makes it `paid` only by confirmed outputs of at least
+//! Invariant: this module never makes a transfer `failed`. It makes a transfer `paid` only if confirmed outputs reach
 //! the amount.
 
 use super::on_chain::{AttachedTransaction, OnChainState, Review, SentOutput, SentState};
@@ -10,48 +10,48 @@ use crate::domain::money::coin::Units;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
 
-/// Time after which an unseen attached transaction needs a review, in milliseconds.
+/// Time after which an attached transaction that was not seen needs a review, in milliseconds.
 pub const UNSEEN_MS_MAX: i64 = 6 * HOUR_MS;
 /// Time after which a transfer in `processing` without a transaction needs a review, in milliseconds.
 pub const WITHOUT_TXID_MS_MAX: i64 = DAY_MS;
 /// Time after which repeated retries of the signer need a review, in milliseconds.
 pub const RETRY_MS_MAX: i64 = DAY_MS;
-/// Divisor of the amount: an excess of 1 % or less needs no review.
+/// An excess of more than amount / `TOO_MUCH_PART` needs a review.
 const TOO_MUCH_PART: u128 = 100;
 
-/// Known facts about a transfer.
+/// Known facts about a transfer on its chain.
 #[derive(Clone, Debug)]
 pub struct TransferFacts<'a> {
-    /// `true` if a node watches its chain, or its simulated chain has reported it.
+    /// `true` if a node watches the transfer's chain, or a simulated chain has reported the transfer.
     pub is_watched: bool,
-    /// Attached transaction.
+    /// Transaction that is attached to the transfer.
     pub transaction: Option<&'a AttachedTransaction>,
-    /// Outputs of that transaction to watched destinations.
+    /// Outputs of the attached transaction to watched destinations.
     pub outputs: &'a [SentOutput],
-    /// Open reviews.
+    /// Open reviews of the transfer.
     pub reviews: &'a [Review],
-    /// Time up to which the chain was read.
+    /// Time up to which the chain has been read.
     pub scanned_to: Time,
-    /// Time of the verdict.
+    /// Time at which the transfer is assessed.
     pub now: Time,
 }
 
-/// Verdict on a transfer.
+/// Result of assessing a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferVerdict {
-    /// State to return to readers.
+    /// State that responses show.
     pub state: OnChainState,
-    /// Problem, or the event that is waited for.
+    /// Problem for a person, or the event that the transfer waits for.
     pub problem: Option<String>,
-    /// Sum of the outputs that count for it and are not dropped. Zero while a node does not have the transaction.
+    /// Sum of the outputs that count for the transfer, without dropped ones. Zero while no node has the transaction.
     pub amount_seen: Units,
-    /// `true` if confirmed outputs reach the amount.
+    /// `true` if the confirmed outputs reach the amount.
     pub is_covered: bool,
-    /// `true` if more than 1 % too much is confirmed.
+    /// `true` if the confirmed outputs are over 1 % more than the amount.
     pub is_overpaid: bool,
 }
 
-/// Judges a transfer.
+/// Assesses a transfer.
 pub fn judge(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
     let counted = || {
         let counts = |output: &&SentOutput| output.transfer == Some(of.seq);
@@ -158,7 +158,7 @@ fn processing_finding(
     }
 }
 
-/// Returns the finding about the signer's outcome, until a transaction is attached.
+/// Returns the finding that follows from the state of the signer; `None` once a transaction is attached.
 fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFinding> {
     let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
     let sending = of.sending?;
@@ -228,7 +228,7 @@ fn seen_finding(
     }
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
     let is_in_mempool = transaction.state == SentState::Mempool;
-    // A node knows the payments of a transaction with a nonce only once the transaction is in a block.
+    // On chains with nonces, a node reports the payments of a transaction only from its block on.
     let is_untold = is_in_mempool && transaction.nonce.is_some();
     if amount_seen >= amount || is_untold {
         let since = transaction.first_seen_at.unwrap_or(facts.scanned_to);

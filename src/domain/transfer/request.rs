@@ -1,4 +1,4 @@
-//! Requested steps of a transfer, and transaction ids in the form of their chain.
+//! Requested steps of a transfer, and checks of transaction ids in the form of their chain.
 
 use super::approval::ApprovalRequest;
 use super::inputs::{MoveTransfer, SandboxMoveTransfer, TXID_CHARS_MAX};
@@ -10,21 +10,21 @@ use crate::domain::refusal::Refusal;
 /// A requested step of a transfer.
 #[derive(Clone, Debug)]
 pub struct MoveRequest {
-    /// The action.
+    /// Action to take.
     pub action: TransferAction,
-    /// Fields of `approve` and `reassign`.
+    /// Fields that belong to `approve` and `reassign`.
     pub approval: ApprovalRequest,
-    /// Transaction id, as it was written.
+    /// Transaction id, in the spelling of the request.
     pub txid: Option<String>,
-    /// Reason.
+    /// Reason for the action.
     pub reason: Option<String>,
-    /// `true` to put the amount back although it may have been sent.
+    /// `true` to mark the transfer as failed although it may have been sent.
     pub force: bool,
-    /// `true` to count it as paid although no chain confirmed it.
+    /// `true` to count the transfer as paid although no chain confirmed it.
     pub unverified: bool,
-    /// Id of a review.
+    /// Id of the review that the action ends.
     pub review: Option<String>,
-    /// Case of a simulated chain.
+    /// State to simulate, in the sandbox.
     pub state: Option<ChainCase>,
 }
 
@@ -81,7 +81,7 @@ pub fn txid(text: &str) -> Result<String, Refusal> {
 
 /// Reads a transaction id in the form of a chain.
 ///
-/// This is 32 bytes in hexadecimal, with `0x` on EVM chains. On Solana it is a signature of 64 bytes in base58.
+/// The form is 32 bytes in hexadecimal, with `0x` on EVM chains. On Solana, it is a signature of 64 bytes in base58.
 ///
 /// # Errors
 /// `invalid_request` that names the form.

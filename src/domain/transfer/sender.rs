@@ -1,6 +1,6 @@
 //! Sender of a transfer: a person, or the signer within the account's limit.
 //!
-//! Invariant: the signer is chosen only if one is set, the chain has a node, and the limit has room.
+//! Invariant: the signer is chosen only if one is set, the chain has a node, and the account's limit is not exceeded.
 
 use crate::domain::asset::Chain;
 use crate::domain::money::{Cents, Currency};
@@ -10,7 +10,7 @@ use crate::domain::text_enum::text_enum;
 text_enum! {
     /// Sender of an approved transfer.
     pub enum SentBy {
-        /// A person, from a wallet.
+        /// A person, with a wallet.
         Hand = "hand",
         /// The signer command.
         Signer = "signer",
@@ -20,26 +20,26 @@ text_enum! {
 /// Conditions under which the signer may send a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderConditions {
-    /// `true` if the transfer moves no real money. No command is ever run for it.
+    /// `true` if the transfer moves no real money. The signer command is never run for such a transfer.
     pub is_simulated: bool,
-    /// `true` if `serve` was started with a signer.
+    /// `true` if the service was started with a signer.
     pub has_signer: bool,
     /// `true` if the chain has a node.
     pub has_node: bool,
     /// Chain of the transfer.
     pub chain: Chain,
-    /// Most that the signer may be given in 24 hours, in each currency; `None` for no limit.
+    /// Largest sum that the signer may send in 24 hours, in each currency; `None` for no limit.
     pub limit: Option<Cents>,
-    /// Amount that the signer was given in the last 24 hours and that was not put back.
+    /// Sum that the signer was given in the last 24 hours, without amounts that were put back.
     pub given: Cents,
     /// Amount of the transfer.
     pub amount: Cents,
-    /// Currency of the three amounts.
+    /// Currency of `limit`, `given` and `amount`.
     pub currency: Currency,
 }
 
 impl SenderConditions {
-    /// Returns the reason why the signer may not send the transfer; `None` if it may.
+    /// Returns the reason why the signer may not send the transfer; `None` if the signer may.
     pub fn obstacle(&self) -> Option<String> {
         if self.is_simulated {
             return Some("nothing real is sent here".to_owned());
@@ -68,10 +68,10 @@ impl SenderConditions {
         ))
     }
 
-    /// Decides who sends the transfer: the requested sender, otherwise the signer if it may.
+    /// Decides who sends the transfer: the requested sender, otherwise the signer if the conditions allow it.
     ///
     /// # Errors
-    /// `invalid_request` for `sentBy` if the signer is requested and may not send it.
+    /// `invalid_request` for `sentBy` if the signer is requested and may not send the transfer.
     pub fn decide(&self, asked: Option<SentBy>) -> Result<SentBy, Refusal> {
         match (asked, self.obstacle()) {
             (Some(SentBy::Hand), _) | (None, Some(_)) => Ok(SentBy::Hand),
@@ -133,7 +133,7 @@ mod tests {
                 SentBy::Hand,
                 "litecoin has no node",
             ),
-            // The sum may equal the limit.
+            // A sum equal to the limit is allowed.
             (limited(0, 100_000, Some(100_000)), SentBy::Signer, ""),
             (limited(96_000, 4_000, Some(100_000)), SentBy::Signer, ""),
             (
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Asserts the sender if none is requested, and the refusal of the signer if there is an obstacle.
+    /// Asserts the default sender. Also asserts that a request for the signer is refused if there is an obstacle.
     #[track_caller]
     fn assert_sender(conditions: &SenderConditions, sent_by: SentBy, obstacle: &str) {
         assert_eq!(conditions.decide(None), Ok(sent_by), "{conditions:?}");

@@ -1,17 +1,19 @@
-//! Shares the outputs of one transaction among the transfers that it is attached to.
+//! Assigns the outputs of one transaction to the transfers that it is attached to.
 //!
-//! Invariant: an output counts for at most one transfer, and only for one with its destination and coin.
+//! Invariant: an output counts for at most one transfer, and only for one with the same destination and coin.
 
 use super::on_chain::SentOutput;
 use super::{Transfer, TransferStatus, TxidSource};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::PaymentState;
 
-/// Returns the `seq` of the transfer that each output counts for.
+/// Returns, for each output, the `seq` of the transfer for which it counts.
 ///
-/// Transfers that are already paid keep their outputs. The others take turns in the order of their requests: first
-/// those of a person or the signer, then those that the chain attached. Each first takes an output of exactly its
-/// amount. Then each takes others until its amount is reached.
+/// Paid transfers keep their outputs. The others are served by the age of their requests. Transfers with a
+/// transaction id from a person or the signer come before those whose id was found on the chain.
+///
+/// First, each transfer gets an output of exactly its amount. Then each gets further outputs until they reach its
+/// amount, except those whose id was found on the chain.
 pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i64>> {
     let keeps = |seq: i64| {
         let mut kept = transfers.iter();
@@ -59,7 +61,7 @@ fn amount_at(outputs: &[SentOutput], place: usize) -> Option<Units> {
     outputs.get(place).map(|output| output.amount)
 }
 
-/// Returns the indexes of the free outputs to a transfer's destination in its coin, dropped ones last.
+/// Returns the indexes of the free outputs with the transfer's destination and coin. Dropped outputs are last.
 fn free_outputs<'a>(
     outputs: &'a [SentOutput],
     shares: &'a [Option<i64>],

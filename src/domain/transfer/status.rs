@@ -20,19 +20,19 @@ text_enum! {
     /// changes the status. While a transfer is processing, its transaction can be attached, corrected and detached. The
     /// chain or a person then makes the transfer paid.
     pub enum TransferStatus {
-        /// The amount has left the balance; nothing else has happened.
+        /// The amount is taken out of the balance, and the transfer waits for approval.
         Requested = "requested",
-        /// Rate, network fee and amount in coin are fixed.
+        /// Rate, network fee and amount in the coin are fixed.
         Approved = "approved",
         /// The transfer is being sent.
         Processing = "processing",
-        /// Sent.
+        /// The transfer was sent.
         Paid = "paid",
-        /// Not sent; the amount is back.
+        /// The transfer was not sent, and the amount is back in the balance.
         Failed = "failed",
-        /// Not approved; the amount is back.
+        /// The operator rejected the transfer, and the amount is back in the balance.
         Rejected = "rejected",
-        /// Cancelled; the amount is back.
+        /// The transfer was cancelled, and the amount is back in the balance.
         Cancelled = "cancelled",
     }
 }
@@ -93,7 +93,7 @@ impl TransferStatus {
         }
     }
 
-    /// Returns `true` if the amount is reserved: neither sent nor put back.
+    /// Returns `true` if the amount is reserved: neither paid nor put back.
     pub const fn is_open(self) -> bool {
         match self {
             TransferStatus::Requested | TransferStatus::Approved | TransferStatus::Processing => {
@@ -111,7 +111,7 @@ impl TransferStatus {
         !self.is_open() && !matches!(self, TransferStatus::Paid)
     }
 
-    /// Returns the event of a transfer that enters this status.
+    /// Returns the event of a transfer that enters this status; `None` if the status has no event.
     pub const fn event(self, kind: TransferKind) -> Option<EventType> {
         match (self, kind) {
             (TransferStatus::Paid, TransferKind::Payout) => Some(EventType::PayoutPaid),

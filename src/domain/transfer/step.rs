@@ -7,42 +7,42 @@ use super::sender::SentBy;
 use super::{Sending, SettledBy};
 use crate::domain::text_enum::text_enum;
 
-/// Longest reason, in characters.
+/// Longest reason that a person may give, in characters.
 pub const REASON_CHARS_MAX: usize = 500;
 
 text_enum! {
     /// Action on a payout or refund.
     pub enum TransferAction {
-        /// Fixes rate, network fee and amount in coin.
+        /// Approves the transfer: fixes rate, network fee and amount in the coin.
         Approve = "approve",
-        /// Changes the sender.
+        /// Changes the sender of an approved transfer.
         Reassign = "reassign",
-        /// Starts the sending.
+        /// Starts sending the transfer.
         Process = "process",
-        /// Attaches the transaction that sent it, or counts it as paid.
+        /// Attaches the transaction that sent the transfer, or counts the transfer as paid.
         Pay = "pay",
-        /// Marks it as failed.
+        /// Marks the transfer as failed.
         Fail = "fail",
-        /// Rejects it.
+        /// Rejects the requested transfer.
         Reject = "reject",
-        /// Cancels it.
+        /// Cancels the transfer.
         Cancel = "cancel",
         /// Ends the hold after a restore, once a person has checked the transfer.
         Release = "release",
-        /// Removes the attached transaction.
+        /// Removes the attached transaction id.
         Detach = "detach",
-        /// Dismisses a proposed transaction.
+        /// Dismisses a proposed transaction, so that it is not proposed again.
         Dismiss = "dismiss",
         /// Ends a review with a reason.
         Resolve = "resolve",
         /// Ends a review with an adjustment of the balance.
         Adjust = "adjust",
-        /// Simulates the state of its chain, in the sandbox.
+        /// Simulates the state of the transfer's chain, in the sandbox.
         Chain = "chain",
     }
 }
 
-/// Actions of the operator interface.
+/// Actions that the operator interface accepts.
 pub const OF_OPERATOR: [TransferAction; 12] = [
     TransferAction::Approve,
     TransferAction::Reassign,
@@ -58,7 +58,7 @@ pub const OF_OPERATOR: [TransferAction; 12] = [
     TransferAction::Adjust,
 ];
 
-/// Actions of the sandbox's controls.
+/// Actions that the sandbox accepts.
 pub const OF_SANDBOX: [TransferAction; 8] = [
     TransferAction::Approve,
     TransferAction::Process,
@@ -71,55 +71,55 @@ pub const OF_SANDBOX: [TransferAction; 8] = [
 ];
 
 text_enum! {
-    /// Simulated state of a transfer on its chain.
+    /// State of a transfer that a simulated chain reports.
     pub enum ChainCase {
         /// The transaction is in the mempool and pays the amount.
         Seen = "seen",
         /// The transaction is confirmed.
         Confirmed = "confirmed",
-        /// The transaction pays half the amount.
+        /// The transaction pays half of the amount.
         Short = "short",
-        /// The transaction disappeared.
+        /// The transaction disappeared from the chain.
         Dropped = "dropped",
         /// The transaction pays another address.
         OtherAddress = "other_address",
     }
 }
 
-/// Reason why a transfer counts as paid.
+/// Evidence that a transfer is paid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// Id of its transaction, if known.
+    /// Id of the transaction that paid the transfer, if known.
     pub txid: Option<String>,
-    /// Source of the settlement.
+    /// Source of the evidence.
     pub by: SettledBy,
-    /// Reason of the person, if a person settled it.
+    /// Reason of the person who settled the transfer.
     pub reason: Option<String>,
 }
 
 /// A step of a transfer with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransferStep {
-    /// Approves it with these terms.
+    /// Approves the transfer with these terms and this sender.
     Approve(Approval),
-    /// Changes its sender.
+    /// Changes the sender of the transfer.
     Reassign(SentBy),
-    /// Starts the sending; with the state of the signer if the signer sends it.
+    /// Starts sending the transfer; with the state of the signer if the signer sends it.
     Process(Option<Sending>),
-    /// Counts it as paid.
+    /// Counts the transfer as paid.
     Pay(Settlement),
-    /// Marks it as failed, with an optional reason.
+    /// Marks the transfer as failed, with an optional reason.
     Fail(Option<String>),
-    /// Rejects it, with an optional reason.
+    /// Rejects the transfer, with an optional reason.
     Reject(Option<String>),
-    /// Cancels it, with an optional reason.
+    /// Cancels the transfer, with an optional reason.
     Cancel(Option<String>),
-    /// Ends the hold after a restore; with the sender of an approved transfer.
+    /// Ends the hold after a restore; with the sender if the transfer is approved.
     Release(Option<SentBy>),
 }
 
 impl TransferStep {
-    /// Returns the fields that needed explicit acceptance.
+    /// Returns the names of the fields that a person explicitly accepted.
     pub fn accepted_fields(&self) -> Vec<&'static str> {
         match self {
             TransferStep::Approve(approval) => approval.accepted_fields.clone(),

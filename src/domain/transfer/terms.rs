@@ -1,4 +1,4 @@
-//! Amount in coin that a transfer sends: rate, network fee and remainder.
+//! Amount that a transfer sends, in its coin: the amount in fiat by the rate, less the network fee.
 //!
 //! Invariant: the amount sent is rounded down and is more than zero.
 
@@ -7,24 +7,25 @@ use crate::domain::money::Cents;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::refusal::Refusal;
 
-/// Terms that are fixed at approval.
+/// Terms of a transfer, fixed at approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferTerms {
-    /// Fiat per whole coin.
+    /// Exchange rate, fiat per whole coin.
     pub rate: Rate,
     /// Network fee, taken out of the amount, in base units of the coin.
     pub network_fee: Units,
-    /// Amount to send after the fee, in base units of the coin.
+    /// Amount that the destination gets, after the fee, in base units of the coin.
     pub amount_crypto: Units,
 }
 
 impl TransferTerms {
-    /// Computes the terms of sending `amount` in this coin: amount ÷ rate less the network fee, rounded down to
-    /// min(decimals, 8) places.
+    /// Computes the terms of sending `amount` in this coin: amount ÷ rate, less the network fee.
+    ///
+    /// The amount to send is rounded down to min(decimals, 8) places.
     ///
     /// # Errors
-    /// `invalid_request` for `networkFee` if nothing is left of the amount.
-    /// `invalid_request` for `rate` if the amount in coin overflows.
+    /// `invalid_request` for `networkFee` if nothing is left to send. `invalid_request` for `rate` if the amount in
+    /// the coin overflows.
     pub fn new(
         amount: Cents,
         asset: &Asset,
@@ -53,7 +54,7 @@ impl TransferTerms {
 
 /// Returns the built-in network fee of a coin, in its base units.
 ///
-/// Simulated chains use it, and real chains if neither a node nor the operator gives a fee.
+/// Simulated chains use this fee. Real chains use it if neither a node nor the operator gives a fee.
 pub const fn fixed_network_fee(asset: &Asset) -> Units {
     let [native, token] = asset.chain.row().fixed_fees;
     match asset.kind {
@@ -86,7 +87,7 @@ mod tests {
             (15_000, "SOL", "150", "0", "1"),
             (2_000, "BTC", "60000", "0.00002", "0.00031333"),
             (1_000, "ETH", "3000", "0.0002", "0.00313333"),
-            // The fee is finer than the amount to send: only the difference is rounded.
+            // The fee has more decimals than the amount to send. Only the difference is rounded.
             (3_000, "ETH", "3000", "0.000000000000000001", "0.00999999"),
             (1_000, "USDC-BASE", "0.92", "0.01", "10.859565"),
             (2_000, "DOGE", "0.2", "1", "99"),

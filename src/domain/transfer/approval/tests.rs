@@ -1,4 +1,4 @@
-//! Rates and fees that approvals take, and those that need explicit acceptance.
+//! Tests of rates and fees in approvals: accepted, refused, and explicitly accepted ones.
 
 use super::{FeeSource, FixedTerms, Market, Proposal, ProposedFee, Rate, Refusal, Time, Transfer};
 use crate::domain::asset::{Asset, Mode};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const NOW: Time = Time(100 * MINUTE_MS);
 
-/// A requested refund of so many cents in LTC.
+/// Returns a requested refund of this many cents in LTC.
 fn refund(cents: i64) -> Transfer {
     Transfer {
         seq: 1,
@@ -43,7 +43,7 @@ fn refund(cents: i64) -> Transfer {
     }
 }
 
-/// Litecoin at 80 from two sources, some minutes old; a fee of 0.0001.
+/// Returns a market rate of 80 EUR for LTC from two sources, some minutes old, and a fee of 0.0001 LTC.
 fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
     let at = NOW.plus_ms(minutes_ago.saturating_mul(-MINUTE_MS));
     let told = [
@@ -76,7 +76,7 @@ fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, R
     request.approval.fix_terms(of, proposal)
 }
 
-/// Amount to send, rate, fee source, and the accepted fields.
+/// Amount to send, rate, source of the fee, and the accepted fields.
 type Summary = (String, String, &'static str, Vec<&'static str>);
 
 fn summary(fixed: Result<FixedTerms, Refusal>) -> Result<Summary, (Option<String>, String)> {
@@ -123,7 +123,7 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
             "estimate",
             &["rate"],
         ),
-        // A value that needs no acceptance is not listed as accepted.
+        // A rate that needs no acceptance is not listed as accepted.
         (
             json!({ "rate": "80", "acceptRate": true, "acceptFee": true }),
             "0.4999",
@@ -189,7 +189,7 @@ fn any_rate_needs_acceptance_without_a_fresh_market_rate() {
 
 #[test]
 fn fee_above_a_quarter_needs_acceptance() {
-    // A quarter of 0.5 LTC is 0.125.
+    // The refund is 0.5 LTC, and a quarter of it is 0.125 LTC.
     let of = refund(4_000);
     let fresh = proposal(0, true);
     let fee = |fee: &str, accept: bool| json!({ "networkFee": fee, "acceptFee": accept });
@@ -212,10 +212,10 @@ fn fee_above_a_quarter_needs_acceptance() {
         "networkFee is more than a quarter of the amount: 0.12500001 LTC (10.00 EUR) of 40.00 EUR. Send a smaller \
          networkFee, or acceptFee: true"
     );
-    // Acceptance does not allow a negative amount.
+    // Even an accepted fee must leave an amount to send.
     let (param, _) = summary(fix(&fee("0.5", true), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
-    // An estimate is guarded like a given fee: 0.0001 of 0.00025 LTC.
+    // An estimated fee is checked like a given one. Here it is 0.0001 of 0.00025 LTC.
     let (param, _) = summary(fix(&json!({}), &refund(2), &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
 }

@@ -1,4 +1,4 @@
-//! Verdicts on transfers.
+//! Tests of the assessment of transfers.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::{
@@ -20,7 +20,7 @@ const THEN: Time = Time(DAY_MS);
 /// Amount of the transfer: 0.5 LTC.
 const AMOUNT: u128 = 50_000_000;
 
-/// A refund in processing of this amount in LTC, with a transaction that a person entered.
+/// Returns a refund in status `processing` of this amount in LTC. A person entered its transaction id.
 pub fn refund(seq: i64, amount: u128) -> Transfer {
     Transfer {
         seq,
@@ -59,7 +59,7 @@ pub fn refund(seq: i64, amount: u128) -> Transfer {
     }
 }
 
-/// A confirmed output to `x` in LTC.
+/// Returns a confirmed output to the address `x` in LTC.
 pub fn output(observation: i64, amount: u128, transfer: Option<i64>) -> SentOutput {
     SentOutput {
         observation,
@@ -91,7 +91,7 @@ fn transaction(state: SentState) -> AttachedTransaction {
     }
 }
 
-/// A watched chain without a report.
+/// Facts about a watched chain that has reported nothing.
 const NOTHING: TransferFacts<'static> = TransferFacts {
     is_watched: true,
     transaction: None,
@@ -101,7 +101,7 @@ const NOTHING: TransferFacts<'static> = TransferFacts {
     now: THEN,
 };
 
-/// Returns the verdict so many milliseconds after [`THEN`].
+/// Assesses a transfer this many milliseconds after [`THEN`].
 fn after(
     of: &Transfer,
     transaction: Option<&AttachedTransaction>,
@@ -136,7 +136,7 @@ fn exact_amount_is_seen_then_covered() {
     assert_eq!(seen.state, OnChainState::Seen);
     assert!(!seen.is_covered && !seen.is_overpaid);
     assert!(seen.problem.unwrap().starts_with("in the mempool since "));
-    // A transaction that is in the mempool for long counts as seen, not as lost.
+    // A transaction that stays in the mempool for a long time counts as seen, not as lost.
     let outputs = std::slice::from_ref(&paid);
     let late = after(&of, Some(&mempool), outputs, 30 * DAY_MS);
     assert_eq!(late.state, OnChainState::Seen);
@@ -244,7 +244,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
             assert_eq!(at(early).state, OnChainState::Waiting, "{state} {early}");
         }
         assert_review(&at(UNSEEN_MS_MAX), problem);
-        // The time starts again after a correction.
+        // A corrected transaction id starts the waiting time again.
         let mut corrected = of.clone();
         corrected.dispatch.attached_at = Some(THEN.plus_ms(MINUTE_MS));
         let verdict = after(&corrected, Some(&known), &[], UNSEEN_MS_MAX);
@@ -300,7 +300,7 @@ fn signer_without_an_outcome_is_reviewed() {
         &judged(Sending::Retry, DAY_MS),
         "tries again every 10 minutes: low funds",
     );
-    // Real time counts here: the signer may be waiting for the node of the chain.
+    // The wall clock counts here, not the chain's scan time: the signer may be waiting for the node.
     of.sending = Some(Sending::Retry);
     of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
     let facts = TransferFacts {

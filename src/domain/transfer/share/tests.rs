@@ -1,4 +1,4 @@
-//! Sharing of outputs among transfers.
+//! Tests of assigning outputs to transfers.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -10,13 +10,13 @@ use super::{Transfer, TransferStatus, TxidSource, share_out};
 use crate::domain::asset::Asset;
 use crate::domain::transfer::on_chain::SentOutput;
 
-/// Free outputs of these amounts.
+/// Returns outputs of these amounts that are not assigned yet.
 fn outputs(amounts: &[u128]) -> Vec<SentOutput> {
     let free = |amount: &u128| output(1, *amount, None);
     amounts.iter().map(free).collect()
 }
 
-/// Transfers of these amounts, requested in the order 1, 2, 3.
+/// Returns transfers of these amounts, requested in the order 1, 2, 3.
 fn transfers(amounts: &[u128]) -> Vec<Transfer> {
     let numbered = (1..).zip(amounts);
     numbered.map(|(seq, amount)| refund(seq, *amount)).collect()
@@ -26,7 +26,7 @@ fn transfers(amounts: &[u128]) -> Vec<Transfer> {
 fn assert_shared(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
     let (outputs, mut among) = (outputs(of), transfers(among));
     assert_eq!(share_out(&outputs, &among), expected);
-    // The order of reading and earlier shares make no difference.
+    // The order of the transfers and earlier assignments make no difference.
     among.reverse();
     assert_eq!(share_out(&outputs, &among), expected);
     let mut again = outputs;
@@ -48,7 +48,7 @@ fn exact_outputs_are_assigned_first_then_the_rest_in_order() {
     // The older transfer does not take the exact output of the younger one.
     assert_shared(&[5, 9], &[6, 5], &[Some(2), Some(1)]);
     assert_shared(&[5, 3], &[9, 5], &[Some(2), Some(1)]);
-    // Outputs are taken until the amount is reached. The rest stays free.
+    // Outputs are assigned until the amount is reached. The other outputs stay free.
     assert_shared(&[2, 2, 2, 2], &[4], &[Some(1), Some(1), None, None]);
     assert_shared(&[2, 2, 2, 2], &[3, 1], &[Some(1), Some(1), Some(2), None]);
     assert_shared(&[2, 2], &[9, 1], &[Some(1), Some(1)]);
@@ -71,7 +71,7 @@ fn paid_transfer_keeps_its_outputs() {
     let mut sent = outputs(&[5]);
     sent[0].transfer = Some(2);
     assert_eq!(share_out(&sent, &all), [Some(2)]);
-    // An unpaid transfer yields to the older request.
+    // A transfer that is no longer paid loses the output to the older request.
     all[1].status = TransferStatus::Processing;
     assert_eq!(share_out(&sent, &all), [Some(1)]);
 }
@@ -85,15 +85,15 @@ fn found_transfer_yields_to_one_attached_by_person_or_signer() {
         let mut sent = outputs(&[5]);
         sent[0].transfer = Some(1);
         assert_eq!(share_out(&sent, &all), [Some(2)]);
-        // This holds even if the output is not exactly the amount.
+        // An output of exactly the amount still goes to the found transfer.
         all[1].terms.as_mut().unwrap().amount_crypto.0 = 4;
         let exact = share_out(&sent, &all);
         assert_eq!(exact, [Some(1)], "an exact output comes first");
-        // A transfer whose transaction was found on the chain takes exact outputs only.
+        // A transfer whose id was found on the chain gets outputs of exactly its amount only.
         all[0].terms.as_mut().unwrap().amount_crypto.0 = 3;
         assert_eq!(share_out(&sent, &all), [Some(2)]);
         assert_eq!(share_out(&sent, &all[..1]), [None]);
-        // Once paid, it keeps its own outputs.
+        // A paid transfer keeps its outputs, whatever their amount.
         all[0].status = TransferStatus::Paid;
         assert_eq!(share_out(&sent, &all), [Some(1)]);
     }
