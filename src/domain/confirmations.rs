@@ -1,6 +1,6 @@
-//! Confirmations of a payment: how many it has and needs, and the usual time for the rest.
+//! Confirmations of a payment: the present number, the needed number, and the usual time until then.
 //!
-//! Invariant: a payment that is shown with enough confirmations is confirmed by the next step along its chain.
+//! Invariant: a payment with enough displayed confirmations becomes confirmed in the next step along its chain.
 
 mod tiers;
 
@@ -49,7 +49,7 @@ impl OnChain {
 
 /// Returns the confirmations of a block at this height, with its own block as the first.
 ///
-/// `cursor` is the height up to which the chain has been read. Zero if the chain has not been read that far.
+/// `cursor` is the height up to which the chain has been read. The result is zero if `cursor` is below `height`.
 pub fn block_confirmations(height: u32, cursor: u32) -> u32 {
     let more = cursor.checked_sub(height);
     more.map_or(0, |more| more.saturating_add(1))
@@ -57,7 +57,7 @@ pub fn block_confirmations(height: u32, cursor: u32) -> u32 {
 
 /// Returns `true` if a payment in a block of this height is confirmed.
 ///
-/// `complete` is the final height of a chain without outputs.
+/// `complete` is the last final height on chains with accounts.
 pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<u32>) -> bool {
     if complete.is_some_and(|complete| height <= complete) {
         return true;

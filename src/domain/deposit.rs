@@ -1,4 +1,4 @@
-//! Payments to a customer's address, called deposits.
+//! Deposits: payments to a customer's address.
 //!
 //! Invariant: a deposit has a rate and a value from its first sighting. Its first block fixes both. Its first
 //! confirmation fixes the fee.
@@ -30,12 +30,12 @@ text_enum! {
 }
 
 impl DepositStatus {
-    /// Returns `true` if the state machine has a step to `next`. The steps are those of a payment.
+    /// Returns `true` if the state machine has a step to `next`. Deposits have the same steps as payments.
     pub const fn may_become(self, next: DepositStatus) -> bool {
         self.state().may_become(next.state())
     }
 
-    /// Returns the matching state of a payment.
+    /// Returns the payment state that matches this status.
     pub const fn state(self) -> PaymentState {
         match self {
             DepositStatus::Detected => PaymentState::Seen,
@@ -64,7 +64,7 @@ pub struct Deposit {
     pub id: String,
     /// Account of the merchant, by `seq`.
     pub account: i64,
-    /// Live or test.
+    /// Live or test mode.
     pub mode: Mode,
     /// Customer, by `seq`.
     pub customer: i64,
@@ -86,7 +86,7 @@ pub struct Deposit {
     pub quoted: RateQuote,
     /// Time at which the rate was fixed: first inclusion in a block.
     pub fixed_at: Option<Time>,
-    /// Value in EUR.
+    /// Value in EUR, before the fee.
     pub gross: Cents,
     /// Fee of the service in EUR. It is an estimate until the first confirmation.
     pub fee: Cents,
@@ -94,7 +94,7 @@ pub struct Deposit {
     pub status: DepositStatus,
     /// `true` if the deposit has ever been confirmed.
     pub was_confirmed: bool,
-    /// Time of the first sighting, or that of the deposit it replaces.
+    /// Time of the first sighting, or the time of the deposit that this one replaces.
     pub created_at: Time,
     /// Time of confirmation, while it is confirmed.
     pub confirmed_at: Option<Time>,
@@ -104,7 +104,7 @@ impl Deposit {
     /// Returns the net amount for the merchant, in EUR.
     ///
     /// # Errors
-    /// [`Overflow`]. A fee between zero and the gross value rules it out.
+    /// [`Overflow`]. It cannot occur while the fee is between zero and the gross value.
     pub fn net(&self) -> Result<Cents, Overflow> {
         self.gross.minus(self.fee)
     }

@@ -14,7 +14,7 @@ use super::status::{InvoiceStatus, InvoiceTerms, JudgedPayment, judge};
 use super::time::Time;
 use serde_json::value::RawValue;
 
-/// Coin of an invoice, copied from its current quote.
+/// Coin of an invoice, with the rate, amount and address of its current quote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvoiceCoin {
     /// The coin.
@@ -41,43 +41,43 @@ impl From<&Quote> for InvoiceCoin {
 /// An invoice.
 #[derive(Clone, Debug)]
 pub struct Invoice {
-    /// Order of insertion. Pages follow it.
+    /// Order of insertion. Lists are paged in this order.
     pub seq: i64,
     /// Public id.
     pub id: String,
     /// Account of the merchant, by `seq`.
     pub account: i64,
-    /// Live or test.
+    /// Live or test mode.
     pub mode: Mode,
-    /// Reference that the merchant gave.
+    /// Reference of the order that the merchant gave.
     pub order_id: Option<String>,
     /// Latest computed status.
     pub status: InvoiceStatus,
-    /// Price.
+    /// Price of the invoice.
     pub amount: Cents,
     /// Currency of the price.
     pub currency: Currency,
-    /// Text for people.
+    /// Description for the customer.
     pub description: Option<String>,
-    /// Coin, once one is selected.
+    /// Selected coin; `None` before the first selection.
     pub coin: Option<InvoiceCoin>,
-    /// Sum of the seen and confirmed payments in that coin.
+    /// Sum of the seen and confirmed payments in the invoice's coin.
     pub amount_received: Option<Units>,
-    /// Latest selected quote, by `seq`.
+    /// `seq` of the quote that was selected last.
     pub picked_quote: Option<i64>,
-    /// Page for the customer after payment.
+    /// Page to which the customer returns after payment.
     pub redirect_url: Option<String>,
-    /// Page for a customer who does not pay.
+    /// Page to which the customer returns without payment.
     pub cancel_url: Option<String>,
     /// Additional receiver of this invoice's events.
     pub webhook_url: Option<String>,
-    /// JSON object of the merchant, as sent.
+    /// JSON object of the merchant, stored as sent.
     pub metadata: Box<RawValue>,
     /// Email address of the customer.
     pub customer_email: Option<String>,
-    /// Id of the payment link that created it.
+    /// Id of the payment link that created the invoice.
     pub payment_link_id: Option<String>,
-    /// Sum of the refunds that did not fail and were not rejected or cancelled.
+    /// Sum of the refunds, without those that failed, were rejected or were cancelled.
     pub refunded: Option<Cents>,
     /// Largest shortfall that still counts as paid, in basis points of the price.
     pub under: Bps,
@@ -87,16 +87,16 @@ pub struct Invoice {
     pub created_at: Time,
     /// Deadline for payments.
     pub expires_at: Time,
-    /// Start of the current paid state.
+    /// Time since which the invoice counts as paid; `None` while it does not.
     pub confirmed_at: Option<Time>,
     /// Time of cancellation.
     pub cancelled_at: Option<Time>,
-    /// Chains that the invoice waits for while they lag: those of live mode on which it can be paid in time.
+    /// Live chains whose lag delays expiry, because the invoice can be paid on them in time.
     pub waits_for: String,
 }
 
 impl Invoice {
-    /// Returns the parts that determine its status.
+    /// Returns the parts of the invoice that determine its status.
     pub fn terms(&self) -> InvoiceTerms {
         InvoiceTerms {
             due: self.amount,

@@ -1,6 +1,6 @@
-//! Ledger entries for money that arrives, disappears again and returns.
+//! Ledger entries for payments that are confirmed, disappear and return.
 //!
-//! The store moves the running balance in the same transaction.
+//! The store updates the balance in the same transaction.
 //!
 //! Invariant: an entry never changes. Another entry reverses it.
 
@@ -11,17 +11,17 @@ use super::text_enum::text_enum;
 use super::time::Time;
 
 text_enum! {
-    /// Purpose of a ledger entry.
+    /// Kind of a ledger entry: the reason for the booking.
     pub enum LedgerKind {
         /// Gross value of a confirmed payment.
         Sale = "sale",
         /// The service's fee on a sale; negative.
         Fee = "fee",
-        /// Money leaving to the merchant; negative.
+        /// Payout to the merchant; negative.
         Payout = "payout",
         /// Reversal of a payout.
         PayoutReversal = "payout_reversal",
-        /// Money leaving to a customer; negative.
+        /// Refund to a customer; negative.
         Refund = "refund",
         /// Reversal of a refund.
         RefundReversal = "refund_reversal",
@@ -31,7 +31,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// Subject of a ledger entry.
+    /// Type of the object that a ledger entry refers to.
     pub enum RefType {
         /// An invoice.
         Invoice = "invoice",
@@ -49,21 +49,21 @@ text_enum! {
 /// A stored ledger entry.
 #[derive(Clone, Debug)]
 pub struct LedgerEntry {
-    /// Order of insertion. Pages follow it.
+    /// Order of insertion. Lists are paged in this order.
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// EUR or USD.
+    /// Currency of the amount.
     pub currency: Currency,
-    /// Amount with its sign.
+    /// Amount; negative if money leaves the balance.
     pub amount: Cents,
-    /// Purpose of the entry.
+    /// Kind of the entry.
     pub kind: LedgerKind,
-    /// Kind of the subject.
+    /// Type of the object that the entry refers to.
     pub ref_type: RefType,
-    /// Id of the subject.
+    /// Id of the object that the entry refers to.
     pub ref_id: Option<String>,
-    /// Rate of the fee, on fees only.
+    /// Fee rate, on entries of kind `fee` only.
     pub fee_bps: Option<Bps>,
     /// Explanation, for entries that need one.
     pub memo: Option<String>,
@@ -74,17 +74,17 @@ pub struct LedgerEntry {
 /// A ledger entry to be booked for a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posting {
-    /// Purpose of the entry.
+    /// Kind of the entry.
     pub kind: LedgerKind,
-    /// Amount with its sign, never zero.
+    /// Amount; negative if money leaves the balance; never zero.
     pub amount: Cents,
-    /// Rate of the fee, on fees only.
+    /// Fee rate, on entries of kind `fee` only.
     pub fee_bps: Option<Bps>,
-    /// Fee rate of a sale, also if the fee rounds to zero.
+    /// Fee rate, on entries of kind `sale` only. It is present even if the fee rounds to zero.
     pub sale_fee_bps: Option<Bps>,
     /// `seq` of the entry that this one reverses.
     pub reverses: Option<i64>,
-    /// Explanation.
+    /// Explanation for people.
     pub memo: Option<&'static str>,
 }
 
@@ -112,9 +112,9 @@ pub fn confirmation_postings(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>,
         .collect())
 }
 
-/// Returns one opposite adjustment for each entry that no other entry has reversed yet, given by `seq` and amount.
+/// Returns one opposite adjustment for each entry that is not yet reversed.
 ///
-/// A reversal is undone in the same way: by reversing the adjustments.
+/// Entries are given by `seq` and amount. A reversal is undone in the same way: by reversing the adjustments.
 pub fn reversals(
     unreversed: &[(i64, Cents)],
     memo: &'static str,
@@ -132,16 +132,16 @@ pub fn reversals(
     unreversed.iter().map(adjust).collect()
 }
 
-/// Totals of one account in one currency and mode.
+/// Balance of one account in one currency and mode, with lifetime totals.
 #[derive(Clone, Copy, Debug)]
 pub struct Balance {
-    /// EUR or USD.
+    /// Currency of all amounts.
     pub currency: Currency,
     /// Amount that can be paid out now.
     pub available: Cents,
     /// Expected net amount of payments that are seen and not confirmed.
     pub pending: Total,
-    /// Amount of open payouts and refunds.
+    /// Amount reserved for open payouts and refunds.
     pub reserved: Cents,
     /// Lifetime gross sales.
     pub sales: Cents,

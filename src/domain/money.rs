@@ -1,6 +1,6 @@
 //! Fiat money: currencies, cents, fees, and the text of amounts.
 //!
-//! Invariant: all arithmetic is on integers, checked, and says where it rounds.
+//! Invariant: all arithmetic uses checked integers. Every function that rounds documents the rounding.
 
 pub mod coin;
 
@@ -16,7 +16,7 @@ text_enum! {
     }
 }
 
-/// Error: a sum overflows. The operation changes nothing.
+/// Error: a result does not fit into its type. The operation changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
@@ -28,12 +28,12 @@ impl std::fmt::Display for Overflow {
 
 impl std::error::Error for Overflow {}
 
-/// Reason why a text is not an amount.
+/// Reason why a text is not a valid amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountError {
-    /// Not digits with at most one point and at most two decimals, or zero.
+    /// The text is zero, or not digits with at most one point and at most two decimals.
     Malformed,
-    /// Well formed, and larger than [`Cents::AMOUNT_MAX`].
+    /// The amount is well formed, but larger than [`Cents::AMOUNT_MAX`].
     TooLarge,
 }
 
@@ -51,10 +51,10 @@ impl Cents {
     /// Nine million such amounts fit into the 64 bits of a balance.
     pub const AMOUNT_MAX: Cents = Cents(999_999_999_999);
 
-    /// Reads a price: ASCII digits, at most one point, at most two decimals, more than zero.
+    /// Reads a price above zero: ASCII digits, at most one point, at most two decimals.
     ///
     /// # Errors
-    /// [`AmountError::Malformed`] for anything else, [`AmountError::TooLarge`] past [`Cents::AMOUNT_MAX`].
+    /// [`AmountError::Malformed`] for anything else, [`AmountError::TooLarge`] above [`Cents::AMOUNT_MAX`].
     pub fn parse(text: &str) -> Result<Cents, AmountError> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "00"));
         let digits =
@@ -72,7 +72,7 @@ impl Cents {
         }
     }
 
-    /// Reads an amount of either sign: [`Cents::parse`] with an optional minus before it.
+    /// Reads an amount of either sign: a price with an optional minus before it.
     ///
     /// # Errors
     /// The errors of [`Cents::parse`].
@@ -98,7 +98,7 @@ impl Cents {
     /// Changes the sign.
     ///
     /// # Errors
-    /// [`Overflow`] for the one value without an opposite.
+    /// [`Overflow`] for the smallest 64-bit integer, which has no opposite.
     pub fn negated(self) -> Result<Cents, Overflow> {
         self.0.checked_neg().map(Cents).ok_or(Overflow)
     }
@@ -126,21 +126,21 @@ impl Cents {
         i64::try_from(rounded).map(Cents).map_err(|_| Overflow)
     }
 
-    /// Returns the amount in whole percent of `whole`, from 0 to 100; 0 if `whole` is zero.
+    /// Returns the amount as a whole percentage of `whole`, from 0 to 100; 0 if `whole` is zero.
     pub fn percent_of(self, whole: Cents) -> u8 {
         let share = i128::from(self.0).saturating_mul(100);
         let share = share.checked_div(i128::from(whole.0)).unwrap_or(0);
         u8::try_from(share.clamp(0, 100)).unwrap_or(0)
     }
 
-    /// Returns this gross amount less its fee.
+    /// Returns this gross amount less the fee of this rate.
     pub fn net(self, bps: Bps) -> Result<Cents, Overflow> {
         self.minus(self.fee(bps)?)
     }
 }
 
 impl std::fmt::Display for Cents {
-    /// Always writes two decimals.
+    /// Writes the amount with two decimals, like `19.90`.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         Total::from(*self).fmt(out)
     }
@@ -191,7 +191,7 @@ impl std::iter::Sum<Cents> for Total {
 }
 
 impl std::fmt::Display for Total {
-    /// Always writes two decimals.
+    /// Writes the sum with two decimals, like `19.90`.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let size = self.0.unsigned_abs();
@@ -205,7 +205,7 @@ impl serde::Serialize for Total {
     }
 }
 
-/// Basis points, hundredths of a per cent, for fees and tolerances.
+/// Basis points (hundredths of a percent), for fees and tolerances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bps(pub u32);
 
@@ -216,20 +216,21 @@ impl Bps {
     }
 }
 
-/// Returns `true` if `received` is at least `due` less the tolerance. The comparison is exact, and includes the bound.
+/// Returns `true` if `received` is at least `due` less the tolerance `under`. The comparison does not round, and a
+/// sum exactly at the bound is enough.
 pub fn reaches(received: impl Into<Total>, due: Cents, under: Bps) -> bool {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     scaled(received.into(), 10_000) >= scaled(due.into(), factor)
 }
 
-/// Returns `true` if `received` is more than `due` plus the tolerance. The comparison is exact, and excludes the
-/// bound.
+/// Returns `true` if `received` is more than `due` plus the tolerance `over`. The comparison does not round, and a
+/// sum exactly at the bound is not more.
 pub fn exceeds(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     scaled(received.into(), 10_000) > scaled(due.into(), factor)
 }
 
-/// Returns the least amount in whole cents that [`reaches`] `due`.
+/// Returns the smallest amount in whole cents for which [`reaches`] is true.
 pub fn least_reaching(due: Cents, under: Bps) -> Cents {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     let scaled = scaled(due.into(), factor);
@@ -237,14 +238,14 @@ pub fn least_reaching(due: Cents, under: Bps) -> Cents {
     cents_of(scaled.div_euclid(10_000).saturating_add(up))
 }
 
-/// Returns the largest amount in whole cents that does not [`exceeds`] `due`.
+/// Returns the largest amount in whole cents for which [`exceeds`] is false.
 pub fn most_within(due: Cents, over: Bps) -> Cents {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     let scaled = scaled(due.into(), factor);
     cents_of(scaled.div_euclid(10_000))
 }
 
-/// Converts to cents, capped at the largest amount.
+/// Converts an integer to cents, capped at the largest 64-bit value.
 fn cents_of(cents: i128) -> Cents {
     Cents(i64::try_from(cents).unwrap_or(i64::MAX))
 }

@@ -1,6 +1,6 @@
 //! Payments to an invoice, with their state machine.
 //!
-//! Invariant: the value of a payment, and whether it was on time, are decided once, when it is recorded.
+//! Invariant: the value of a payment, and whether it is on time, are decided once: when the payment is recorded.
 
 pub mod inputs;
 
@@ -63,9 +63,9 @@ pub struct Payment {
     pub invoice: i64,
     /// Quote that the address belongs to, by `seq`.
     pub quote: i64,
-    /// Observation on the chain, by `seq`.
+    /// Observation of the payment, by `seq`.
     pub observation: i64,
-    /// Live or test.
+    /// Live or test mode.
     pub mode: Mode,
     /// Coin of the payment.
     pub asset: &'static Asset,
@@ -85,14 +85,14 @@ pub struct Payment {
     pub state: PaymentState,
     /// `true` if the payment has ever been confirmed.
     pub was_confirmed: bool,
-    /// Time from which it counts: its first sighting, or that of the payment it replaces.
+    /// Time of the first sighting, or the time of the payment that this one replaces.
     pub seen_at: Time,
     /// Time of confirmation, while it is confirmed.
     pub confirmed_at: Option<Time>,
 }
 
 impl Payment {
-    /// Returns `true` if the payment counts for its invoice: it is on the chain or on its way there.
+    /// Returns `true` if the payment counts for its invoice: it is in a block or in the mempool.
     pub fn counts(&self) -> bool {
         self.state != PaymentState::Dropped
     }

@@ -1,13 +1,14 @@
-//! Payment URIs that wallets read: BIP 321, EIP-681, Solana Pay.
+//! Payment URIs for wallets: BIP 321, EIP-681, Solana Pay.
 //!
-//! Invariant: a URI names its network or is valid on one only, so no wallet sends on another network. Otherwise there
-//! is no URI.
+//! Invariant: a URI names its network or is valid on one network only, so a wallet cannot pay on another one. Without
+//! such a form there is no URI.
 
 use super::asset::{Asset, AssetKind, Chain};
 use super::money::coin::Units;
 use super::token::contract_address;
 
-/// Returns the URI that sends this amount of a coin to an address, on a network by the name that its nodes use.
+/// Returns the URI that asks a wallet to send this amount of a coin to an address. `network` is the name that nodes
+/// use.
 ///
 /// `None` if there is no standard (Tron), or if a wallet could send real money to a test network.
 pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -> Option<String> {
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn uri_follows_its_standard() {
-        // Example of BIP 321: 20.3 BTC.
+        // This is an example of BIP 321, for 20.3 BTC.
         let address = "175tWpb8K1S7NmH4Zx6rewF9WQrcZv245W";
         assert_eq!(
             uri("BTC", "main", address, 2_030_000_000).as_deref(),
@@ -66,7 +67,7 @@ mod tests {
             uri("DOGE", "test", "nabc", 500_000_000).as_deref(),
             Some("dogecoin:nabc?amount=5")
         );
-        // The example of EIP-681 sends 2.014 ether. The chain is always named here.
+        // This is the example of EIP-681, for 2.014 ether. Our URI also names the chain.
         assert_eq!(
             uri("ETH", "1", EVM, 2_014_000_000_000_000_000).as_deref(),
             Some("ethereum:0xfb6916095ca1df60bb79Ce92ce3ea74c37c5d359@1?value=2014000000000000000")
@@ -77,7 +78,7 @@ mod tests {
                 "ethereum:0x036CbD53842c5426634e7929541eC2318f3dCF7e@84532/transfer?address={EVM}&uint256=1500000"
             )
         );
-        // Examples of Solana Pay: 1 SOL, and 0.01 USDC.
+        // These are the examples of Solana Pay, for 1 SOL and 0.01 USDC.
         let address = "mvines9iiHiQTysrwkJjGf2gb9Ex9jXJX8ns3qwf2kN";
         assert_eq!(
             uri("SOL", "mainnet-beta", address, 1_000_000_000).unwrap(),

@@ -10,7 +10,7 @@ use super::rate::RateQuote;
 use super::refusal::{Code, Refusal};
 use super::time::Time;
 
-/// A coin picked for an invoice.
+/// A coin that was selected for an invoice, with its rate, amount and address.
 #[derive(Clone, Debug)]
 pub struct Quote {
     /// Order of insertion.
@@ -23,14 +23,14 @@ pub struct Quote {
     pub amount_expected: Units,
     /// Address to pay to.
     pub address: String,
-    /// `true` if the address does not belong to the invoice. A person assigned the payments at that address to the
-    /// invoice. No customer is asked to pay there.
+    /// `true` if the address does not belong to the invoice, because a person assigned its payments to the invoice.
+    /// No customer is asked to pay there.
     pub given: bool,
-    /// Time of the first selection.
+    /// Time at which the coin was first selected.
     pub created_at: Time,
 }
 
-/// Returns a 400 `coin_unavailable`.
+/// Returns the refusal `coin_unavailable` (400) with this message.
 pub fn unavailable(message: impl Into<String>) -> Refusal {
     Refusal::about(Code::CoinUnavailable, "asset", message)
 }
@@ -53,7 +53,8 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
     Ok(amount)
 }
 
-/// Returns the current quote of an invoice: that of its first payment that counts, otherwise the latest selected one.
+/// Returns the current quote of an invoice: the quote of its first payment that counts, otherwise the latest selected
+/// one.
 ///
 /// A quote at an assigned address is current only while its payment counts.
 pub fn current_quote<'a>(

@@ -1,6 +1,6 @@
 //! Exchange rate of a coin, with its source and time.
 //!
-//! Invariant: everything that was priced keeps the source, time, spread and evidence beside its rate.
+//! Invariant: every priced object stores the source, time, spread and evidence of its rate.
 
 mod agreement;
 mod evidence;
@@ -18,20 +18,20 @@ use super::text_enum::text_enum;
 use super::time::{MINUTE_MS, Time};
 use rust_decimal::Decimal;
 
-/// State of a rate source.
+/// State of a rate source after its last request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceState {
     /// The source.
     pub source: FigureSource,
     /// Time of the last request.
     pub tried_at: Time,
-    /// Time of the last figure.
+    /// Time of the last response with a figure.
     pub told_at: Option<Time>,
     /// Reason why the last request returned no figure.
     pub problem: Option<String>,
 }
 
-/// Largest age of a rate for something new, in milliseconds.
+/// Largest age of a rate that may price a new object, in milliseconds.
 pub const FRESH_MS_MAX: i64 = 3 * MINUTE_MS;
 
 /// The largest spread, in basis points.
@@ -56,11 +56,11 @@ pub struct RateQuote {
     pub rate: Rate,
     /// Source of the rate.
     pub source: RateSource,
-    /// Time of the oldest figure behind it.
+    /// Time of the oldest figure that determined the rate.
     pub at: Time,
     /// Spread by which the rate was lowered.
     pub spread: Bps,
-    /// Figures behind the rate.
+    /// Figures that determined the rate.
     pub evidence: Evidence,
 }
 
@@ -76,7 +76,7 @@ impl RateQuote {
         }
     }
 
-    /// Returns `true` if the rate is fresh enough for something new.
+    /// Returns `true` if the rate is fresh enough to price a new object.
     pub fn is_fresh(&self, now: Time) -> bool {
         now.since_ms(self.at) <= FRESH_MS_MAX
     }
@@ -86,7 +86,7 @@ impl RateQuote {
     /// A coin is then worth less, so the customer pays more of it.
     ///
     /// # Errors
-    /// [`Overflow`] if nothing is left of the rate.
+    /// [`Overflow`] if the lowered rate rounds to zero.
     pub fn lowered_by(self, spread: Bps) -> Result<RateQuote, Overflow> {
         if spread == Bps(0) {
             return Ok(self);

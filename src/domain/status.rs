@@ -26,13 +26,13 @@ text_enum! {
         Detected = "detected",
         /// Paid in full.
         Confirmed = "confirmed",
-        /// Paid, and more than was due.
+        /// More than the price was paid.
         Overpaid = "overpaid",
         /// Paid in part.
         Underpaid = "underpaid",
-        /// Not paid in time.
+        /// Nothing was paid before the deadline.
         Expired = "expired",
-        /// Paid in full, but not in time.
+        /// Paid in full, but partly after the deadline.
         PaidLate = "paid_late",
         /// Cancelled by the merchant.
         Cancelled = "cancelled",
@@ -42,7 +42,7 @@ text_enum! {
 }
 
 impl InvoiceStatus {
-    /// Returns the `paid` field, which merchants act on.
+    /// Returns the value of the `paid` field, on which merchants rely.
     pub const fn is_paid(self) -> bool {
         match self {
             InvoiceStatus::Confirmed | InvoiceStatus::Overpaid => true,
@@ -57,7 +57,7 @@ impl InvoiceStatus {
         }
     }
 
-    /// Returns `true` if nothing is paid or decided: a coin can be selected, and the deadline can close the invoice.
+    /// Returns `true` while the outcome is open: a coin can be selected, and the invoice can expire.
     pub const fn is_open(self) -> bool {
         matches!(
             self,
@@ -66,10 +66,10 @@ impl InvoiceStatus {
     }
 }
 
-/// The parts of an invoice that determine its status.
+/// Parts of an invoice that determine its status.
 #[derive(Clone, Copy, Debug)]
 pub struct InvoiceTerms {
-    /// The price.
+    /// Price of the invoice.
     pub due: Cents,
     /// Largest shortfall that still counts as paid, in basis points of the price.
     pub under: Bps,
@@ -91,7 +91,7 @@ impl InvoiceTerms {
     }
 }
 
-/// The parts of a payment that determine the invoice's status.
+/// Parts of a payment that determine the status of its invoice.
 #[derive(Clone, Copy, Debug)]
 pub struct JudgedPayment {
     /// State of the payment.
@@ -115,7 +115,7 @@ impl From<&Payment> for JudgedPayment {
     }
 }
 
-/// Returns the status from the parts that determine it.
+/// Returns the status of an invoice.
 pub fn judge(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> InvoiceStatus {
     let confirmed = |on_time: bool| {
         let counts = move |payment: &&JudgedPayment| {
@@ -150,7 +150,7 @@ pub fn judge(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> Inv
     }
 }
 
-/// Returns the status if no payment is confirmed and none was seen in time.
+/// Returns the status of an invoice without a confirmed payment and without a seen payment that is on time.
 fn unpaid(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> InvoiceStatus {
     let mut dropped = payments
         .iter()

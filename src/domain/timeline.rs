@@ -1,4 +1,4 @@
-//! Timeline of an invoice: everything that happened to it, in order, and the sums behind each status.
+//! Timeline of an invoice: its events in order, and the sums behind each status.
 //!
 //! Invariant: the sums beside a status are those of the moment at which the status was computed.
 
@@ -23,7 +23,7 @@ use reason::{payment_text, source_text, status_reason, transfer_text};
 use std::collections::HashMap;
 
 text_enum! {
-    /// Subject of a timeline entry.
+    /// Kind of a timeline entry.
     pub enum TimelineEntryKind {
         /// The invoice was created.
         Created = "created",
@@ -43,40 +43,40 @@ text_enum! {
 }
 
 text_enum! {
-    /// Change of a payment.
+    /// Change of a payment's state.
     pub enum PaymentStep {
         /// Seen on the chain, for the first time or again after it was dropped.
         Seen = "seen",
-        /// Final.
+        /// Final by the confirmation rule of the coin.
         Confirmed = "confirmed",
-        /// Gone from its chain.
+        /// No longer in the mempool or on the chain.
         Dropped = "dropped",
-        /// Seen after its block was reorganized away.
+        /// Seen again, after a reorg removed its block.
         Orphaned = "orphaned",
     }
 }
 
-/// A stored step in the life of an invoice.
+/// A stored change of an invoice, with its time.
 #[derive(Clone, Copy, Debug)]
 pub struct InvoiceStep {
-    /// Time of the step.
+    /// Time of the change.
     pub at: Time,
-    /// Content of the step.
+    /// The change.
     pub change: InvoiceChange,
 }
 
-/// Content of a stored step.
+/// Content of a stored change of an invoice.
 #[derive(Clone, Copy, Debug)]
 pub enum InvoiceChange {
-    /// A coin was selected: `seq` of the quote.
+    /// A coin was selected, by the `seq` of its quote.
     Picked(i64),
-    /// A payment changed its state: `seq` of the payment, and its new state.
+    /// A payment entered this state, by the `seq` of the payment.
     Payment(i64, PaymentState),
-    /// The invoice changed to this status.
+    /// The invoice entered this status.
     Status(InvoiceStatus),
 }
 
-/// Everything that is stored about the life of an invoice.
+/// All stored data from which the timeline of an invoice is built.
 pub struct InvoiceHistory<'a> {
     /// The invoice.
     pub invoice: &'a Invoice,
@@ -86,9 +86,9 @@ pub struct InvoiceHistory<'a> {
     pub payments: &'a [Payment],
     /// Confirmations of each payment on its chain, in the order of `payments`.
     pub on_chain: &'a [OnChain],
-    /// Steps, oldest first.
+    /// Changes, oldest first.
     pub steps: &'a [InvoiceStep],
-    /// Ledger entries of its payments, oldest first, each with the `seq` of its payment.
+    /// Ledger entries of the invoice's payments, oldest first, each with the `seq` of its payment.
     pub booked: &'a [(i64, LedgerEntry)],
     /// Refunds of the invoice.
     pub refunds: &'a [Transfer],
@@ -101,7 +101,7 @@ pub struct TimelineEntry {
     pub at: Time,
     /// Subject of the entry.
     pub kind: TimelineEntryKind,
-    /// The entry as a sentence.
+    /// Sentence that describes the entry.
     pub text: String,
     /// New status, if the entry is a change of status.
     pub status: Option<InvoiceStatus>,
@@ -149,7 +149,7 @@ pub struct TimelinePayment {
     pub on_time: bool,
     /// Transaction id.
     pub txid: String,
-    /// Confirmations on its chain. Their number is set at the last step of the payment only.
+    /// Confirmations of the payment. The number is set only at the payment's last entry.
     pub on_chain: OnChain,
 }
 
@@ -165,7 +165,7 @@ pub struct TimelineBooking {
 }
 
 impl TimelineEntry {
-    /// Returns an entry that has only a text.
+    /// Returns an entry that has only a text besides its time and kind.
     fn with_text(at: Time, kind: TimelineEntryKind, text: String) -> TimelineEntry {
         TimelineEntry {
             at,
@@ -181,20 +181,22 @@ impl TimelineEntry {
     }
 }
 
-/// A payment during the replay: its state so far, and its ledger entries that are not in the timeline yet.
+/// A payment during the replay, with its state so far. It also holds the ledger entries that are not in the timeline
+/// yet.
 struct ReplayedPayment<'a> {
     payment: &'a Payment,
-    /// Time at which the payment was priced: creation of its quote if it was on time, otherwise its first step.
+    /// Time at which the payment was priced: creation of its quote if the payment was on time, otherwise its first
+    /// change.
     priced_at: Option<Time>,
-    /// `None` before its first step.
+    /// State so far; `None` before the first change of the payment.
     judged: Option<JudgedPayment>,
     bookings: Vec<&'a LedgerEntry>,
-    /// Number of ledger entries that one step books: the sale, and the fee if there is one.
+    /// Number of ledger entries of one confirmation or reversal: the sale, and the fee if there is one.
     bookings_per_step: usize,
 }
 
 impl ReplayedPayment<'_> {
-    /// Moves the payment to a state and returns the change that this makes.
+    /// Moves the payment to a state and returns the change.
     fn enter(&mut self, state: PaymentState) -> PaymentStep {
         let before = self.judged.map(|judged| judged.state);
         let was_confirmed = self.judged.is_some_and(|judged| judged.was_confirmed);
@@ -211,15 +213,14 @@ impl ReplayedPayment<'_> {
         }
     }
 
-    /// Takes the ledger entries of one step into or out of `confirmed`. Each such step books as many entries as the
-    /// first.
+    /// Takes the ledger entries of the next confirmation or reversal. Each of them has as many entries as the first.
     fn take_bookings(&mut self) -> impl Iterator<Item = TimelineEntry> {
         let count = self.bookings_per_step.min(self.bookings.len());
         self.bookings.drain(..count).map(booking_entry)
     }
 }
 
-/// Returns everything that happened to an invoice until now, oldest first.
+/// Returns the timeline of an invoice until `now`, oldest entry first.
 pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     let invoice = history.invoice;
     let mut payments = unreplayed_payments(history);
@@ -269,7 +270,7 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     entries
 }
 
-/// Returns every payment before its first step, with its ledger entries.
+/// Returns all payments as they are before the replay, with their ledger entries.
 fn unreplayed_payments<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<'a>> {
     let quoted_at = |payment: &Payment| {
         let mut quotes = history.quotes.iter();
@@ -296,7 +297,7 @@ fn unreplayed_payments<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<
     history.payments.iter().map(unreplayed).collect()
 }
 
-/// Returns the entry of a selected coin.
+/// Returns the timeline entry of a selected coin.
 fn coin_entry(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<TimelineEntry> {
     let quote = history.quotes.iter().find(|known| known.seq == quote)?;
     let text = format!(
@@ -319,7 +320,7 @@ fn coin_entry(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<Time
     })
 }
 
-/// Returns the entry of a payment's change.
+/// Returns the timeline entry of a change of a payment.
 fn payment_entry(
     invoice: &Invoice,
     at: Time,
@@ -344,7 +345,7 @@ fn payment_entry(
     }
 }
 
-/// Returns the entry of a ledger entry.
+/// Returns the timeline entry of a booking.
 fn booking_entry(booked: &LedgerEntry) -> TimelineEntry {
     let why = booked.memo.as_ref().map(|memo| format!(": {memo}"));
     let text = format!(
@@ -364,7 +365,7 @@ fn booking_entry(booked: &LedgerEntry) -> TimelineEntry {
     }
 }
 
-/// Returns the entry of a change of status.
+/// Returns the timeline entry of a change of status.
 fn status_entry(
     invoice: &Invoice,
     at: Time,
@@ -381,7 +382,7 @@ fn status_entry(
     }
 }
 
-/// Returns the entries of a refund: its request, its approval and its end, as far as they have happened.
+/// Returns the timeline entries of a refund: its request, approval and end, as far as they have happened.
 fn refund_entries(refund: &Transfer) -> Vec<TimelineEntry> {
     let requested = Some((refund.requested_at, TransferStatus::Requested));
     let approved = refund.approved_at.map(|at| (at, TransferStatus::Approved));

@@ -10,25 +10,25 @@ use crate::domain::refusal::Refusal;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Upper bounds of the default tiers: the fewest confirmations below the first, the most from the second on.
+/// Upper bounds of the default tiers, in cents: 250.00, 2 500.00, and none for the last tier.
 const BELOW: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
-/// Most tiers of a coin.
+/// Largest number of tiers of a coin.
 const TIERS_MAX: usize = 10;
-/// Most confirmations on a chain that reports finality itself. Finality comes earlier.
+/// Largest number of confirmations on a chain that reports finality. On such a chain, finality comes earlier.
 const CONFIRMATIONS_MAX: u32 = 100_000;
 
-/// One tier of a coin.
+/// One tier: the confirmations that a coin needs below a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tier {
     /// Upper bound of the value, exclusive, in the currency of the invoice; `None` in the last tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below: Option<Cents>,
-    /// Number of confirmations, or finality of the block.
+    /// Needed confirmations, or finality of the block.
     #[serde(rename = "confirmations")]
     pub needed: Depth,
 }
 
-/// The tiers of a coin, smallest amounts first.
+/// Tiers of a coin, smallest amounts first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Tiers(Vec<Tier>);
@@ -55,7 +55,8 @@ impl Tiers {
         &self.0
     }
 
-    /// Returns the confirmations for an amount at stake. A payment without a price needs those of the last tier.
+    /// Returns the needed confirmations for an amount at stake. A payment without a price needs those of the last
+    /// tier.
     pub fn needed(&self, at_stake: Option<Cents>) -> Depth {
         let takes = |tier: &&Tier| match (tier.below, at_stake) {
             (None, _) => true,
@@ -69,7 +70,7 @@ impl Tiers {
     /// Reads a coin's tiers from a request; `name` is the name of the field.
     ///
     /// # Errors
-    /// `invalid_request` that names the field.
+    /// `invalid_request` that names the wrong field.
     pub fn read(asset: &Asset, name: &str, value: &Value) -> Result<Tiers, Refusal> {
         let list = value.as_array().filter(|list| !list.is_empty());
         let list = list.filter(|list| list.len() <= TIERS_MAX).ok_or_else(|| {
@@ -98,7 +99,7 @@ impl Tiers {
     }
 }
 
-/// Reads one tier.
+/// Reads one tier from a request.
 fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
     let object = value.as_object();
     let object = object.ok_or_else(|| Refusal::field(name, "must be a JSON object"))?;
@@ -127,7 +128,8 @@ fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> 
 
 /// Reads a number of confirmations, or `final`.
 ///
-/// The error is the problem, to be appended to the name of the field.
+/// # Errors
+/// The problem, to be appended to the name of the field.
 fn read_depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
     let (chain, horizon) = (asset.chain, asset.chain.row().horizon);
     let most = match horizon {
@@ -152,7 +154,7 @@ fn read_depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
     ))
 }
 
-/// Checks that a tier has a higher bound than the one before, and no fewer confirmations.
+/// Checks that a tier has a higher bound than the previous tier, and at least as many confirmations.
 fn check_order(name: &str, before: &Tier, tier: &Tier) -> Result<(), Refusal> {
     if let (Some(less), Some(more)) = (before.below, tier.below)
         && more <= less
@@ -197,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Returns the tiers as JSON again, or the name of the wrong field.
+    /// Reads tiers and returns them as JSON, or the name of the wrong field.
     fn read(id: &str, value: &Value) -> Result<Value, Option<String>> {
         let asset = Asset::find(id).unwrap_or(&ASSETS[0]);
         let tiers = Tiers::read(asset, "c", value).map_err(|refusal| refusal.param)?;
@@ -217,7 +219,7 @@ mod tests {
         assert_eq!(read("ETH", &nulls), Ok(shown));
     }
 
-    /// Asserts that each of these is refused, with the name of this field.
+    /// Asserts that each value is refused, and that the error names the given field.
     #[track_caller]
     fn assert_refused(wrong: &[(&str, Value, &str)]) {
         for (id, value, field) in wrong {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 text_enum! {
     /// Amount of a simulated payment, relative to the remaining amount due.
     pub enum PaymentCase {
-        /// The amount due.
+        /// Exactly the amount due.
         Exact = "exact",
         /// Half of the amount due.
         Under = "under",
@@ -24,9 +24,9 @@ text_enum! {
     }
 }
 
-/// Largest nesting of metadata, with the metadata object itself as level 1.
+/// Largest nesting of metadata. The metadata object itself is level 1.
 ///
-/// JSON readers have a depth limit, and an event nests metadata deeper than a request does.
+/// JSON parsers have a depth limit, and metadata is deeper in an event than in a request.
 const METADATA_LEVELS_MAX: usize = 64;
 
 input! {
@@ -65,14 +65,14 @@ input! {
     }
 }
 
-/// Returns a warning for each field of a body that `CreateInvoice` does not have.
+/// Returns a warning for each name in a body that is not a field of `CreateInvoice`.
 pub fn warnings(body: &Map<String, Value>) -> Vec<String> {
     let unknown = CreateInvoice::unknown_fields(body).into_iter();
     let warnings = unknown.map(|name| format!("unknown field {name:?} was ignored"));
     warnings.collect()
 }
 
-/// A price; `None` if it overflows.
+/// Rule for a price. The value is `None` if the price overflows.
 pub(in crate::domain) struct PriceRule;
 
 impl Rule for PriceRule {
@@ -94,7 +94,7 @@ impl Rule for PriceRule {
     }
 }
 
-/// Metadata as JSON text, `{}` if there is none.
+/// Rule for metadata. The value is JSON text, `{}` if the field is absent.
 struct MetadataRule;
 
 impl Rule for MetadataRule {
@@ -112,7 +112,7 @@ impl Rule for MetadataRule {
     }
 }
 
-/// Reads the price from a string or from the digits of a number; `None` if it overflows.
+/// Reads the price from a string, or from the digits of a number; `None` if the price overflows.
 pub(in crate::domain) fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
     let wrong = || {
         Refusal::field(
@@ -134,7 +134,7 @@ pub(in crate::domain) fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Re
     }
 }
 
-/// Reads the metadata as JSON text; `{}` if there is none.
+/// Reads the metadata as JSON text; `{}` if the field is absent.
 fn metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
     let empty = Map::new();
     let map = fields.object("metadata")?.unwrap_or(&empty);

@@ -5,9 +5,9 @@
 use super::Invoice;
 use serde_json::Value;
 
-/// Returns `true` if the text is in the id, orderId, description, customerEmail or a metadata value. A text of the
-/// form
-/// `key=value` also matches a key of the metadata together with its exact value.
+/// Returns `true` if the text is in the id, orderId, description, customerEmail or a metadata value.
+///
+/// A text of the form `key=value` also matches a key of the metadata together with its exact value.
 ///
 /// # Errors
 /// The error of serde_json if the metadata is not JSON.
@@ -33,7 +33,7 @@ pub fn matches_text(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
     Ok(wanted.matches_value(None, &metadata))
 }
 
-/// The text to search for.
+/// Text that a person searches for.
 struct SearchText<'a> {
     text: &'a str,
     lower: String,
@@ -44,12 +44,12 @@ impl SearchText<'_> {
         value.to_ascii_lowercase().contains(&self.lower)
     }
 
-    /// Returns `true` if this value matches, or this key and value together.
+    /// Returns `true` if the text matches this value, or this key and value together.
     fn matches_value(&self, key: Option<&str>, value: &Value) -> bool {
         match value {
             Value::Null => false,
             Value::Bool(value) => self.matches_pair(key, if *value { "true" } else { "false" }),
-            // The number is compared by its digits, never computed with.
+            // A number is compared by its digits, without conversion to a float.
             Value::Number(value) => self.matches_pair(key, &value.to_string()),
             Value::String(value) => self.matches_pair(key, value),
             Value::Array(values) => values.iter().any(|value| self.matches_value(None, value)),
@@ -60,7 +60,7 @@ impl SearchText<'_> {
     }
 
     fn matches_pair(&self, key: Option<&str>, value: &str) -> bool {
-        // The key itself may contain `=`.
+        // The key may contain `=`, so the text is not split there.
         let rest = key.and_then(|key| self.text.strip_prefix(key));
         let is_pair = rest.and_then(|rest| rest.strip_prefix('=')) == Some(value);
         is_pair || self.is_in(value)

@@ -6,7 +6,7 @@ use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::refusal::Refusal;
 
-/// Longest amount, in characters. Even many such amounts cannot overflow a balance.
+/// Longest amount, in characters. No realistic number of such amounts overflows a balance.
 const AMOUNT_CHARS_MAX: usize = 13;
 /// Longest memo, in characters.
 const MEMO_CHARS_MAX: usize = 500;

@@ -6,7 +6,7 @@ use super::{Bps, Cents, Overflow};
 use rust_decimal::Decimal;
 use std::str::FromStr;
 
-/// Most decimal places of an amount that a customer types.
+/// Largest number of decimal places of an amount that a customer types into a wallet.
 const PLACES_MAX: u32 = 8;
 
 /// An amount of one coin in its base units (satoshi, wei, lamport, sun).
@@ -20,7 +20,7 @@ impl Units {
     /// Adds two amounts.
     ///
     /// # Errors
-    /// [`Overflow`] past 128 bits.
+    /// [`Overflow`] if the sum does not fit into 128 bits.
     pub fn plus(self, other: Units) -> Result<Units, Overflow> {
         self.0.checked_add(other.0).map(Units).ok_or(Overflow)
     }
@@ -30,7 +30,7 @@ impl Units {
         self.0.checked_sub(other.0).map(Units)
     }
 
-    /// Rounds the amount down to min(decimals, 8) places.
+    /// Rounds the amount down to min(decimals, 8) decimal places.
     pub fn rounded_down(self, decimals: u32) -> Units {
         let step = 10_u128.checked_pow(decimals.saturating_sub(PLACES_MAX));
         let rest = step.and_then(|step| self.0.checked_rem(step));
@@ -56,7 +56,7 @@ impl Units {
     /// Reads a plain decimal of whole coins. Zero is valid.
     ///
     /// # Errors
-    /// A text that says what is wrong: not a plain decimal, more places than the coin has, or too large.
+    /// The problem: not a plain decimal, too many decimal places for the coin, or too large.
     pub fn parse(text: &str, decimals: u32) -> Result<Units, String> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let digits =
@@ -76,12 +76,12 @@ impl Units {
     }
 }
 
-/// Converts decimal places to a text width.
+/// Converts a number of decimal places to `usize`.
 fn places(decimals: u32) -> usize {
     usize::try_from(decimals).unwrap_or(usize::MAX)
 }
 
-/// Fiat per whole coin: positive, at most ten decimals, without trailing zeros.
+/// An exchange rate, fiat per whole coin: positive, at most ten decimals, without trailing zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     mantissa: u64,
@@ -89,13 +89,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Most decimals of a rate.
+    /// Largest number of decimals of a rate.
     pub const SCALE_MAX: u32 = 10;
 
     /// Makes a rate from a decimal, rounded half-even to ten decimals.
     ///
     /// # Errors
-    /// [`Overflow`] if the result is not positive or passes 64 bits.
+    /// [`Overflow`] if the result is not positive or does not fit into 64 bits.
     pub fn new(rate: Decimal) -> Result<Rate, Overflow> {
         let rate = rate.round_dp(Self::SCALE_MAX).normalize();
         let mantissa = u64::try_from(rate.mantissa()).map_err(|_| Overflow)?;
@@ -112,7 +112,7 @@ impl Rate {
     /// Multiplies the rate by a factor, rounded half-even to ten decimals.
     ///
     /// # Errors
-    /// [`Overflow`] if the product cannot be a rate.
+    /// [`Overflow`] if the product is not a valid rate.
     pub fn times(self, factor: Decimal) -> Result<Rate, Overflow> {
         Rate::new(self.decimal().checked_mul(factor).ok_or(Overflow)?)
     }
@@ -122,13 +122,13 @@ impl Rate {
         Decimal::from_i128_with_scale(i128::from(self.mantissa), self.scale)
     }
 
-    /// Returns the value of `units`, rounded once, half-even, to cents.
+    /// Returns the value of an amount of the coin, rounded once, half-even, to cents.
     ///
     /// # Errors
-    /// [`Overflow`] if the value passes 64 bits.
+    /// [`Overflow`] if the value does not fit into 64 bits.
     pub fn value(self, units: Units, decimals: u32) -> Result<Cents, Overflow> {
         let product = Wide::product(units.0, self.mantissa);
-        // units / 10^decimals × mantissa / 10^scale × 100
+        // cents = units / 10^decimals × mantissa / 10^scale × 100
         let cents = match decimals.saturating_add(self.scale).checked_sub(2) {
             Some(shift) => product.divided_half_even(shift),
             None => product.to_u128().and_then(|cents| {
@@ -142,21 +142,21 @@ impl Rate {
             .ok_or(Overflow)
     }
 
-    /// Returns `true` if `units` have a value of at least 0.01 before rounding. Half a cent is too little.
+    /// Returns `true` if the value before rounding is at least one cent. Half a cent is too little.
     pub fn is_worth_a_cent(self, units: Units, decimals: u32) -> bool {
         let product = Wide::product(units.0, self.mantissa);
         let shift = decimals.saturating_add(self.scale).saturating_sub(2);
         product.divided_down(shift).is_none_or(|cents| cents >= 1)
     }
 
-    /// Returns the amount whose value is at least `due`, rounded up to min(decimals, 8) places.
+    /// Returns the smallest amount whose value is at least `due`, rounded up to min(decimals, 8) decimal places.
     ///
     /// # Errors
     /// [`Overflow`] if the amount overflows.
     pub fn units_for(self, due: Cents, decimals: u32) -> Result<Units, Overflow> {
         let shown = decimals.min(PLACES_MAX);
         let due = u128::try_from(due.0).map_err(|_| Overflow)?;
-        // due / 100 ÷ (mantissa / 10^scale), counted in 10^-shown coins
+        // amount = due / 100 ÷ (mantissa / 10^scale), counted in 10^-shown coins
         let numerator = 10_u128
             .checked_pow(shown.saturating_add(self.scale))
             .and_then(|power| due.checked_mul(power))
@@ -170,10 +170,10 @@ impl Rate {
 }
 
 impl Rate {
-    /// Returns the units that `amount` buys, rounded down to the base unit.
+    /// Returns the amount of the coin that `amount` buys, rounded down to base units.
     ///
     /// # Errors
-    /// [`Overflow`] if the units overflow.
+    /// [`Overflow`] if the result overflows.
     pub fn units_within(self, amount: Cents, decimals: u32) -> Result<Units, Overflow> {
         let amount = u128::try_from(amount.0).map_err(|_| Overflow)?;
         let units = 10_u128
@@ -185,7 +185,7 @@ impl Rate {
 }
 
 impl Rate {
-    /// Returns `true` if the rate is more than this many basis points of `market` above or below `market`.
+    /// Returns `true` if the rate differs from `market` by more than this many basis points of `market`.
     pub fn differs_from(self, market: Rate, bps: Bps) -> bool {
         let (rate, market) = (self.decimal(), market.decimal());
         let apart = rate.checked_sub(market).map(|apart| apart.abs());
@@ -194,15 +194,16 @@ impl Rate {
         !matches!((apart, most), (Some(apart), Some(most)) if apart <= most)
     }
 
-    /// Returns the difference to `market` in percent of `market` with two decimals; negative below it; `None` on
-    /// overflow.
+    /// Returns the difference to `market` in percent of `market`, with two decimals.
+    ///
+    /// Negative if the rate is lower; `None` on overflow.
     pub fn percent_above(self, market: Rate) -> Option<Decimal> {
         let apart = self.decimal().checked_sub(market.decimal())?;
         let share = apart.checked_div(market.decimal())?;
         Some(share.checked_mul(Decimal::ONE_HUNDRED)?.round_dp(2))
     }
 
-    /// Converts `units` of this coin to another coin of the same value, in base units of the other, rounded up.
+    /// Converts an amount of this coin to an amount of another coin with the same value, rounded up to base units.
     ///
     /// Both rates are in the same currency.
     ///
@@ -213,7 +214,8 @@ impl Rate {
         (units, decimals): (Units, u32),
         (other, other_decimals): (Rate, u32),
     ) -> Result<Units, Overflow> {
-        // units / 10^decimals × mantissa / 10^scale ÷ (other mantissa / 10^other scale), counted in 10^-other decimals
+        // result = units / 10^decimals × mantissa / 10^scale ÷ (other mantissa / 10^other scale), counted in
+        // 10^-other decimals
         let up = other.scale.saturating_add(other_decimals);
         let down = decimals.saturating_add(self.scale);
         let raised = 10_u128
@@ -240,11 +242,11 @@ impl FromStr for Rate {
     }
 }
 
-/// A product of 128 by 64 bits, least significant limb first.
+/// A product of a 128-bit and a 64-bit number, least significant limb first.
 struct Wide([u64; 3]);
 
 impl Wide {
-    /// Multiplies in full: 192 bits hold the product.
+    /// Multiplies without overflow: the product fits into 192 bits.
     fn product(left: u128, right: u64) -> Wide {
         let right = u128::from(right);
         let low = (left & u128::from(u64::MAX)).saturating_mul(right);
@@ -252,7 +254,7 @@ impl Wide {
         Wide([low_limb(low), low_limb(high), low_limb(high >> 64)])
     }
 
-    /// Divides by 10^`exponent`, rounded half-even; `None` past 128 bits.
+    /// Divides by 10^`exponent`, rounded half-even; `None` if the result does not fit into 128 bits.
     fn divided_half_even(mut self, exponent: u32) -> Option<u128> {
         let Some(before_last) = exponent.checked_sub(1) else {
             return self.to_u128();
@@ -267,7 +269,7 @@ impl Wide {
         floor.checked_add(u128::from(up))
     }
 
-    /// Divides by `divisor` × 10^`exponent`, rounded up; `None` past 128 bits.
+    /// Divides by `divisor` × 10^`exponent`, rounded up; `None` if the result does not fit into 128 bits.
     fn divided_up(mut self, divisor: u64, exponent: u32) -> Option<u128> {
         let mut has_rest = self.divide(divisor)? != 0;
         for _ in 0..exponent {
@@ -276,7 +278,7 @@ impl Wide {
         self.to_u128()?.checked_add(u128::from(has_rest))
     }
 
-    /// Divides by 10^`exponent`, rounded down; `None` past 128 bits.
+    /// Divides by 10^`exponent`, rounded down; `None` if the result does not fit into 128 bits.
     fn divided_down(mut self, exponent: u32) -> Option<u128> {
         for _ in 0..exponent {
             self.divide_by_ten();
@@ -306,14 +308,14 @@ impl Wide {
         Some(remainder)
     }
 
-    /// Returns the number if 128 bits hold it.
+    /// Returns the number; `None` if it does not fit into 128 bits.
     fn to_u128(&self) -> Option<u128> {
         let [low, middle, high] = self.0;
         (high == 0).then(|| u128::from(low) | (u128::from(middle) << 64))
     }
 }
 
-/// Returns the lower 64 bits.
+/// Returns the lower 64 bits of a number.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the upper half is masked away on purpose"

@@ -8,21 +8,21 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use serde_json::{Number, Value, json};
 
-/// Highest index of an output or a log.
+/// Highest accepted position of an output or a log in its transaction.
 const POSITION_MAX: i64 = 0x7fff_ffff;
 
 text_enum! {
     /// Step of a payment on its simulated chain.
     pub enum SandboxStep {
-        /// A dropped payment appears again.
+        /// A dropped payment is seen again.
         Seen = "seen",
         /// The block of the payment becomes final.
         Confirmed = "confirmed",
-        /// The payment disappears.
+        /// The payment disappears from its chain.
         Dropped = "dropped",
-        /// The block is reorganized away, and the payment is seen again.
+        /// A reorg removes the payment's block, and the payment is seen again.
         Orphaned = "orphaned",
-        /// Another transaction replaces it.
+        /// Another transaction replaces the payment's transaction.
         Replaced = "replaced",
     }
 }
@@ -108,7 +108,7 @@ const SPENDS: Schema = schema!({
     "items": { "type": "string", "format": "uuid", "description": "Id of a payment." }
 });
 
-/// An amount in whole coins, as a string or a number.
+/// Rule for an amount in whole coins, as a string or a number.
 struct CoinAmountRule;
 
 impl Rule for CoinAmountRule {
@@ -135,7 +135,7 @@ impl Rule for CoinAmountRule {
     }
 }
 
-/// Outputs of a transaction.
+/// Rule for the outputs of a transaction.
 struct OutputsRule;
 
 impl Rule for OutputsRule {

@@ -1,6 +1,6 @@
 //! Rate from several sources: the median of the fresh figures, if enough of them agree.
 //!
-//! Invariant: one source alone makes no rate, except the operator's own file. A wrong source can remove a rate, but
+//! Invariant: one source alone gives no rate, except the operator's own file. A wrong source can prevent a rate, but
 //! cannot set one.
 
 use super::{Evidence, FRESH_MS_MAX, Figure, FigureSource, RateQuote, RateSource, middle};
@@ -10,19 +10,19 @@ use crate::domain::time::Time;
 use rust_decimal::Decimal;
 use std::fmt;
 
-/// Largest distance between two agreeing figures, in percent.
+/// Largest difference between two agreeing figures, in percent.
 const APART_PERCENT_MAX: i64 = 3;
 
-/// Reason why there is no rate.
+/// Reason why no rate can be computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoAgreement {
     /// No source has reported a figure.
     Untold,
-    /// All figures are too old.
+    /// The figures of these sources are all too old.
     Stale(Vec<FigureSource>),
     /// Only this source has a fresh figure.
     Alone(FigureSource),
-    /// The figures contradict each other.
+    /// The figures of these sources contradict each other.
     Apart(Vec<(FigureSource, Rate)>),
 }
 
@@ -59,7 +59,8 @@ fn join_names(sources: &[FigureSource]) -> String {
     names.join(", ")
 }
 
-/// Returns `true` if the figure is fresh. A figure from the future is not: the clock was set back.
+/// Returns `true` if the figure is fresh. A figure from the future counts by its distance, since the clock may have
+/// been set back.
 fn is_fresh(figure: &Figure, now: Time) -> bool {
     now.since_ms(figure.at).unsigned_abs() <= FRESH_MS_MAX.unsigned_abs()
 }
@@ -67,7 +68,7 @@ fn is_fresh(figure: &Figure, now: Time) -> bool {
 /// Returns the current rate from the figures of one coin in one currency.
 ///
 /// # Errors
-/// The reason why there is none.
+/// The reason why no rate can be computed.
 pub fn agreed_rate(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreement> {
     let mut fresh: Vec<&Figure> = figures.iter().filter(|one| is_fresh(one, now)).collect();
     if let Some(own) = fresh.iter().find(|one| one.source == FigureSource::File) {
@@ -100,7 +101,7 @@ pub fn agreed_rate(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreeme
     }
 }
 
-/// Returns the latest rate of the operator's file, however old.
+/// Returns the latest rate of the operator's file, regardless of its age.
 pub fn file_rate(figures: &[Figure]) -> Option<RateQuote> {
     let own = figures
         .iter()
@@ -118,7 +119,7 @@ fn quoted(rate: Rate, source: RateSource, at: Time, figures: &[&Figure]) -> Rate
     }
 }
 
-/// Returns the median of sorted numbers. Of an even number of them, it is the mean of the middle two.
+/// Returns the median of sorted numbers. For an even count, it is the mean of the middle two.
 fn median(sorted: &[Decimal]) -> Option<Decimal> {
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {
@@ -128,7 +129,7 @@ fn median(sorted: &[Decimal]) -> Option<Decimal> {
     middle(lower, upper)
 }
 
-/// Returns `true` if two neighbours agree with each other and with the median.
+/// Returns `true` if two neighboring numbers are close to each other and to the median.
 fn is_supported(sorted: &[Decimal], median: Decimal) -> bool {
     let mut neighbours = sorted.iter().zip(sorted.iter().skip(1));
     neighbours.any(|(lower, upper)| {
@@ -136,7 +137,7 @@ fn is_supported(sorted: &[Decimal], median: Decimal) -> bool {
     })
 }
 
-/// Returns `true` if the larger number is at most 3 % above the smaller.
+/// Returns `true` if the larger number is at most 3 % above the smaller number.
 fn agree(smaller: Decimal, larger: Decimal) -> bool {
     let most = Decimal::new(APART_PERCENT_MAX.saturating_add(100), 2);
     smaller

@@ -1,4 +1,4 @@
-//! Figures behind a rate, as stored and returned: each source's figure and its time.
+//! Figures that determined a rate, as stored and returned: the figure of each source with its time.
 //!
 //! Invariant: evidence is a JSON array that is written once and never parsed again.
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
 
-/// Figures behind a rate, as a JSON array; empty if there are none.
+/// Figures that determined a rate, as the text of a JSON array; empty if there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence(Option<Arc<str>>);
 
@@ -19,15 +19,15 @@ impl Shown for Evidence {
 const NOTHING: &str = "[]";
 
 impl Evidence {
-    /// Writes these figures.
+    /// Returns the evidence of these figures.
     pub fn from_figures<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Evidence {
         let figures: Vec<&Figure> = figures.into_iter().collect();
-        // No value of a figure can fail to serialize.
+        // Serializing a figure cannot fail.
         let text = serde_json::to_string(&figures).unwrap_or_else(|_| NOTHING.to_owned());
         Evidence::from_stored(&text)
     }
 
-    /// Reads the stored text.
+    /// Returns the evidence of a stored text.
     pub fn from_stored(text: &str) -> Evidence {
         Evidence((text != NOTHING).then(|| Arc::from(text)))
     }
@@ -40,7 +40,7 @@ impl Evidence {
     /// Returns the JSON array.
     ///
     /// # Errors
-    /// The error of serde_json, if the stored text is not JSON.
+    /// The error of serde_json if the stored text is not JSON.
     pub fn json(&self) -> Result<Box<RawValue>, serde_json::Error> {
         match &self.0 {
             Some(text) => RawValue::from_string(text.as_ref().to_owned()),

@@ -1,6 +1,6 @@
-//! Figures: prices of a coin by one source, direct or through another pair of the same source.
+//! Figures: prices of a coin from one source, direct or through another pair of the same source.
 //!
-//! Invariant: no figure takes USDT for USD. Numbers are read from their decimal digits.
+//! Invariant: no figure treats USDT as USD. Numbers are read from their decimal digits.
 
 use crate::domain::asset::symbols;
 use crate::domain::fields::{Schema, Shown, view};
@@ -13,17 +13,17 @@ use serde::Serialize;
 use std::str::FromStr;
 
 text_enum! {
-    /// Source of figures.
+    /// A source of figures.
     pub enum FigureSource {
-        /// Kraken's public ticker.
+        /// Public ticker of Kraken.
         Kraken = "kraken",
-        /// Coinbase's exchange rates.
+        /// Exchange rates of Coinbase.
         Coinbase = "coinbase",
-        /// Binance's price ticker.
+        /// Price ticker of Binance.
         Binance = "binance",
-        /// CoinGecko's simple price.
+        /// Simple price of CoinGecko.
         Coingecko = "coingecko",
-        /// The operator's own file, which is trusted alone.
+        /// File of the operator. It is trusted without a second source.
         File = "file",
     }
 }
@@ -38,10 +38,10 @@ impl FigureSource {
     ];
 }
 
-/// Longest number, in characters.
+/// Longest accepted number, in characters.
 const NUMBER_CHARS_MAX: usize = 64;
 
-/// Parses a positive decimal number; `None` for anything else.
+/// Parses a positive decimal number; `None` for any other text.
 pub fn parse_number(text: &str) -> Option<Decimal> {
     let is_plain = |text: &str| {
         text.bytes()
@@ -70,9 +70,9 @@ pub fn middle(lower: Decimal, upper: Decimal) -> Option<Decimal> {
 /// Price of one `base` in `quote`. Both are symbols, such as BTC, EUR or USDT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticker {
-    /// Symbol that is priced.
+    /// Symbol whose price is given.
     pub base: &'static str,
-    /// Symbol of the price.
+    /// Symbol in which the price is given.
     pub quote: &'static str,
     /// Amount of `quote` for one `base`.
     pub price: Decimal,
@@ -80,14 +80,14 @@ pub struct Ticker {
     pub at: Time,
 }
 
-/// Price of one coin in one currency, by one source.
+/// Price of one coin in one currency, from one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// Source of the figure.
     pub source: FigureSource,
     /// Fiat per whole coin.
     pub rate: Rate,
-    /// Pairs behind the price, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
+    /// Pairs from which the rate follows, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
     pub via: String,
     /// Time of the figure.
     pub at: Time,
@@ -134,7 +134,7 @@ pub struct CoinFigure {
     pub figure: Figure,
 }
 
-/// Symbols that link a coin to EUR, in the order of preference: a source prices both the coin and EUR in them.
+/// Symbols through which a coin can be priced in EUR, in the order of preference.
 const THROUGH: [&str; 2] = ["USD", "USDT"];
 
 /// Returns the figures that follow from a source's tickers.
@@ -176,7 +176,7 @@ fn find<'a>(tickers: &'a [Ticker], base: &str, quote: &str) -> Option<&'a Ticker
     tickers.iter().find(is)
 }
 
-/// Returns the price of the coin's own pair.
+/// Returns the price of a coin from a pair of the coin and the currency itself.
 fn direct_price(
     tickers: &[Ticker],
     coin: &str,
@@ -186,7 +186,7 @@ fn direct_price(
     Some((ticker.price, format!("{coin}/{currency}"), ticker.at))
 }
 
-/// Returns the price of the coin in EUR through another symbol.
+/// Returns the price of a coin in EUR through another symbol, with the pairs and the time.
 fn price_through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String, Time)> {
     let euro = find(tickers, "EUR", via)?;
     let by = format!("EUR/{via}");
@@ -284,7 +284,7 @@ mod tests {
             ticker("LTC", "USD", "88", 7),
             ticker("EUR", "USDT", "1.25", 6),
             ticker("DOGE", "USDT", "0.25", 3),
-            // This price overflows a rate.
+            // This price is too large for a rate.
             ticker("SOL", "EUR", "99999999999999999999", 1),
         ];
         let told: Vec<String> = figures(FigureSource::Binance, &tickers)
@@ -304,7 +304,7 @@ mod tests {
                 "BTC USD 66000 BTC/USD 8",
                 "LTC EUR 80 LTC/USD by EUR/USD 5",
                 "LTC USD 88 LTC/USD 7",
-                // USDT never counts as USD, although it is worth nearly the same.
+                // USDT never counts as USD, although it is worth nearly one dollar.
                 "DOGE EUR 0.2 DOGE/USDT by EUR/USDT 3",
                 "USDT EUR 0.8 EUR/USDT 6",
             ]

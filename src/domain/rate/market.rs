@@ -1,22 +1,22 @@
-//! Market of a coin in one currency, for an operator: its rate, sources and age.
+//! Market of a coin in one currency: its rate, sources and age.
 
 use super::{Figure, NoAgreement, Rate, RateQuote, RateSource, agreed_rate};
 use crate::domain::time::{Time, span_text};
 use std::fmt;
 
-/// Rates of one coin in one currency.
+/// Rates of one coin in one currency, with the figures of the sources.
 #[derive(Clone, Debug)]
 pub struct Market {
-    /// The fresh rate, or the reason why there is none.
+    /// The fresh rate, or the reason why no rate can be computed.
     pub now: Result<RateQuote, NoAgreement>,
-    /// The newest stored rate, however old.
+    /// The newest stored rate, regardless of its age.
     pub known: Option<RateQuote>,
-    /// Newest figure of each source.
+    /// The newest figure of each source.
     pub figures: Vec<Figure>,
 }
 
 impl Market {
-    /// Returns the market from these figures and the newest stored rate.
+    /// Returns the market for these figures and the newest stored rate.
     pub fn new(figures: Vec<Figure>, known: Option<RateQuote>, now: Time) -> Market {
         Market {
             now: agreed_rate(&figures, now),
@@ -25,7 +25,7 @@ impl Market {
         }
     }
 
-    /// Returns the market of a rate without sources.
+    /// Returns the market for a fixed rate, without sources.
     pub fn fixed(quoted: RateQuote) -> Market {
         Market {
             known: Some(quoted.clone()),
@@ -39,13 +39,13 @@ impl Market {
         self.now.as_ref().ok().map(|quoted| quoted.rate)
     }
 
-    /// Returns the fresh rate, otherwise the newest stored one.
+    /// Returns the fresh rate, otherwise the newest stored rate.
     pub fn newest(&self) -> Option<&RateQuote> {
         self.now.as_ref().ok().or(self.known.as_ref())
     }
 
-    /// Returns the newest rate for a message: `80 (kraken 80.1, coinbase 79.9, 42 s old)`; `None` if there never was
-    /// one.
+    /// Returns the newest rate for a message, like `80 (kraken 80.1, coinbase 79.9, 42 s old)`; `None` without any
+    /// rate.
     pub fn newest_text(&self, now: Time) -> Option<impl fmt::Display + use<>> {
         let newest = self.newest()?;
         let age = span_text(now.since_ms(newest.at).max(0));

@@ -1,6 +1,6 @@
 //! Compares the status function with the documented rules, written as a table.
 //!
-//! The inputs are every small combination and many random ones; `odd` has special cases.
+//! The inputs are every small combination and many random ones. The module `odd` has special cases.
 //!
 //! Invariant: the table follows the documentation and shares no arithmetic with the code under test.
 
@@ -14,23 +14,23 @@ mod odd;
 
 use super::{Bps, Cents, InvoiceStatus, InvoiceTerms, JudgedPayment, PaymentState, Time, judge};
 
-/// Deadline and price of the invoices below.
+/// Deadline of the test invoices in milliseconds, and their price in cents.
 const EXPIRES: i64 = 2_000_000;
 const DUE: i64 = 10_000;
 
-/// Values of a payment: zero, half, around both bounds of 0.5 %, exact, double.
+/// Values of a payment in cents: zero, half, around both bounds of 0.5 %, exact, double.
 const VALUES: [i64; 8] = [0, 5_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000];
-/// The same values, and values around the bounds of the largest tolerance.
+/// More values in cents, including those around the bounds of the largest tolerance.
 const MORE_VALUES: [i64; 13] = [
     0, 1, 5_000, 7_999, 8_000, 9_949, 9_950, 10_000, 10_050, 10_051, 12_000, 12_001, 20_000,
 ];
 const CANCELLED: [Option<i64>; 4] = [None, Some(EXPIRES - 5), Some(EXPIRES), Some(EXPIRES + 5)];
 const TOLERANCES: [(u32, u32); 3] = [(0, 0), (50, 50), (2_000, 2_000)];
 
-/// A payment: its state, on time, ever confirmed, its value in cents.
+/// A payment: its state, whether it is on time, whether it was ever confirmed, its value in cents.
 type PaymentInput = (PaymentState, bool, bool, i64);
 
-/// One input of the function.
+/// One input of the status function.
 #[derive(Clone, Debug)]
 struct Case {
     due: i64,
@@ -43,12 +43,12 @@ struct Case {
     payments: Vec<PaymentInput>,
 }
 
-/// Rules of the documentation, top to bottom: the first one whose condition holds decides.
+/// Returns the status by the documented rules. From top to bottom, the first rule whose condition holds decides.
 fn table_status(case: &Case) -> InvoiceStatus {
     let count = |wanted: fn(&PaymentInput) -> bool| {
         case.payments.iter().filter(|paid| wanted(paid)).count()
     };
-    // Money in ten-thousandths of a cent. A tolerance in basis points is then a whole number.
+    // The sum is in ten-thousandths of a cent, so that a tolerance in basis points is a whole number.
     let worth = |on_time: bool| {
         let mut sum: i128 = 0;
         for (state, in_time, _, value) in &case.payments {
@@ -108,7 +108,7 @@ fn code_status(case: &Case) -> InvoiceStatus {
     judge(&terms, &payments, Time(case.now))
 }
 
-/// Asserts that both agree, and counts each status.
+/// Asserts that the code agrees with the table, and counts the status.
 fn assert_agree(case: &Case, seen: &mut [usize]) {
     let expected = table_status(case);
     assert_eq!(code_status(case), expected, "{case:?}");
@@ -120,7 +120,7 @@ fn assert_agree(case: &Case, seen: &mut [usize]) {
     }
 }
 
-/// Returns every possible payment with one of these values. A payment that is confirmed now was confirmed before.
+/// Returns every possible payment with the given values. A payment that is confirmed now was confirmed at some time.
 fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<PaymentInput> {
     let mut found = Vec::new();
     for state in PaymentState::ALL {
@@ -137,7 +137,7 @@ fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<PaymentInput> {
     found
 }
 
-/// Returns every multiset of `size` payments, each in the order of `kinds`.
+/// Returns every multiset of `size` payments, in the order of `kinds`.
 fn multisets(kinds: &[PaymentInput], size: usize) -> Vec<Vec<PaymentInput>> {
     if size == 0 {
         return vec![Vec::new()];
@@ -151,7 +151,7 @@ fn multisets(kinds: &[PaymentInput], size: usize) -> Vec<Vec<PaymentInput>> {
     found
 }
 
-/// Compares both for every combination of the other inputs around these payments.
+/// Asserts agreement for these payments with every combination of the other inputs.
 fn compare_all(payments: &[PaymentInput], seen: &mut [usize]) {
     for cancelled in CANCELLED {
         let deadline = cancelled.map_or(EXPIRES, |at| at.min(EXPIRES));
@@ -190,7 +190,7 @@ fn status_of_every_pair_of_payments_follows_the_table() {
     );
 }
 
-/// An unconfirmed payment adds nothing to the sum, so two values of it are enough.
+/// An unconfirmed payment adds nothing to the sum, so two values of such a payment are enough.
 #[test]
 fn status_of_every_three_payments_follows_the_table() {
     let kinds = kinds(|state| match state {
@@ -205,7 +205,7 @@ fn status_of_every_three_payments_follows_the_table() {
     assert_eq!(seen.iter().sum::<usize>(), 5_984 * 72);
 }
 
-/// A random generator with the same output everywhere (SplitMix64).
+/// Generator of random inputs that are the same on every machine (SplitMix64).
 struct RandomInputs(u64);
 
 impl RandomInputs {
@@ -217,7 +217,7 @@ impl RandomInputs {
         usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap_or(1)).unwrap_or(0)
     }
 
-    /// Returns one of these values.
+    /// Returns a random element.
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         match from.get(self.roll(from.len())) {
             Some(picked) => *picked,
@@ -233,7 +233,7 @@ fn status_of_many_random_payments_follows_the_table() {
     for seed in 1..=40 {
         let mut dice = RandomInputs(seed);
         for _ in 0..5_000 {
-            // A price whose tolerance is not a whole number of cents is as frequent as one whose tolerance is.
+            // For about half of these prices, the tolerance is not a whole number of cents.
             let due = dice.pick(&[DUE, DUE, 1, 3, 333, 9_999, 5_000_000]);
             let scale = |(state, on_time, was, value): PaymentInput| {
                 (state, on_time, was, value * due / DUE)

@@ -1,13 +1,12 @@
 //! Current confirmations of the payments in a timeline.
 //!
-//! Invariant: the number of confirmations stands beside the last step of a payment only. Earlier steps describe the
-//! past.
+//! Invariant: only the last entry of a payment has the number of confirmations. Earlier entries describe the past.
 
 use super::{InvoiceHistory, TimelineEntry};
 use crate::domain::confirmations::OnChain;
 use std::collections::HashMap;
 
-/// Adds the explorer link to every step of a payment, and the confirmations it has and needs to its last step.
+/// Adds the explorer link to every entry of a payment. Adds the present and needed confirmations to its last entry.
 pub(super) fn add_confirmations(entries: &mut [TimelineEntry], history: &InvoiceHistory<'_>) {
     let on_chain = history.payments.iter().zip(history.on_chain);
     let mut untold: HashMap<&str, OnChain> = on_chain

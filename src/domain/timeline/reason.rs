@@ -1,6 +1,6 @@
 //! Texts of the timeline, and the sums that explain a status.
 //!
-//! Invariant: the sums are the ones that `status` compares, in whole cents.
+//! Invariant: the sums are those that `status` compares, in whole cents.
 
 use super::{PaymentStep, TimelinePayment};
 use crate::domain::fields::view;
@@ -51,7 +51,7 @@ impl Sums {
         }
     }
 
-    /// Returns the beginning of most sentences: the confirmed amount, with the late part if there is one.
+    /// Returns the confirmed amount for a sentence, with its late part if there is one.
     fn confirmed(&self, currency: Currency) -> String {
         let late = if self.confirmed_late > Total::ZERO {
             format!(" in time and {} late", self.confirmed_late)
@@ -64,9 +64,9 @@ impl Sums {
         )
     }
 
-    /// Returns the tolerance below and above the price.
+    /// Returns the tolerance for a sentence: one amount, or the amounts below and above the price.
     fn tolerance(&self) -> String {
-        // Both bounds lie around the price, so neither difference can overflow.
+        // The price is between both bounds, so neither difference overflows.
         let under = self.due.minus(self.paid_from).unwrap_or(Cents::ZERO);
         let over = self.paid_up_to.minus(self.due).unwrap_or(Cents::ZERO);
         if under == over {
@@ -77,7 +77,7 @@ impl Sums {
     }
 }
 
-/// Explains why an invoice has this status.
+/// Returns the sentence that explains a status.
 pub(super) fn status_reason(
     status: InvoiceStatus,
     invoice: &Invoice,
@@ -116,7 +116,7 @@ pub(super) fn status_reason(
     format!("{status}: {reason}")
 }
 
-/// Explains why an invoice failed.
+/// Returns the sentence that explains the status `failed`.
 fn failure_reason(payments: &[JudgedPayment]) -> &'static str {
     let was_confirmed =
         |payment: &JudgedPayment| payment.state == PaymentState::Dropped && payment.was_confirmed;
@@ -127,9 +127,9 @@ fn failure_reason(payments: &[JudgedPayment]) -> &'static str {
     }
 }
 
-/// Returns the source of a rate, to be appended to the rate. Empty for the fixed rate of simulated chains.
+/// Returns the source of a rate, to be appended to the rate; empty for the fixed rate of simulated chains.
 ///
-/// The text names the time of a rate that was older than three minutes when it priced something.
+/// The text includes the time of a rate that was more than three minutes old when it was used.
 pub(super) fn source_text(quoted: &RateQuote, priced_at: Time) -> String {
     let by = match quoted.source {
         RateSource::Fixed => return String::new(),
@@ -148,7 +148,7 @@ pub(super) fn source_text(quoted: &RateQuote, priced_at: Time) -> String {
     format!(" by {by}{spread}{old}")
 }
 
-/// Returns the sentence for a payment's change.
+/// Returns the sentence for a change of a payment.
 pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at: Time) -> String {
     let happened = match paid.step {
         PaymentStep::Seen => "seen",
@@ -165,7 +165,7 @@ pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at
     )
 }
 
-/// Returns the sentence for a refund's change of status.
+/// Returns the sentence for a change of a refund's status.
 pub(super) fn transfer_text(refund: &Transfer, status: TransferStatus) -> String {
     let what = format!("refund of {} {} {status}", refund.amount, refund.currency);
     let why = refund

@@ -1,4 +1,4 @@
-//! Timelines of invoices that the tests make up.
+//! Tests of timelines of constructed invoices.
 
 use super::{
     InvoiceChange, InvoiceHistory, InvoiceStep, TimelineEntry, TimelineEntryKind, timeline,
@@ -15,7 +15,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{HOUR_MS, Time};
 use serde_json::value::RawValue;
 
-/// 100.00 EUR, due at 1000 ms, with a tolerance of 0.5 % either way.
+/// Returns an invoice of 100.00 EUR, due at 1000 ms, with a tolerance of 0.5 % below and above.
 fn invoice() -> Invoice {
     Invoice {
         seq: 1,
@@ -51,7 +51,7 @@ fn litecoin() -> &'static Asset {
     Asset::find("LTC").unwrap_or(&crate::domain::asset::ASSETS[0])
 }
 
-/// A payment with a value in cents.
+/// Returns a payment with this value, in cents.
 fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
     Some(Payment {
         seq,
@@ -74,7 +74,7 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
     })
 }
 
-/// A rate of 80 EUR a coin.
+/// Returns a fixed rate of 80 EUR for one coin.
 fn quoted() -> Option<RateQuote> {
     Some(RateQuote::fixed("80".parse().ok()?, Time(1)))
 }
@@ -107,7 +107,7 @@ fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, LedgerE
     (payment, entry)
 }
 
-/// Returns the texts of a timeline until `now`.
+/// Returns the texts of a timeline up to `now`.
 fn texts(
     payments: &[Option<Payment>],
     steps: &[(i64, InvoiceChange)],
@@ -117,7 +117,7 @@ fn texts(
     texts_with_quote(quote(), payments, steps, booked, now)
 }
 
-/// Returns the same texts, with this quote.
+/// Returns the texts of a timeline whose invoice has this quote.
 fn texts_with_quote(
     quote: Option<Quote>,
     payments: &[Option<Payment>],
@@ -244,7 +244,7 @@ fn late_payment_follows_the_deadline_entry() {
     );
 }
 
-/// Returns a public rate of this time.
+/// Returns a rate from public sources with this time.
 fn public_rate(at: i64) -> Option<RateQuote> {
     Some(RateQuote {
         source: RateSource::Median,
@@ -264,12 +264,13 @@ fn rate_is_called_old_only_if_it_was_old_when_used() {
         (hours(3), Pay(1, Seen)),
         (hours(4), Pay(1, Dropped)),
     ];
-    // Creation of the quote, payment on time, time of the payment's rate, selected rate is old, payment's rate is old.
+    // Columns: creation of the quote, payment on time, time of the payment's rate, selected rate is old, payment's
+    // rate is old.
     for (made_at, on_time, of, picks_old, is_old) in [
         (hours(0), true, hours(0), false, false),
         (hours(0), false, hours(1), false, false),
         (hours(0), false, hours(0), false, true),
-        // The rate of a payment that nobody expected may be old from the start.
+        // The quote of a payment that a person assigned may have an old rate from the start.
         (hours(1), true, hours(0), true, true),
     ] {
         let quote = quote()

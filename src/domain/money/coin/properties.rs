@@ -1,4 +1,4 @@
-//! Conversions between coin and fiat, compared with decimal arithmetic as done on paper.
+//! Compares conversions between coin and fiat with a reference: decimal arithmetic as done on paper.
 //!
 //! Invariant: the reference has no size limit and rounds by digits, so it shares no step with the code under test.
 
@@ -45,7 +45,7 @@ impl Digits {
         Digits(sum.into_iter().map(digit).collect()).trimmed()
     }
 
-    /// Multiplies by ten to this power.
+    /// Multiplies by ten to the power of `zeros`.
     fn shifted(&self, zeros: u32) -> Digits {
         let zeros = vec![0; usize::try_from(zeros).unwrap()];
         Digits([zeros, self.0.clone()].concat()).trimmed()
@@ -79,7 +79,7 @@ impl Digits {
         Digits(self.0.iter().enumerate().map(digit).collect()).trimmed()
     }
 
-    /// Divides by long division. Returns the quotient, and `true` if there is a remainder.
+    /// Divides on paper. Returns the quotient, and `true` if there is a remainder.
     fn divided(&self, by: &Digits) -> (Digits, bool) {
         let mut rest = Digits(Vec::new());
         let mut quotient = Vec::new();
@@ -95,7 +95,7 @@ impl Digits {
         (Digits(quotient).trimmed(), !rest.0.is_empty())
     }
 
-    /// Cuts the last digits off and rounds half-even.
+    /// Removes the last `places` digits and rounds half-even.
     fn cut_half_even(&self, places: u32) -> Digits {
         let mut digits = self.0.clone();
         let places = usize::try_from(places).unwrap();
@@ -136,7 +136,7 @@ fn reference_due(rate: Rate, due: Cents, decimals: u32) -> Result<Units, Overflo
     units.parse().map(Units).map_err(|_| Overflow)
 }
 
-/// A random generator with the same output everywhere (SplitMix64).
+/// Generator of random amounts that are the same on every machine (SplitMix64).
 struct RandomAmounts(u64);
 
 impl RandomAmounts {
@@ -151,7 +151,7 @@ impl RandomAmounts {
         u32::try_from(self.bits() % sides).unwrap()
     }
 
-    /// Returns a number of any length. Long ones are as frequent as short ones.
+    /// Returns a number of at most `bits_max` bits. All lengths are equally frequent.
     fn wide(&mut self, bits_max: u64) -> u128 {
         let number = (u128::from(self.bits()) << 64) | u128::from(self.bits());
         number >> (128 - bits_max + u64::from(self.below(bits_max)))
@@ -168,7 +168,7 @@ impl RandomAmounts {
 
     fn units(&mut self) -> Units {
         match self.below(3) {
-            // A number with many trailing zeros is often exactly between two cents.
+            // A number with many trailing zeros often has a value exactly between two cents.
             0 => Units(self.wide(30) * 5 * 10_u128.pow(self.below(18))),
             _ => Units(self.wide(128)),
         }

@@ -1,4 +1,4 @@
-//! Amounts, rates and conversions, with fixed examples.
+//! Tests of amounts, rates and conversions with fixed examples.
 
 use super::{Bps, Cents, Overflow, Rate, Units};
 
@@ -87,7 +87,7 @@ fn amount_due_is_rounded_up_and_covers_the_price() {
 
 #[test]
 fn value_is_rounded_once_half_even() {
-    // 0.005, 0.015 and 0.025 of a coin at 1.00
+    // The first three amounts are 0.005, 0.015 and 0.025 of a coin, at a rate of 1.00.
     for (units, cents) in [(5, 0), (15, 2), (25, 2), (26, 3), (24, 2)] {
         assert_eq!(
             rate("1").value(Units(units), 3),
@@ -162,7 +162,7 @@ fn fee_is_converted_by_two_rates_and_rounded_up() {
     let eth = (rate("3000"), 18);
     let usdc = (rate("0.92"), 6);
     let gas = |wei: u128| eth.0.converted((Units(wei), eth.1), usdc);
-    // 65 000 gas at 1 gwei: 0.195 EUR, and 0.211956521… USDC.
+    // The fee of 65 000 gas at 1 gwei is 0.195 EUR, or 0.211956521… USDC.
     assert_eq!(gas(65_000_000_000_000), Ok(Units(211_957)));
     assert_eq!(gas(1), Ok(Units(1)), "never nothing");
     assert_eq!(gas(0), Ok(Units(0)));
@@ -171,7 +171,7 @@ fn fee_is_converted_by_two_rates_and_rounded_up() {
         gas(u128::MAX),
         Ok(Units(1_109_616_413_872_625_424_337_091_111_191))
     );
-    // Conversions to more decimals, and past an overflow.
+    // These convert to a coin with more decimals, and to an amount that overflows.
     let up = usdc.0.converted((Units(1_000_000), 6), eth);
     assert_eq!(up, Ok(Units(306_666_666_666_667)));
     assert_eq!(usdc.0.converted((Units(u128::MAX), 6), eth), Err(Overflow));

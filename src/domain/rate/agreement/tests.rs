@@ -1,10 +1,10 @@
-//! Medians of figures that agree, contradict each other, or are old.
+//! Tests of figures that agree, contradict each other, or are too old.
 
 use super::{FRESH_MS_MAX, Figure, FigureSource, NoAgreement, RateSource, Time, agreed_rate};
 
 const NOW: Time = Time(1_000_000_000);
 
-/// Figures of the public sources, in their order, each with its age.
+/// Returns figures of the public sources, in the order of the enumeration. Each input is a rate with its age.
 fn figures(rates: &[(&str, i64)]) -> Vec<Figure> {
     let sources = FigureSource::PUBLIC.iter();
     let figure = |(source, (rate, age_ms)): (&FigureSource, &(&str, i64))| Figure {
@@ -16,7 +16,7 @@ fn figures(rates: &[(&str, i64)]) -> Vec<Figure> {
     sources.zip(rates).map(figure).collect()
 }
 
-/// Returns the rate, or the reason why there is none.
+/// Returns the agreed rate as text, or the reason why there is none.
 fn rate(rates: &[(&str, i64)]) -> String {
     match agreed_rate(&figures(rates), NOW) {
         Ok(quoted) => {
@@ -56,7 +56,7 @@ fn unsupported_median_gives_no_rate() {
         &["100", "103.01"] as &[&str],
         &["100", "150"],
         &["100", "104", "109"],
-        // Two pairs agree each, but no pair agrees with the median between them.
+        // The figures form two agreeing pairs, but no pair agrees with the median between them.
         &["100", "100", "150", "150"],
         &["100", "101", "150", "200"],
     ] {
@@ -87,7 +87,7 @@ fn only_fresh_figures_count() {
     assert_eq!(rate(&[("100", FRESH_MS_MAX), ("100", 0)]), "100");
     // An old figure no longer counts.
     assert_eq!(rate(&[("100", 0), ("150", old), ("101", 0)]), "100.5");
-    // This figure comes from a clock that was ahead.
+    // The source's clock was ahead when it made this figure.
     assert_eq!(rate(&[("100", -old), ("100", 0)]), alone);
 }
 

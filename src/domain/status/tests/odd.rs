@@ -11,22 +11,22 @@ use crate::domain::rate::RateQuote;
 
 const SEEN: PaymentInput = (PaymentState::Seen, true, false, DUE);
 const CONFIRMED: PaymentInput = (PaymentState::Confirmed, true, true, DUE);
-/// Seen, never confirmed, and dropped.
+/// A payment that was seen in time, never confirmed, and dropped.
 const DROPPED: PaymentInput = (PaymentState::Dropped, true, false, DUE);
-/// Confirmed once, and dropped.
+/// A payment that was confirmed once and then dropped.
 const LOST: PaymentInput = (PaymentState::Dropped, true, true, DUE);
 
-/// Returns the payment with another value.
+/// Returns the payment with this value, in cents.
 fn worth(paid: PaymentInput, value: i64) -> PaymentInput {
     (paid.0, paid.1, paid.2, value)
 }
 
-/// Returns the payment, seen too late.
+/// Returns the payment as seen after the deadline.
 fn late(paid: PaymentInput) -> PaymentInput {
     (paid.0, false, paid.2, paid.3)
 }
 
-/// Returns a quoted invoice of 100.00 with the default tolerances and these payments, before its deadline.
+/// Returns an open invoice of 100.00 with the default tolerances, a selected coin, and these payments.
 fn open(payments: &[PaymentInput]) -> Case {
     Case {
         due: DUE,
@@ -40,7 +40,7 @@ fn open(payments: &[PaymentInput]) -> Case {
     }
 }
 
-/// Returns the same invoice after its deadline.
+/// Returns the invoice of [`open`] after its deadline.
 fn past(payments: &[PaymentInput]) -> Case {
     Case {
         now: EXPIRES,
@@ -48,7 +48,7 @@ fn past(payments: &[PaymentInput]) -> Case {
     }
 }
 
-/// Returns the same invoice, cancelled a second before its deadline.
+/// Returns the invoice of [`open`], cancelled a second before its deadline.
 fn cancelled(payments: &[PaymentInput]) -> Case {
     Case {
         cancelled: Some(EXPIRES - 1_000),
@@ -56,7 +56,7 @@ fn cancelled(payments: &[PaymentInput]) -> Case {
     }
 }
 
-/// Returns the terms of these invoices.
+/// Returns the terms of an invoice of 100.00 with the default tolerances.
 fn terms(cancelled_at: Option<i64>) -> InvoiceTerms {
     InvoiceTerms {
         due: Cents(DUE),
@@ -85,8 +85,7 @@ fn deadline_itself_counts_as_late() {
     assert_status(&unquoted(past(&[])), InvoiceStatus::Expired);
 }
 
-/// A payment in the millisecond of the cancellation is late. The invoice stays cancelled until the payment is
-/// confirmed.
+/// The invoice stays cancelled until the late payment is confirmed.
 #[test]
 fn payment_in_the_millisecond_of_cancellation_is_late() {
     let cancelled_at = EXPIRES - 1_000;
@@ -211,7 +210,7 @@ fn cancelled_invoice_can_still_be_paid_late() {
         InvoiceStatus::Underpaid,
     );
     assert_status(&cancelled(&[late(LOST)]), InvoiceStatus::Cancelled);
-    // Dropped before the cancellation and seen again after it: the payment was on time and stays on time.
+    // A payment that is dropped before the cancellation and seen again later was on time, and stays on time.
     assert_status(&cancelled(&[DROPPED]), InvoiceStatus::Cancelled);
     assert_status(&cancelled(&[SEEN]), InvoiceStatus::Detected);
     assert_status(&cancelled(&[CONFIRMED]), InvoiceStatus::Confirmed);
@@ -259,7 +258,7 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
     }
 }
 
-/// The invoice has the coin of its first payment that counts, even if another coin was selected later.
+/// Selecting another coin later does not change the coin of the first payment that counts.
 #[test]
 fn payment_on_an_older_quote_determines_the_coin() -> Result<(), Overflow> {
     let quoted = RateQuote::fixed("1".parse()?, Time(0));
