@@ -1,6 +1,7 @@
-//! API keys and resellers' tokens: their text, their classes, and detection of typing errors without a look-up.
+//! API keys and resellers' tokens: their text, their classes, and detection of typing errors without a database
+//! query.
 //!
-//! Invariant: a key is stored as its SHA-256 only, and a generated key carries its own CRC-32.
+//! Invariant: a key is stored as its SHA-256 only, and a generated key ends in its own CRC-32.
 
 use super::asset::Mode;
 use super::text_enum::text_enum;
@@ -8,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 /// Random characters in a key: 30 of base62, 178 bits.
 const RANDOM_CHARS: usize = 30;
-/// Characters of the CRC-32 at the end.
+/// Number of base62 characters of the CRC-32 at the end of a key.
 const CHECK_CHARS: usize = 6;
 /// Shortest secret of an imported legacy key, in characters.
 const IMPORT_SECRET_CHARS_MIN: usize = 16;
@@ -16,22 +17,22 @@ const IMPORT_SECRET_CHARS_MIN: usize = 16;
 pub const IMPORT_CHARS_MAX: usize = 200;
 /// Prefix of every reseller's token. A token has neither class nor mode.
 const TOKEN_PREFIX: &str = "rt_";
-/// Digits of base62.
+/// Digits of base62, in the order of their values.
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 text_enum! {
-    /// Class of a key.
+    /// Class of a key, which decides the routes that accept it.
     pub enum KeyClass {
-        /// For the merchant's server: everything but the public routes.
+        /// Key for the merchant's server. Every route except the public ones accepts it.
         Secret = "secret",
-        /// For the shop's page: the public routes only.
+        /// Key for the shop's page. Only the public routes accept it.
         Public = "public",
-        /// A secret key of the older form `<id>.<secret>`.
+        /// Secret key in the older form `<id>.<secret>`.
         Legacy = "legacy",
     }
 }
 
-/// Returns the prefix of a class and mode. Legacy keys have none.
+/// Returns the prefix of keys of this class and mode. Legacy keys have none.
 const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
     match (class, mode) {
         (KeyClass::Secret, Mode::Live) => "sk_live_",
@@ -42,9 +43,9 @@ const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
     }
 }
 
-/// Generates a key from random bytes; `random` is called as often as needed.
+/// Generates a key from random bytes.
 ///
-/// A legacy key is `<16 characters>.<30 characters>`. Others are prefix, random part and check.
+/// A legacy key is `<16 characters>.<30 characters>`. Other keys are prefix, random part and checksum.
 pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> String {
     match class {
         KeyClass::Legacy => {
@@ -57,12 +58,12 @@ pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> 
     }
 }
 
-/// Generates a reseller's token from random bytes; `random` is called as often as needed.
+/// Generates a reseller's token from random bytes.
 pub fn generate_token(random: &mut dyn FnMut() -> u8) -> String {
     with_check(TOKEN_PREFIX, random)
 }
 
-/// Returns prefix, random part and check.
+/// Returns the prefix, random characters, and the checksum of both.
 fn with_check(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = prefix.to_owned();
     text.push_str(&random_text(RANDOM_CHARS, random));
@@ -90,7 +91,7 @@ pub fn is_plausible_token(text: &str) -> bool {
     text.starts_with(TOKEN_PREFIX) && has_check(text)
 }
 
-/// Returns `true` if the text ends in the CRC-32 of the rest.
+/// Returns `true` if the text ends in the CRC-32 of the characters before it.
 fn has_check(text: &str) -> bool {
     let body = text
         .len()
@@ -99,7 +100,8 @@ fn has_check(text: &str) -> bool {
     body.is_some_and(|(body, check)| check == checksum(body))
 }
 
-/// Returns `true` if the text is a legacy key that can be imported: hard to guess, and not of another class.
+/// Returns `true` if the text is a legacy key that can be imported: hard to guess, and without the prefix of another
+/// class.
 pub fn is_importable(text: &str) -> bool {
     let plain = |part: &str| {
         part.bytes()
@@ -115,7 +117,7 @@ pub fn is_importable(text: &str) -> bool {
     fits && !is_of_today && text.len() <= IMPORT_CHARS_MAX
 }
 
-/// Returns the stored hash of a key.
+/// Returns the SHA-256 of a key, which is stored instead of the key.
 pub fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
@@ -130,7 +132,7 @@ pub fn last4(text: &str) -> String {
 fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = String::with_capacity(chars);
     while text.len() < chars {
-        // 248 is the largest multiple of 62 in a byte. Larger values would favour the first digits.
+        // 248 is the largest multiple of 62 that fits into a byte. Larger values would favour the first digits.
         let byte = random();
         if byte < 248 {
             text.push(base62_digit(u32::from(byte % 62)));
@@ -139,7 +141,7 @@ fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
     text
 }
 
-/// Returns the CRC-32 in six base62 digits, most significant first.
+/// Returns the CRC-32 of the text in six base62 digits, most significant first.
 fn checksum(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes());
     let mut digits = [' '; CHECK_CHARS];
@@ -150,7 +152,7 @@ fn checksum(text: &str) -> String {
     digits.iter().collect()
 }
 
-/// Returns one base62 digit.
+/// Returns the base62 digit of a value below 62.
 fn base62_digit(value: u32) -> char {
     usize::try_from(value)
         .ok()

@@ -1,5 +1,5 @@
-//! Claims of payments that a contract sent: a person names the transaction, since the node does not report such
-//! payments.
+//! Claims of payments that a contract sent. The node does not report such payments, so a person names the
+//! transaction.
 //!
 //! Invariant: a claim ends once, with an outcome.
 
@@ -13,17 +13,17 @@ use super::time::Time;
 
 /// Largest accepted ordinal among equal amounts to one address in one transaction.
 pub const ORDINAL_MAX: u32 = 1000;
-/// Most open claims of one chain.
+/// Largest number of open claims on one chain.
 pub const OPEN_MAX: i64 = 100;
 
 text_enum! {
     /// Outcome of a claim.
     pub enum ClaimOutcome {
-        /// The payment was recorded, like any other observation.
+        /// The claimed payment was recorded, like any other observation.
         Recorded = "recorded",
-        /// The payment was recorded before.
+        /// The claimed payment had already been recorded.
         Known = "known",
-        /// The node does not confirm it, or it cannot be recorded.
+        /// The node does not confirm the payment, or the payment cannot be recorded.
         Refused = "refused",
     }
 }
@@ -47,7 +47,7 @@ input! {
     }
 }
 
-/// A claim.
+/// A claim that a contract's transaction paid an address.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// Order of insertion.
@@ -64,14 +64,14 @@ pub struct Claim {
     pub amount: Units,
     /// Ordinal among equal amounts to that address in the transaction, from 1.
     pub ordinal: u32,
-    /// Email address of the operator who claimed it.
+    /// Email address of the operator who made the claim.
     pub asked_by: String,
-    /// Time of the claim.
+    /// Time at which the claim was made.
     pub asked_at: Time,
     /// Outcome; `None` until the node has answered.
     pub outcome: Option<ClaimOutcome>,
     /// Time of the outcome.
     pub ended_at: Option<Time>,
-    /// Reason for a refusal.
+    /// Reason for the outcome `refused`.
     pub reason: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! A shop's colour: the text colour that is readable on it, and the hash that allows its style in a page.
+//! Colors of a shop: the text color that is readable on a color, and the CSP hash of the style.
 //!
-//! Invariant: a text in the chosen colour is readable (contrast of 4.5 or more by WCAG 2.2).
+//! Invariant: text on the chosen color is readable: its contrast is at least 4.5 (WCAG 2.2).
 
 #![expect(
     clippy::disallowed_types,
@@ -12,11 +12,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// Text colours on a coloured ground: black and white.
+/// Possible text colors: black and white.
 const TEXTS: [&str; 2] = ["#000000", "#ffffff"];
 
-/// Returns the text colour with more contrast on this ground (`#` and six hex digits); `None` if the ground is not a
-/// colour.
+/// Returns the text color with more contrast on this ground (`#` and six hex digits); `None` if the ground is not a
+/// color.
 pub fn text_on(ground: &str) -> Option<&'static str> {
     let ground = luminance(ground)?;
     let contrast = |text: &str| luminance(text).map_or(0.0, |text| contrast(text, ground));
@@ -34,7 +34,7 @@ fn contrast(one: f64, other: f64) -> f64 {
     (lighter + 0.05) / (darker + 0.05)
 }
 
-/// Returns the relative luminance of an sRGB colour, from 0 to 1 (WCAG 2.2).
+/// Returns the relative luminance of an sRGB color, from 0 to 1 (WCAG 2.2).
 fn luminance(color: &str) -> Option<f64> {
     let digits = color.strip_prefix('#').filter(|digits| {
         digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
@@ -51,7 +51,7 @@ fn luminance(color: &str) -> Option<f64> {
     Some(0.2126 * part(0)? + 0.7152 * part(2)? + 0.0722 * part(4)?)
 }
 
-/// Returns the Content-Security-Policy source of a style that is written into a page.
+/// Returns the Content-Security-Policy source that allows this inline style: its SHA-256.
 pub fn style_source(style: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style)))
 }

@@ -14,13 +14,13 @@ pub const REF_PATTERN: &str = "^[A-Za-z0-9._:-]{1,120}$";
 pub const REF_CHARS_MAX: usize = 120;
 
 impl Family {
-    /// Returns the chains of the family. They share one pool.
+    /// Returns the chains of the family. All of them share one address pool.
     pub fn chains(self) -> impl Iterator<Item = Chain> {
         let takes = move |row: &&&ChainRow| row.customer_family == Some(self);
         CHAINS.iter().filter(takes).map(|row| row.chain)
     }
 
-    /// Returns the chain whose encoding the address has.
+    /// Returns the chain whose address encoding the family uses.
     pub const fn chain(self) -> Chain {
         match self {
             Family::Solana => Chain::Solana,
@@ -30,7 +30,7 @@ impl Family {
         }
     }
 
-    /// Returns the coins that the address accepts.
+    /// Returns the coins that an address of the family accepts.
     pub fn assets(self) -> impl Iterator<Item = &'static Asset> {
         ASSETS
             .iter()
@@ -45,7 +45,7 @@ pub struct Customer {
     pub seq: i64,
     /// Account of the merchant, by `seq`.
     pub account: i64,
-    /// Live or test.
+    /// Live or test mode.
     pub mode: Mode,
     /// Reference that the merchant gave the customer.
     pub reference: String,

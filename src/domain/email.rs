@@ -2,7 +2,7 @@
 //!
 //! Invariant: an accepted text is exactly one address, and contains no separator of address lists or mail headers.
 
-/// Longest label of a host, in characters.
+/// Longest label of a host name, in characters.
 const LABEL_CHARS_MAX: usize = 63;
 
 /// Returns `true` for one email address by the rule of HTML's `<input type=email>`.
@@ -27,9 +27,9 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_mark(c)
 }
 
-/// Returns `true` for marks that belong to a letter, but that Unicode does not count as alphabetic.
+/// Returns `true` for a mark that belongs to a letter, but that Unicode does not count as alphabetic.
 ///
-/// These are accents, and signs of Indic, Thai, Lao, Burmese and Khmer writing.
+/// Examples are accents, and signs of Indic, Thai, Lao, Burmese and Khmer writing.
 fn is_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}'

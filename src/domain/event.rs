@@ -1,4 +1,4 @@
-//! Types of events, and of the webhooks that deliver them.
+//! Types of events, and formats and states of the webhooks that deliver them.
 
 pub mod body;
 
@@ -12,29 +12,29 @@ text_enum! {
         InvoiceCreated = "invoice.created",
         /// A payment was seen.
         InvoiceDetected = "invoice.detected",
-        /// Paid in full.
+        /// The invoice was paid in full.
         InvoiceConfirmed = "invoice.confirmed",
-        /// Paid, and more than was due.
+        /// More than the price of the invoice was paid.
         InvoiceOverpaid = "invoice.overpaid",
-        /// Paid in part.
+        /// The invoice was paid in part.
         InvoiceUnderpaid = "invoice.underpaid",
-        /// Not paid in time.
+        /// The invoice was not paid in time.
         InvoiceExpired = "invoice.expired",
-        /// Paid in full, but late.
+        /// The invoice was paid in full after its deadline.
         InvoicePaidLate = "invoice.paid_late",
-        /// Cancelled.
+        /// The merchant cancelled the invoice.
         InvoiceCancelled = "invoice.cancelled",
-        /// A payment was seen and disappeared.
+        /// A payment of the invoice was seen and disappeared.
         InvoiceFailed = "invoice.failed",
         /// A deposit of a customer was confirmed.
         DepositConfirmed = "deposit.confirmed",
-        /// A payout was sent.
+        /// The payout was paid.
         PayoutPaid = "payout.paid",
-        /// A payout was not sent.
+        /// The payout failed.
         PayoutFailed = "payout.failed",
-        /// A refund was sent.
+        /// The refund was paid.
         RefundPaid = "refund.paid",
-        /// A refund was not sent.
+        /// The refund failed.
         RefundFailed = "refund.failed",
         /// The account was activated.
         AccountApproved = "account.approved",
@@ -44,11 +44,11 @@ text_enum! {
 }
 
 text_enum! {
-    /// Body format of an endpoint.
+    /// Format of the body that an endpoint receives.
     pub enum WebhookFormat {
         /// The event as `GET /v1/events/{id}` returns it.
         Event = "event",
-        /// The legacy body.
+        /// The legacy body, which describes an invoice.
         Legacy = "legacy",
     }
 }
@@ -58,7 +58,7 @@ text_enum! {
     pub enum DeliveryState {
         /// Another attempt is due.
         Pending = "pending",
-        /// The receiver accepted it.
+        /// The receiver accepted the delivery.
         Delivered = "delivered",
         /// No more attempts are made.
         Failed = "failed",
@@ -66,7 +66,7 @@ text_enum! {
 }
 
 impl EventType {
-    /// Returns the event of an invoice that enters this status; `None` if there is none.
+    /// Returns the event of an invoice that enters this status; `None` if the status has no event.
     pub const fn for_status(status: InvoiceStatus) -> Option<EventType> {
         match status {
             InvoiceStatus::Created => Some(EventType::InvoiceCreated),
@@ -82,7 +82,7 @@ impl EventType {
         }
     }
 
-    /// Returns the type that a body of this format names; `None` if this format leaves the event out.
+    /// Returns the event type in a body of this format; `None` if the format has no such event.
     pub const fn type_in(self, format: WebhookFormat) -> Option<EventType> {
         match format {
             WebhookFormat::Event => Some(self),
@@ -90,7 +90,7 @@ impl EventType {
         }
     }
 
-    /// Returns the type that the legacy body names.
+    /// Returns the event type in the legacy body; `None` if the legacy format has no such event.
     const fn legacy_type(self) -> Option<EventType> {
         match self {
             EventType::InvoiceOverpaid => Some(EventType::InvoiceConfirmed),

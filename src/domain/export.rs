@@ -1,6 +1,6 @@
-//! Exports: the columns of each, and the CSV text of a row (RFC 4180).
+//! Exports: the columns of each kind, and the CSV text of a row (RFC 4180).
 //!
-//! A guard keeps spreadsheets from reading a text as a formula.
+//! An apostrophe guard keeps spreadsheets from reading a text as a formula.
 //!
 //! Invariant: a cell reads back as its original text, except for the apostrophes of the guard.
 
@@ -31,27 +31,27 @@ text_enum! {
 /// Format of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellFormat {
-    /// Unchanged: ids, states, rates, numbers.
+    /// Value without change: an id, a state, a rate or a number.
     Plain,
-    /// Text from outside, with the guard against formulas.
+    /// Text from callers, with a guard against formulas.
     Text,
-    /// Cents of fiat money.
+    /// Amount of fiat money, stored in cents.
     Cents,
-    /// Base units of the row's coin, which is in the column `asset`.
+    /// Amount of the coin in the row's column `asset`, stored in base units.
     Units,
-    /// Milliseconds since 1970.
+    /// Time, stored in milliseconds since 1970.
     Time,
-    /// 1 or 0.
+    /// Boolean, stored as 1 or 0.
     Flag,
 }
 
-/// A column: its name and its format.
+/// Name of a column with its format.
 pub type Column = (&'static str, CellFormat);
 
-/// A stored cell.
+/// A value from the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Null.
+    /// SQL `NULL`.
     Nothing,
     /// An integer.
     Number(i64),
@@ -164,7 +164,7 @@ impl ExportKind {
     }
 }
 
-/// Returns the first line: the names of the columns.
+/// Returns the header row: the names of the columns.
 pub fn header(export: ExportKind) -> String {
     let names: Vec<&str> = export.columns().iter().map(|(name, _)| *name).collect();
     format!("{}\r\n", names.join(","))
@@ -203,11 +203,11 @@ fn text(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
     }
 }
 
-/// Characters that may start a new cell in a spreadsheet. The separator depends on the country. A spreadsheet that
-/// does not split at commas may ignore our quotes.
+/// Characters after which a spreadsheet may start a new cell. The separator depends on the country. A spreadsheet
+/// that does not split at commas may ignore our quotes.
 const SEPARATORS: [char; 5] = [';', '\t', '\r', '\n', '|'];
 
-/// Puts an apostrophe before each start of a formula: at the start of the text, and wherever a new cell may start.
+/// Puts an apostrophe before each start of a formula: at the start of the text, and after each separator.
 fn guard_formulas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in text.split_inclusive(SEPARATORS) {
@@ -220,8 +220,8 @@ fn guard_formulas(text: &str) -> String {
     out
 }
 
-/// Returns `true` if a formula starts here, after the characters that spreadsheets skip. Some of them treat full-width
-/// signs like the plain ones.
+/// Returns `true` if a spreadsheet reads the text as a formula. Spreadsheets skip some leading characters, and some
+/// of them accept full-width signs.
 fn begins_formula(text: &str) -> bool {
     const BYTE_ORDER_MARK: char = '\u{feff}';
     let is_passed_over =
@@ -230,7 +230,7 @@ fn begins_formula(text: &str) -> bool {
         .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
-/// Appends a cell by RFC 4180.
+/// Appends a cell, in quotes if RFC 4180 requires them.
 fn write_quoted(text: &str, out: &mut String) {
     if text.contains([',', '"']) || text.contains(SEPARATORS) {
         out.push('"');
@@ -245,7 +245,7 @@ fn write_quoted(text: &str, out: &mut String) {
 mod tests {
     use super::{Cell, CellFormat, ExportKind, header, write_row};
 
-    /// Returns one row of these cells.
+    /// Returns the CSV row of these cells.
     fn row(cells: &[(CellFormat, Cell)]) -> String {
         let mut columns: Vec<_> = cells.iter().map(|(form, _)| ("cell", *form)).collect();
         columns.push(("asset", CellFormat::Plain));

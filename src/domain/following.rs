@@ -23,7 +23,7 @@ pub const COMES_BACK_MS_MAX: i64 = 14 * DAY_MS;
 pub struct ChainPosition {
     /// The block.
     pub block: Block,
-    /// Time in the block's header.
+    /// Time in the header of the block.
     pub time: Time,
 }
 
@@ -32,22 +32,22 @@ pub struct ChainPosition {
 pub struct OpenObservation {
     /// Id of the transaction.
     pub txid: String,
-    /// Index inside the transaction.
+    /// Position in the transaction: output index or log index.
     pub position: u32,
     /// State on the chain.
     pub state: PaymentState,
     /// The last known block of the transaction.
     pub block: Option<Block>,
-    /// `true` if the transaction is in no block and not in the mempool.
+    /// `true` if the transaction is neither in a block nor in the mempool.
     pub has_vanished: bool,
-    /// Origin of the money.
+    /// Sources of the transaction's money.
     pub spends: Vec<InputSource>,
 }
 
 /// A rescan in progress.
 #[derive(Clone, Debug)]
 pub struct Rescan {
-    /// Height of its first block.
+    /// Height of the first block of the rescan.
     pub from: u32,
     /// Height of the next block to read.
     pub next: u32,
@@ -57,14 +57,14 @@ pub struct Rescan {
     pub known: Vec<OpenObservation>,
 }
 
-/// An address that a node is asked about by name.
+/// An address that the node is asked about by the address itself, not by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolledAddress {
     /// Canonical text of the address.
     pub address: String,
-    /// Time before which nobody had the address.
+    /// Time before which nobody knew the address.
     pub since: Time,
-    /// `true` if the address is asked about once a day and this is its turn. `false`: in every step.
+    /// `true` if the address is polled once a day and is due now; `false` if it is polled in every step.
     pub is_daily: bool,
 }
 
@@ -73,29 +73,29 @@ pub struct PolledAddress {
 pub struct ChainState {
     /// The chain.
     pub chain: Chain,
-    /// Network of its first node.
+    /// Network of the first node that was connected, by the name that nodes use.
     pub network: Option<String>,
     /// The newest block that was read; `None` before the first step.
     pub cursor: Option<ChainPosition>,
-    /// The newest block that is not read again: the cursor on chains with outputs, else the last final block.
+    /// The newest block that is never read again: the cursor on chains with outputs, otherwise the last final block.
     pub complete: Option<Block>,
-    /// Blocks whose hashes are stored, newest first.
+    /// Recent blocks whose hashes are stored, newest first. They reveal a reorg.
     pub kept: Vec<Block>,
-    /// Observations that can still change.
+    /// Observations whose state can still change.
     pub open: Vec<OpenObservation>,
-    /// Reason why the chain is no longer followed.
+    /// Reason why the chain is stopped; `None` while it is followed.
     pub stopped: Option<String>,
     /// The rescan in progress.
     pub rescan: Option<Rescan>,
-    /// The next claim, and the sum that final blocks are known to have paid to its address.
+    /// The next claim to check, and the sum that final blocks are known to have paid to its address.
     pub claim: Option<(Claim, Units)>,
     /// Addresses whose balances are due for a check. Only for nodes that do not report transfers by contracts.
     pub walk: Option<BalanceBatch>,
-    /// Transactions that pay payouts and refunds that are not settled, least recently asked about first.
+    /// Transactions of payouts and refunds that are not settled, the least recently checked first.
     pub sent: Vec<SentOpen>,
-    /// Approval time of a transfer for which the height of the chain at that time is unknown.
+    /// Approval time of a transfer. The next step searches for the height of the chain at that time.
     pub undated: Option<Time>,
-    /// Addresses to ask about in this step, for nodes that are asked by name. Empty for all others.
+    /// Addresses to poll in this step, for nodes that are queried by address. Empty for other nodes.
     pub named: Vec<PolledAddress>,
 }
 
@@ -136,45 +136,46 @@ pub struct ForwardStep {
     pub to: ChainPosition,
     /// The new value of [`ChainState::complete`]; `None` if it did not change.
     pub complete: Option<Block>,
-    /// Reason why final blocks were not read again: the node reports other blocks than those that were read.
+    /// Reason why final blocks were not read again: the node now reports other hashes for them.
     pub disputed: Option<String>,
     /// Observations in the order of the blocks; those of the mempool are last.
     pub found: Vec<Observation>,
-    /// Ids of transactions that had vanished or were dropped, and are in the mempool again.
+    /// Ids of transactions that are in the mempool again after they had vanished or were dropped.
     pub present: Vec<String>,
     /// Ids of transactions that were in the mempool and are no longer there.
     pub vanished: Vec<String>,
-    /// Transactions that cannot be confirmed while these blocks stay.
+    /// Transactions that cannot be confirmed while the read blocks stay on the chain.
     pub gone: Vec<ReplacedTransaction>,
-    /// Transactions that vanished before this time are dropped.
+    /// Time before which a vanished transaction counts as dropped.
     pub dropped_before: Option<Time>,
-    /// Transaction and position of stored observations that are not in these blocks any more.
+    /// Transaction id and position of each stored observation that the read blocks no longer contain.
     pub missing: Vec<(String, u32)>,
     /// Time up to which the chain has been read.
     pub scanned_to: Option<Time>,
-    /// Answers of the node about transactions of [`ChainState::sent`], at most 20 and in their order. Empty before the
-    /// head is reached.
+    /// Answers of the node about transactions of [`ChainState::sent`], at most 20, in the same order. Empty until the
+    /// step reaches the head.
     pub sent: Vec<SentRead>,
-    /// Transactions of [`ChainState::sent`] whose inputs other transactions spend, in these blocks or in the mempool.
+    /// Transactions of [`ChainState::sent`] with an input that another transaction in the read blocks or in the
+    /// mempool spends.
     pub conflicts: Vec<Conflict>,
 }
 
 /// Blocks that a rescan read again.
 #[derive(Clone, Debug)]
 pub struct RescanStep {
-    /// Height at which the rescan stood before.
+    /// Height of the next block before this step.
     pub from: u32,
-    /// The last block that was read; `None` if the blocks changed, so that the rescan starts again.
+    /// The last block that was read; `None` if the chain changed, so that the rescan starts again.
     pub to: Option<ChainPosition>,
     /// `true` if the rescan is complete.
     pub is_last: bool,
-    /// `true` if the chain is stopped and is followed again after the last block.
+    /// `true` if the chain is stopped, and is followed again after the last block of the rescan.
     pub restarts: bool,
     /// Observations in these blocks.
     pub found: Vec<Observation>,
-    /// Transaction and position of stored observations that are not in these blocks any more.
+    /// Transaction id and position of each stored observation that the read blocks no longer contain.
     pub missing: Vec<(String, u32)>,
-    /// Transactions of [`ChainState::sent`] whose inputs other transactions spend in these blocks.
+    /// Transactions of [`ChainState::sent`] with an input that another transaction in the read blocks spends.
     pub conflicts: Vec<Conflict>,
 }
 
@@ -194,20 +195,20 @@ pub struct BalanceBatch {
     pub asset: &'static Asset,
     /// The addresses.
     pub accounts: Vec<String>,
-    /// The address after which this batch starts.
+    /// Address after which this batch starts, in the order of addresses.
     pub from: String,
-    /// The address after which the next batch starts.
+    /// Address after which the next batch starts, in the order of addresses.
     pub after: String,
 }
 
 /// Balances of addresses at one height.
 #[derive(Clone, Debug)]
 pub struct BalanceCheck {
-    /// The addresses.
+    /// The addresses that were checked.
     pub walk: BalanceBatch,
-    /// Balance of each address; `None` if the node did not report them.
+    /// Balance of each address; `None` if the node did not report the balances.
     pub held: Option<Vec<Units>>,
-    /// Height of the block after which the balances hold.
+    /// Height of the block at which the balances were read.
     pub height: u32,
 }
 
@@ -223,9 +224,9 @@ pub enum ChainStepOutcome {
         /// Time up to which the chain has been read.
         scanned_to: Time,
     },
-    /// A reorg: the blocks above this one were given up.
+    /// A reorg: the chain is followed again from this block, and the blocks above it are rolled back.
     RolledBackTo(Block),
-    /// A reorg deeper than the stored blocks: an operator has to act.
+    /// A reorg deeper than the stored blocks, with the reason. An operator has to act.
     Stopped(String),
     /// New blocks were read.
     Forward(Box<ForwardStep>),
@@ -235,13 +236,13 @@ pub enum ChainStepOutcome {
     ClaimChecked(Box<ClaimCheck>),
     /// Balances of addresses were checked.
     BalancesChecked(Box<BalanceCheck>),
-    /// The height of the chain at the time of [`ChainState::undated`] was searched for.
+    /// The height of the chain at [`ChainState::undated`] was found.
     HeightFound {
-        /// The time that was asked for.
+        /// The time whose height was searched for.
         at: Time,
-        /// The lowest block whose time is not before that, less a margin; the cursor's if all are before.
+        /// Height of the first block at or after `at`, less a margin. The cursor's height if all blocks are earlier.
         height: u32,
-        /// Start of the time for which the node has all blocks; `None` if it has the block before `height`.
+        /// Start of the time for which the node has all blocks; `None` if the node has the block before `height`.
         lacks_before: Option<Time>,
     },
 }
@@ -257,14 +258,14 @@ pub struct ChainStep {
     pub head: ChainPosition,
     /// The block that the step continues from; `None` for the first step.
     pub from: Option<Block>,
-    /// Blocks whose hashes are to be stored.
+    /// Blocks whose hashes have to be stored.
     pub keep: Vec<Block>,
     /// Outcome of the step.
     pub outcome: ChainStepOutcome,
 }
 
 impl ChainStep {
-    /// Returns the number of items to apply: observations, and transactions that came back or were replaced.
+    /// Returns the number of items to store: observations, and transactions that came back or were replaced.
     pub fn items(&self) -> usize {
         match &self.outcome {
             ChainStepOutcome::Forward(forward) => [

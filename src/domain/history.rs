@@ -1,7 +1,7 @@
 //! Hash chain over the ledger and the audit log, and hashes of values for rows of the audit log.
 //!
-//! Each row carries SHA-256 of its named fields and of the link of the row before. No row before a link can be edited,
-//! added or removed without changing all later links.
+//! Each row stores SHA-256 of its named fields and of the link of the row before. Editing, adding or removing a row
+//! changes all later links.
 
 use super::export::Cell;
 use super::signature::hex;
@@ -10,11 +10,11 @@ use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
-/// Version of the hashed form. A link begins with it.
+/// Version of the hashed format. The text of a link begins with this number.
 pub const VERSION: u8 = 1;
 
 text_enum! {
-    /// A table whose rows are chained.
+    /// A table whose rows form a hash chain.
     pub enum ChainedLog {
         /// Ledger entries.
         Ledger = "ledger",
@@ -23,12 +23,12 @@ text_enum! {
     }
 }
 
-/// A hash and the version of the form that it covers.
+/// A link of a hash chain: a hash with the version of the hashed format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashLink {
-    /// Version of the form.
+    /// Version of the hashed format.
     pub version: u8,
-    /// SHA-256.
+    /// SHA-256 of the row and of the link before.
     pub hash: [u8; 32],
 }
 
@@ -44,12 +44,12 @@ impl HashLink {
         }
     }
 
-    /// Returns the link before the first row of a log that was empty when its chain began.
+    /// Returns the link before the first row of a log that had no rows when its hash chain began.
     pub fn first(log: ChainedLog) -> HashLink {
         ChainStart::new(log).end()
     }
 
-    /// Returns the link of the next row.
+    /// Returns the link of the row that follows this link.
     pub fn next(self, log: ChainedLog, row: &HashedFields) -> HashLink {
         HashLink::new(
             &format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)),
@@ -57,7 +57,7 @@ impl HashLink {
         )
     }
 
-    /// Returns the hash of the fields of a value whose changes are in the audit log.
+    /// Returns the hash of a value, by its named fields. The audit log records these hashes when the value changes.
     pub fn for_value(name: &str, fields: &HashedFields) -> HashLink {
         HashLink::new(&format!("coffer value {VERSION}\n{name}\n"), fields)
     }
@@ -69,11 +69,11 @@ impl fmt::Display for HashLink {
     }
 }
 
-/// Hash over all rows that were written before the chain began, in order.
+/// Hasher over all rows, in order, that were written before the hash chain began.
 pub struct ChainStart(Sha256);
 
 impl ChainStart {
-    /// Starts before the first row.
+    /// Starts the hash before the first row.
     pub fn new(log: ChainedLog) -> ChainStart {
         let header = format!("coffer {log} {VERSION} start\n");
         ChainStart(Sha256::new().chain_update(header))
@@ -84,7 +84,7 @@ impl ChainStart {
         self.0.update(&row.0);
     }
 
-    /// Returns the link behind all added rows.
+    /// Returns the link after the last added row.
     pub fn end(self) -> HashLink {
         HashLink {
             version: VERSION,
@@ -93,10 +93,10 @@ impl ChainStart {
     }
 }
 
-/// Value of a field.
+/// Value of a hashed field.
 #[derive(Clone, Copy, Debug)]
 pub enum HashedValue<'a> {
-    /// Null.
+    /// SQL `NULL`.
     Nothing,
     /// An integer.
     Number(i64),
@@ -114,7 +114,7 @@ impl<'a> From<&'a Cell> for HashedValue<'a> {
     }
 }
 
-/// Named fields in the hashed form: for each its name, its kind and its value. A text follows its length.
+/// Named fields in the hashed format: the name, kind and value of each. The length of a text precedes the text.
 #[derive(Clone, Debug, Default)]
 pub struct HashedFields(Vec<u8>);
 
@@ -137,14 +137,14 @@ impl HashedFields {
     }
 }
 
-/// End of a log at some moment. A person keeps it elsewhere to prove the history up to it.
+/// Last link of a log at some moment. A person keeps a copy to prove later that earlier rows are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogHead {
     /// The log.
     pub log: ChainedLog,
-    /// `seq` of its last row; 0 if the log is empty.
+    /// `seq` of the last row; 0 if the log is empty.
     pub seq: i64,
-    /// Link of that row.
+    /// Link of the last row.
     pub link: HashLink,
 }
 
@@ -154,7 +154,7 @@ impl fmt::Display for LogHead {
     }
 }
 
-/// Error: the text is not a head.
+/// Error: the text is not a log head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedHead;
 
@@ -225,7 +225,7 @@ mod tests {
         ] {
             assert_ne!(other, link);
         }
-        // Computed with sha256sum over the form that the guide describes.
+        // This link was computed with sha256sum over the format in the guide.
         assert_eq!(
             HashLink::first(ChainedLog::Ledger).to_string(),
             "1:a859d1184422bee02cb0ee21a0f42793b08c31402d1e4d475a3b63fcab9a3b2f"

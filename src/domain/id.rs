@@ -1,12 +1,12 @@
 //! Public ids of objects.
 //!
-//! Invariant: an id is a UUID of version 7 (RFC 9562).
-//! Later ids sort later, which keeps the file's indexes short. No code takes an order from ids.
+//! Invariant: an id is a UUID of version 7 (RFC 9562). Later ids sort later, which keeps database indexes compact. No
+//! code relies on the order of ids.
 
 use super::time::Time;
 use uuid::{NoContext, Timestamp, Uuid};
 
-/// Returns a new id that carries this time.
+/// Returns a new id that contains this time.
 pub fn new(now: Time) -> Uuid {
     let seconds = u64::try_from(now.unix_seconds()).unwrap_or(0);
     let nanos = u32::try_from(now.0.rem_euclid(1000).saturating_mul(1_000_000)).unwrap_or(0);
@@ -15,8 +15,8 @@ pub fn new(now: Time) -> Uuid {
 
 /// Returns a new event id: `evt_` and 32 hex digits.
 ///
-/// `number` counts events. Ids of one millisecond then sort in the order of the events, the only order that receivers
-/// know.
+/// `number` counts events. Ids of one millisecond then sort in the order of the events. Receivers have no other
+/// order.
 pub fn new_event(now: Time, number: u64) -> String {
     let number = u128::from(number);
     let (high, low) = ((number >> 30) & 0xfff, number & 0x3fff_ffff);
@@ -27,7 +27,7 @@ pub fn new_event(now: Time, number: u64) -> String {
 
 /// Returns the id in its stored form; `None` if the text is not a hyphenated UUID.
 pub fn parse(text: &str) -> Option<String> {
-    // A UUID of this length has its hyphens.
+    // The parser also accepts UUIDs without hyphens. Those have another length.
     let is_one = text.len() == 36 && Uuid::try_parse(text).is_ok();
     is_one.then(|| text.to_ascii_lowercase())
 }

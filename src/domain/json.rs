@@ -1,4 +1,4 @@
-//! Reads JSON from outside.
+//! Reads JSON from callers.
 //!
 //! Invariant: a value is at most 128 levels deep, the limit of `serde_json`. Walking through a value or dropping it
 //! cannot exhaust a thread's stack.
@@ -8,13 +8,14 @@ use std::borrow::Cow;
 
 /// Prefix of the names that `serde_json` uses internally to mark special objects.
 ///
-/// `serde_json` accepts them in a text too, and parses the string after such a name again as JSON of any depth.
+/// `serde_json` also accepts these names in its input. It then parses the following string again as JSON, without a
+/// depth limit.
 const RESERVED: &[u8] = b"$serde_json::private::";
 
-/// Reads a text as JSON.
+/// Parses a text as JSON.
 ///
 /// # Errors
-/// The problem, to follow "the body must be JSON: " and the like.
+/// The problem, as the end of a sentence like "the body must be JSON: …".
 pub fn parse(text: &[u8]) -> Result<Value, String> {
     if has_reserved_name(text) {
         return Err("names that begin with \"$serde_json::private::\" are not taken".to_owned());
@@ -22,7 +23,7 @@ pub fn parse(text: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(text).map_err(|error| error.to_string())
 }
 
-/// Returns `true` if a reserved name is anywhere in the text, also inside a longer string.
+/// Returns `true` if the text contains a reserved name, also as a part of a longer string.
 fn has_reserved_name(text: &[u8]) -> bool {
     let is_escaped = text.windows(4).any(|part| part == b"\\u00");
     let plain = if is_escaped {
@@ -33,7 +34,7 @@ fn has_reserved_name(text: &[u8]) -> bool {
     plain.windows(RESERVED.len()).any(|part| part == RESERVED)
 }
 
-/// Replaces every `\u00XX` by its byte. The short escapes cannot occur in a reserved name.
+/// Replaces every escape `\u00XX` by its byte. A reserved name contains no character with a short escape.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some((first, after)) = rest.split_first() {
@@ -44,7 +45,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Returns the byte of a `\u00XX` at the start, and the rest of the text.
+/// Returns the byte of an escape `\u00XX` at the start of the text, and the text after it.
 fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
     let (digits, after) = text.strip_prefix(b"\\u00")?.split_at_checked(2)?;
     let digits = std::str::from_utf8(digits).ok()?;

@@ -1,6 +1,6 @@
 //! Languages of the checkout, and the choice of one for a customer.
 //!
-//! Invariant: every request gets one of the languages.
+//! Invariant: every request gets a supported language.
 
 use super::text_enum::text_enum;
 
@@ -39,11 +39,11 @@ text_enum! {
 /// Setting of an account whose checkout uses the language of the customer's browser.
 pub const AUTO: &str = "auto";
 
-/// Most entries of a browser's list that are read.
+/// Largest number of entries of `Accept-Language` that are read.
 const ENTRIES_MAX: usize = 50;
 
 impl Language {
-    /// Returns the language of a tag like `pt` or `pt-BR`. The region does not matter.
+    /// Returns the language of a tag like `pt` or `pt-BR`. The region is ignored.
     pub fn of_tag(tag: &str) -> Option<Language> {
         let primary = tag.split('-').next().unwrap_or_default();
         primary.to_ascii_lowercase().parse().ok()
@@ -51,8 +51,8 @@ impl Language {
 
     /// Returns the language of a customer: the one selected on the page, otherwise the account's setting.
     ///
-    /// With [`AUTO`], this is the browser's preference (`Accept-Language`, RFC 9110). An unknown setting gives
-    /// English, as before there were other languages.
+    /// The setting [`AUTO`] means the browser's preference (`Accept-Language`, RFC 9110). An unknown setting means
+    /// English.
     pub fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> Language {
         let picked = picked.and_then(Language::of_tag);
         picked.unwrap_or_else(|| match setting {
@@ -62,7 +62,7 @@ impl Language {
     }
 }
 
-/// Returns the first known language with the highest weight. A weight of 0 excludes a language.
+/// Returns the supported language with the highest weight in `Accept-Language`. A weight of 0 excludes a language.
 fn preferred(accepted: &str) -> Language {
     let mut best = (0, Language::default());
     for entry in accepted.split(',').take(ENTRIES_MAX) {
@@ -77,7 +77,7 @@ fn preferred(accepted: &str) -> Language {
     best.1
 }
 
-/// Reads a weight, `0` to `1` with at most three decimals, times 1000.
+/// Reads a weight from `0` to `1` with at most three decimals. Returns thousandths.
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if !matches!(whole, "0" | "1") || decimals.len() > 3 {

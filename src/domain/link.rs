@@ -12,34 +12,34 @@ use super::refusal::{Code, Refusal};
 use super::time::Time;
 use std::ops::RangeInclusive;
 
-/// Length of a name, in characters.
+/// Allowed length of a link's name, in characters.
 const NAME_CHARS: RangeInclusive<usize> = 1..=200;
-/// Description for people, with the length limit of an invoice's.
+/// Rule for a description, with the same limit as the description of an invoice.
 const DESCRIPTION: OrNull<TextRule> = OrNull(text(0..=500));
 
-/// Most open, unpaid invoices of one link.
+/// Largest number of open, unpaid invoices of one link.
 pub const OPEN_INVOICES_MAX: i64 = 600;
 
 /// A payment link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentLink {
-    /// Order of insertion. Pages follow it.
+    /// Order of insertion. Lists are paged in this order.
     pub seq: i64,
     /// Public id.
     pub id: String,
     /// Account of the merchant, by `seq`.
     pub account: i64,
-    /// Mode of its invoices.
+    /// Mode of the invoices that the link creates.
     pub mode: Mode,
-    /// Name of what is paid for.
+    /// Name of the product or service that is sold.
     pub name: String,
-    /// Price; `None` if the payer names it.
+    /// Price; `None` if the payer enters the amount.
     pub amount: Option<Cents>,
     /// Currency of the price.
     pub currency: Currency,
-    /// Text for people.
+    /// Description for the payer.
     pub description: Option<String>,
-    /// `true` if the page can be opened.
+    /// `true` if the public page of the link can be opened.
     pub active: bool,
     /// Time of creation.
     pub created_at: Time,
@@ -71,7 +71,7 @@ input! {
 }
 
 impl PaymentLink {
-    /// Returns the link of a body without `seq`, `id` and `account`. The caller sets them.
+    /// Returns the link that a request describes, without `seq`, `id` and `account`. The caller sets those.
     ///
     /// # Errors
     /// `invalid_request` if the body has no name.
@@ -95,7 +95,7 @@ impl PaymentLink {
         })
     }
 
-    /// Applies the change. An absent field stays as it is.
+    /// Applies a change to the link. Absent fields keep their values.
     pub(crate) fn apply(&mut self, change: ChangePaymentLink) {
         let ChangePaymentLink {
             name,
@@ -110,7 +110,7 @@ impl PaymentLink {
     }
 }
 
-/// Name of a link, which is not blank.
+/// Rule for the name of a link, which must not be blank.
 struct LinkNameRule;
 
 impl Rule for LinkNameRule {
@@ -131,7 +131,7 @@ impl Rule for LinkNameRule {
     }
 }
 
-/// Price of a link.
+/// Rule for the price of a link.
 struct LinkPriceRule;
 
 impl Rule for LinkPriceRule {

@@ -1,7 +1,7 @@
 //! Domain rules for money, invoices, payments, chains and events.
 //!
-//! Invariant: everything here is pure: no I/O, no clock, no async, no logging. A result depends on its arguments
-//! alone, except random ids.
+//! Invariant: all code here is pure: no I/O, no clock, no async, no logging. A result depends on its arguments alone,
+//! except random ids.
 
 pub mod account;
 pub mod address;

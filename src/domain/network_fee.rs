@@ -5,9 +5,9 @@ use super::money::coin::{Rate, Units};
 use super::time::{MINUTE_MS, Time};
 use super::transfer::approval::{FeeSource, ProposedFee};
 
-/// Virtual size of the transaction that an estimate is for, in bytes.
+/// Assumed virtual size of a transaction on chains with outputs, in bytes.
 pub const VIRTUAL_BYTES: u128 = 250;
-/// Confirmation target of the transaction, in blocks.
+/// Number of blocks within which the transaction of an estimate should be confirmed.
 pub const WITHIN_BLOCKS: u32 = 3;
 /// Gas for a transfer of a chain's own coin.
 pub const GAS: u128 = 21_000;
@@ -19,27 +19,27 @@ const AGE_MS_MAX: i64 = 30 * MINUTE_MS;
 /// Fees that a node estimates, in base units of the chain's own coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeFees {
-    /// For a transfer of the chain's own coin.
+    /// Fee of a transfer of the chain's own coin.
     pub own_coin: Units,
-    /// For a transfer of a token.
+    /// Fee of a transfer of a token.
     pub token: Units,
 }
 
 /// A node's estimate and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeeEstimate {
-    /// Fees by the node.
+    /// Fees that the node estimated.
     pub fees: NodeFees,
     /// Time of the estimate.
     pub at: Time,
 }
 
-/// Fee without a node: the operator's setting, otherwise the built-in fee.
+/// Fee that is used without an estimate: the operator's setting, otherwise the built-in fee.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedFee {
-    /// In base units of the coin.
+    /// Amount of the fee, in base units of the coin that is sent.
     pub amount: Units,
-    /// [`FeeSource::Setting`] or [`FeeSource::Default`].
+    /// Source of the fee: [`FeeSource::Setting`] or [`FeeSource::Default`].
     pub source: FeeSource,
 }
 
@@ -52,9 +52,10 @@ pub struct FeeRates {
     pub sent: Rate,
 }
 
-/// Returns the fee to propose for a coin: the node's estimate, otherwise the fixed one.
+/// Returns the fee to propose for a coin: the node's estimate, otherwise the fixed fee.
 ///
-/// A token's fee is converted by `rates`. On chains that charge for data besides gas, the fixed fee is added.
+/// A token's fee is converted by `rates`. On chains that charge for data besides gas, the fixed fee is added to the
+/// estimate.
 pub fn propose(
     asset: &Asset,
     estimate: Option<FeeEstimate>,
@@ -103,7 +104,7 @@ fn in_coin(
     Some(amount)
 }
 
-/// Returns the coin that pays fees on the chain of a coin, if its rate is known.
+/// Returns the coin that pays fees on the chain of this coin; `None` if no rate source has that coin.
 pub fn gas_coin(asset: &Asset) -> Option<&'static Asset> {
     asset.chain.row().gas_coin.and_then(Asset::find)
 }
@@ -118,7 +119,7 @@ mod tests {
     use crate::domain::asset::ASSETS;
 
     const AT: Time = Time(1_000);
-    /// One gwei, and a fee for 250 virtual bytes.
+    /// A gas price of one gwei, in wei.
     const GWEI: u128 = 1_000_000_000;
 
     fn proposed(id: &str, fees: NodeFees, rates: Option<[&str; 2]>, age_ms: i64) -> String {
@@ -168,9 +169,9 @@ mod tests {
             ("ETH", evm, None, 0, "0.000021 estimate"),
             ("USDC-ERC20", evm, rates, 0, "0.211957 estimate"),
             ("USDC-ERC20", evm, None, 0, "0.01 setting"),
-            // The setting covers the cost of the first layer.
+            // The fixed fee from the setting covers the data cost on layer 1.
             ("USDC-BASE", evm, rates, 0, "0.221957 estimate"),
-            // No rate of this chain's own coin is known.
+            // No rate of this chain's own coin is known, so the fixed fee is proposed.
             ("USDC-POLYGON", evm, rates, 0, "0.01 setting"),
             (
                 "USDC-ERC20",

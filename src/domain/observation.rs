@@ -1,6 +1,6 @@
-//! Observations: money that was seen at one place of a chain, before it is matched to its owner.
+//! Observations: payments seen at one position of a transaction, before they are matched to an owner.
 //!
-//! Invariant: a place has one observation, however often it is read.
+//! Invariant: a position has one observation, however often its block is read.
 
 use super::asset::{Asset, Mode};
 use super::chain::Chain;
@@ -9,70 +9,71 @@ use super::payment::PaymentState;
 use super::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Largest number of outputs of one transaction that are written in one step.
+/// Largest number of outputs of one transaction that one step stores.
 pub const OUTPUTS_MAX: usize = 200;
 
-/// First position of transfers by contracts on EVM chains, by their ordinal in the transaction. Positions of logs are lower.
+/// First position of transfers by contracts on EVM chains. The ordinal in the transaction is added. Positions of logs
+/// are lower.
 pub const CONTRACTS_FROM: u32 = 1_000_000;
-/// First position of claimed transfers by contracts. No transaction has so many transfers.
+/// First position of claimed transfers by contracts. No transaction has enough transfers to reach it.
 pub const CLAIMS_FROM: u32 = 1_500_000;
-/// First position of observations that another one at the same place replaced.
+/// First position of observations that another observation at the same position replaced.
 pub const REPLACED_FROM: u32 = 1 << 31;
 
 /// Key of an observation. It does not change when the transaction moves to another block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservationKey {
-    /// Live or test.
+    /// Live or test mode.
     pub mode: Mode,
     /// The chain.
     pub chain: Chain,
     /// Id of the transaction.
     pub txid: String,
-    /// Index inside the transaction.
+    /// Position in the transaction: output index or log index.
     pub position: u32,
 }
 
 /// A block of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Number of blocks before it.
+    /// Height of the block: the number of blocks before it.
     pub height: u32,
-    /// Hash in the notation of its chain.
+    /// Block hash, in the notation of the chain.
     pub hash: String,
 }
 
-/// Origin of the money of a transaction.
+/// Source of the money of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum InputSource {
-    /// An output of an earlier transaction: its id, and its position there.
+    /// An output of an earlier transaction: the transaction id and the output index.
     Output(String, u32),
-    /// An address, on chains that have accounts.
+    /// The sending address, on chains with accounts.
     Address(String),
-    /// A coinbase input: the money is newly mined.
+    /// The coinbase input of newly mined money.
     Coinbase,
 }
 
-/// Money that was seen at one place of a chain.
+/// Money that was seen at one position of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// Live or test.
+    /// Live or test mode.
     pub mode: Mode,
-    /// The coin, and with it the chain.
+    /// Coin of the money. It also determines the chain.
     pub asset: &'static Asset,
     /// Id of the transaction.
     pub txid: String,
-    /// Index inside the transaction.
+    /// Position in the transaction: output index or log index.
     pub position: u32,
-    /// Recipient address.
+    /// Address that received the money.
     pub address: String,
-    /// Amount.
+    /// Amount that was received.
     pub amount: Units,
-    /// Time of the first sighting in the mempool, or the time of the block if that is earlier.
+    /// Time of the first sighting in the mempool, or the time of the block if the block is earlier.
     pub seen_at: Time,
     /// Block of the transaction; `None` while it is in the mempool.
     pub block: Option<Block>,
-    /// Origin of the money, as far as it was read.
+    /// Sources of the money, as far as they were read.
     pub spends: Vec<InputSource>,
 }
 
@@ -88,7 +89,7 @@ impl Observation {
     }
 }
 
-/// An observation that is stored.
+/// An observation in the database.
 #[derive(Clone, Debug)]
 pub struct StoredObservation {
     /// Order of insertion.
@@ -97,18 +98,18 @@ pub struct StoredObservation {
     pub seen: Observation,
     /// State on the chain.
     pub state: PaymentState,
-    /// Time of confirmation; `None` if it is not confirmed.
+    /// Time of confirmation; `None` if the observation is not confirmed.
     pub confirmed_at: Option<Time>,
 }
 
-/// A transfer between addresses of the operator. It books nothing.
+/// A transfer between two addresses of the operator. No ledger entry is booked for it.
 #[derive(Clone, Debug)]
 pub struct OwnTransfer {
     /// Order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// The observation, by its `seq`.
+    /// `seq` of the observation.
     pub observation: i64,
     /// Id of the transaction.
     pub txid: String,

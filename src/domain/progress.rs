@@ -1,17 +1,17 @@
-//! Progress of a long task: a copy, an audit, an upgrade of the file.
+//! Progress of a long task, such as a copy, an audit, or an upgrade of the file.
 //!
-//! Invariant: progress counts real units up to a total, never time.
+//! Invariant: progress counts units of work up to a total, never time.
 
-/// A progress message.
+/// A message about the progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
     /// A sentence to show.
     Note(&'a str),
-    /// Part of the work that is done.
+    /// A part of the task, with the number of finished units.
     Done {
-        /// Counted units, like `pages copied`.
+        /// Name of the counted units, like `pages copied`.
         part: &'static str,
-        /// Number of units done, from 0 to `of`.
+        /// Number of finished units, from 0 to `of`.
         done: u64,
         /// Total number of units.
         of: u64,
@@ -21,10 +21,10 @@ pub enum Progress<'a> {
 /// Receiver of progress messages.
 pub type ProgressSink<'a> = dyn FnMut(Progress<'_>) + 'a;
 
-/// Ignores progress messages.
+/// Discards a progress message.
 pub fn ignore_progress(_: Progress<'_>) {}
 
-/// Converts a count; a negative one becomes zero.
+/// Converts a count to `u64`; a negative count becomes zero.
 pub fn to_count(number: impl TryInto<u64>) -> u64 {
     number.try_into().unwrap_or_default()
 }

@@ -1,10 +1,10 @@
-//! QR codes as SVG paths, with the quiet zone that readers need.
+//! QR codes as SVG paths, with the quiet zone around them that readers need.
 
 use crate::domain::fields::{schema, view};
 use qrcodegen::{QrCode, QrCodeEcc};
 use std::fmt::Write as _;
 
-/// White modules on each side.
+/// Width of the quiet zone on each side, in white modules.
 const QUIET: i32 = 4;
 
 view! {
@@ -30,7 +30,7 @@ impl Qr {
                 let width = i32::try_from(dark.count()).unwrap_or(i32::MAX);
                 if width > 0 {
                     let (left, top) = (x.saturating_add(QUIET), y.saturating_add(QUIET));
-                    // Writing into a string cannot fail.
+                    // Writing into a `String` cannot fail.
                     let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
                 }
                 x = x.saturating_add(width).saturating_add(1);
@@ -50,7 +50,7 @@ mod tests {
     fn code_has_a_quiet_zone_and_too_long_text_has_no_code() {
         let code = Qr::encode("https://shop.example").unwrap();
         assert_eq!(code.size, 25 + 8);
-        // The finder pattern in the corner: its first row is seven modules wide.
+        // The path begins with the finder pattern in the corner. Its first row is seven modules wide.
         assert!(code.path.starts_with("M4 4h7v1h-7z"), "{}", code.path);
         assert!(Qr::encode(&"x".repeat(5_000)).is_none());
     }

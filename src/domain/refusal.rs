@@ -1,31 +1,32 @@
 //! Refusals: error responses to requests that the service does not carry out.
 //!
-//! Invariant: the caller reads the message unchanged, so a message never contains what the caller may not know.
+//! Invariant: the caller reads the message unchanged, so a message contains nothing that the caller may not know.
 
 use super::text_enum::text_enum;
 
 text_enum! {
     /// The machine code in an error's `error` field.
     pub enum Code {
-        /// A field, a query value or the body itself is not as documented.
+        /// A field, a query value or the whole body is not as documented.
         InvalidRequest = "invalid_request",
-        /// The invoice's amount is above the account's maximum.
+        /// The price of the invoice is above the account's maximum.
         AmountTooLarge = "amount_too_large",
         /// The coin is not available for this amount.
         CoinUnavailable = "coin_unavailable",
-        /// A payment is already in progress.
+        /// A payment of the invoice is already in progress.
         PaymentInFlight = "payment_in_flight",
-        /// The invoice no longer accepts a coin.
+        /// The invoice is closed: no coin can be selected.
         InvoiceClosed = "invoice_closed",
-        /// The payout's amount is malformed, or the refund is more than the rest.
+        /// The amount of a payout is malformed, or a refund is more than the remaining amount.
         InvalidAmount = "invalid_amount",
         /// The payout is smaller than the account's minimum.
         BelowMinimum = "below_minimum",
         /// The balance is smaller than the payout.
         InsufficientBalance = "insufficient_balance",
-        /// The account's payouts of the last 24 hours reach its limit.
+        /// The payout would exceed the account's limit for 24 hours.
         DailyLimit = "daily_limit",
-        /// There is no payout address for the payout coin, or it is still cooling.
+        /// The account has no usable address for the payout coin: none is set, or a new one is still in its waiting
+        /// period.
         NoAddress = "no_address",
         /// Payouts exist in live mode only.
         TestMode = "test_mode",
@@ -37,7 +38,7 @@ text_enum! {
         InvalidCredentials = "invalid_credentials",
         /// The password is right, and a code of the second factor is needed too.
         SecondFactorRequired = "second_factor_required",
-        /// The class of the key does not match the route.
+        /// The class of the API key is wrong for the route.
         WrongKeyType = "wrong_key_type",
         /// The account is pending or rejected.
         AccountNotApproved = "account_not_approved",
@@ -49,27 +50,27 @@ text_enum! {
         CustomersDisabled = "customers_disabled",
         /// The account may not order servers.
         ServersDisabled = "servers_disabled",
-        /// The invoice is in live mode.
+        /// The route is for test mode, and the invoice is in live mode.
         NotTestInvoice = "not_test_invoice",
         /// The password was given too long ago for a sensitive action.
         ReauthenticationRequired = "reauthentication_required",
-        /// The caller may not do this.
+        /// The session or key does not have this permission.
         Forbidden = "forbidden",
         /// The object is unknown, belongs to another account, or is in the other mode.
         NotFound = "not_found",
-        /// The path exists, the method on it does not.
+        /// The path exists, but not with this method.
         MethodNotAllowed = "method_not_allowed",
-        /// The body took too long to arrive.
+        /// The request body took too long to arrive.
         RequestTimeout = "request_timeout",
-        /// The body is over 64 KiB.
+        /// The request body is over 64 KiB.
         PayloadTooLarge = "payload_too_large",
-        /// The header is over 16 KiB.
+        /// The request headers are over 16 KiB.
         HeadersTooLarge = "headers_too_large",
-        /// The Idempotency-Key was used with another body.
+        /// The `Idempotency-Key` was used with another body.
         IdempotencyConflict = "idempotency_conflict",
-        /// Another payout is in progress.
+        /// Another payout of the account is in progress.
         PayoutOpen = "payout_open",
-        /// The account has reached its number of servers.
+        /// The account has reached its largest number of servers.
         ServerQuotaExceeded = "server_quota_exceeded",
         /// The invoice has a payment or is closed.
         InvoiceNotCancellable = "invoice_not_cancellable",
@@ -77,13 +78,13 @@ text_enum! {
         InvalidTransition = "invalid_transition",
         /// The key exceeded its rate limit.
         RateLimited = "rate_limited",
-        /// Too many failed sign-ins, or another password of the same client is being checked.
+        /// Too many sign-ins failed, or another password of the same client is being checked.
         TooManyAttempts = "too_many_attempts",
-        /// An error of the service, not of the caller.
+        /// The service failed. The caller did nothing wrong.
         InternalError = "internal_error",
         /// Live invoices are paused.
         Maintenance = "maintenance",
-        /// The address pool is empty, or the account has taken its share of it.
+        /// The address pool is empty, or the account has used its share of the pool.
         PoolRefilling = "pool_refilling",
         /// The service has too much work queued.
         Overloaded = "overloaded",
@@ -93,18 +94,18 @@ text_enum! {
 /// An error response: its code, message and field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The machine code.
+    /// Machine code of the error.
     pub code: Code,
-    /// Sentence for a person: what is wrong, then the remedy.
+    /// Message for a person: the problem, then the remedy.
     pub message: String,
-    /// Wrong field, query value or header, if it is one.
+    /// Name of the wrong field, query value or header, if there is one.
     pub param: Option<String>,
-    /// Seconds after which the caller may try again, if known.
+    /// Number of seconds after which the caller may try again, if known.
     pub wait_seconds: Option<i64>,
 }
 
 impl Refusal {
-    /// Returns a refusal without a field.
+    /// Returns a refusal that names no field.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Refusal {
             code,
@@ -114,7 +115,7 @@ impl Refusal {
         }
     }
 
-    /// Returns a refusal of one field.
+    /// Returns a refusal that names one field.
     pub fn about(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
         Refusal {
             code,
@@ -124,12 +125,12 @@ impl Refusal {
         }
     }
 
-    /// Returns a 400 `invalid_request` for one field. The message starts with its name.
+    /// Returns a 400 `invalid_request` for one field. The message starts with the field's name.
     pub fn field(param: &str, problem: impl std::fmt::Display) -> Self {
         Refusal::about(Code::InvalidRequest, param, format!("{param} {problem}"))
     }
 
-    /// Adds the seconds after which the caller may try again.
+    /// Adds the number of seconds after which the caller may try again.
     pub fn after(self, wait_seconds: i64) -> Self {
         Refusal {
             wait_seconds: Some(wait_seconds),
@@ -137,7 +138,8 @@ impl Refusal {
         }
     }
 
-    /// Returns the same refusal for an unknown object, one of another account, and one of the other mode.
+    /// Returns the refusal for an object that is unknown, of another account, or of the other mode. The caller cannot
+    /// tell these apart.
     pub fn not_found(what: &str) -> Self {
         Refusal::new(Code::NotFound, format!("no such {what}"))
     }

@@ -1,13 +1,13 @@
-//! Number of requests to a node.
+//! Counter of requests to a node.
 //!
-//! Invariant: the daily number is based on real counts, of the last day or since the first request.
+//! Invariant: the daily number is based on counts of the last day, or since the first request.
 
 use super::time::{HOUR_MS, MINUTE_MS, Time};
 use std::collections::VecDeque;
 
-/// Hours that are considered: the current one and those before it.
+/// Number of hours that the daily number is based on, with the current hour as the last.
 const HOURS: i64 = 24;
-/// Shortest time from which a daily number is computed, in milliseconds.
+/// Shortest time of counting after which a daily number is returned, in milliseconds.
 const SPAN_MS_MIN: i64 = 10 * MINUTE_MS;
 
 /// Counts of requests by hour.
@@ -16,12 +16,12 @@ pub struct RequestCounter {
     /// Time of the first request.
     since: Option<Time>,
     total: u64,
-    /// Hours since 1970 with requests, and their counts, oldest first.
+    /// Hours with requests, oldest first: the number of the hour since 1970, and the count.
     hours: VecDeque<(i64, u64)>,
 }
 
 impl RequestCounter {
-    /// Adds requests.
+    /// Adds `more` requests at this time.
     pub fn count(&mut self, now: Time, more: u64) {
         self.since.get_or_insert(now);
         self.total = self.total.saturating_add(more);
@@ -44,7 +44,7 @@ impl RequestCounter {
         self.total
     }
 
-    /// Returns the requests per day, based on the last day or on the time since the first request, whichever is
+    /// Returns the requests per day, based on the last day, or on the time since the first request if that is
     /// shorter.
     ///
     /// `None` in the first ten minutes.
@@ -71,7 +71,7 @@ fn hour(at: Time) -> i64 {
     at.0.div_euclid(HOUR_MS)
 }
 
-/// Returns `true` if an hour is too old to be considered.
+/// Returns `true` if the hour is not among the last 24.
 fn is_old(hour: i64, now: i64) -> bool {
     now.saturating_sub(hour) >= HOURS
 }
@@ -83,7 +83,7 @@ mod tests {
 
     const START: Time = Time(1_795_253_400_000);
 
-    /// Makes requests every minute for some minutes. Returns the requests per day and the counter.
+    /// Counts `a_minute` requests in each of some minutes. Returns the requests per day and the counter.
     #[track_caller]
     fn after(minutes: i64, a_minute: u64) -> (Option<u64>, RequestCounter) {
         let mut requests = RequestCounter::default();
@@ -116,7 +116,7 @@ mod tests {
                 .per_day(later.plus_ms(HOUR_MS))
                 .is_some_and(|a_day| a_day < 10)
         );
-        // A clock that is set back loses no count.
+        // The counter keeps all counts when the clock is set back.
         requests.count(START, 1);
         assert_eq!(requests.total(), 60_006);
         assert_eq!(requests.per_day(START), None);

@@ -4,7 +4,7 @@
 
 use super::time::{HOUR_MS, MINUTE_MS, SECOND_MS, Time};
 
-/// Time between attempts, each from the start of the attempt before, in milliseconds.
+/// Time from the start of each attempt to the start of the next, in milliseconds.
 const GAPS_MS: [i64; 10] = [
     10 * SECOND_MS,
     30 * SECOND_MS,
@@ -18,22 +18,21 @@ const GAPS_MS: [i64; 10] = [
     10 * HOUR_MS,
 ];
 
-/// Most attempts of a delivery in one round. A manual resend starts a new round.
+/// Largest number of attempts of a delivery in one round. A manual resend starts a new round.
 pub const ATTEMPTS_MAX: u32 = 11;
 
-/// Most attempts of a delivery that are returned, newest first: three rounds.
+/// Largest number of attempts of a delivery that are returned, newest first: three rounds.
 ///
-/// The response of a new attempt is compared with those of as many.
+/// A response that equals the response of one of these attempts is stored only once.
 pub const RETURNED_ATTEMPTS_MAX: u32 = 3 * ATTEMPTS_MAX;
 
-/// Attempts after which a delivery cannot be sent again.
+/// Largest number of attempts of a delivery. After them, the delivery cannot be sent again.
 pub const DELIVERY_ATTEMPTS_MAX: u32 = 1000;
 
-/// Returns the time of the next attempt after `attempts` attempts of a round, the last of which began at `began`.
-/// `None`
-/// after the last attempt.
+/// Returns the start of the next attempt, given the number of attempts in the round and the start of the last one.
 ///
-/// `shorter_per_cent` (0 to 10) shortens the gap, so that deliveries that failed together do not all return together.
+/// `None` after the last attempt. `shorter_per_cent` (0 to 10) shortens the wait, so that failed deliveries do not
+/// all return at once.
 pub fn next_attempt(attempts: u32, began: Time, shorter_per_cent: u8) -> Option<Time> {
     let gap = usize::try_from(attempts)
         .ok()?

@@ -10,9 +10,9 @@ use super::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// Longest time that an invoice waits for a lagging chain after its deadline, in milliseconds.
 pub const HELD_MS_MAX: i64 = 6 * HOUR_MS;
-/// Separator between the chains that an invoice waits for.
+/// Separator in a stored list of chains.
 const SEPARATOR: &str = ",";
-/// Largest lag of a chain that is still offered, in milliseconds.
+/// Largest lag with which a chain's coins can still be selected, in milliseconds.
 const OFFERED_MS_MAX: i64 = 15 * MINUTE_MS;
 
 /// The lagging chains, each with the time up to which it has been scanned.
@@ -20,7 +20,7 @@ const OFFERED_MS_MAX: i64 = 15 * MINUTE_MS;
 pub struct LaggingChains(Vec<(Chain, Time)>);
 
 impl LaggingChains {
-    /// Wraps these lagging chains of live mode. All others are up to date.
+    /// Wraps the lagging chains of live mode. All other chains are up to date.
     pub fn new(lagging: Vec<(Chain, Time)>) -> LaggingChains {
         LaggingChains(lagging)
     }
@@ -30,28 +30,31 @@ impl LaggingChains {
         self.0.is_empty()
     }
 
-    /// Returns the time up to which a live chain has been scanned; `None` if it is up to date.
+    /// Returns the time up to which a live chain has been scanned; `None` if the chain is up to date.
     pub fn scanned_to(&self, chain: Chain) -> Option<Time> {
         let found = self.0.iter().find(|(lagging, _)| *lagging == chain);
         found.map(|(_, to)| *to)
     }
 
-    /// Returns `true` if the lag of its chain allows a coin to be selected.
+    /// Returns `true` if the lag of the coin's chain is small enough for the coin to be selected.
     pub fn is_on_offer(&self, mode: Mode, asset: &Asset, now: Time) -> bool {
         let to = self.scanned_to(asset.chain).filter(|_| mode.is_live());
         to.is_none_or(|to| now.since_ms(to) <= OFFERED_MS_MAX)
     }
 
-    /// Returns the time up to which all of these live chains have been scanned; `None` if all are up to date.
+    /// Returns the earliest time up to which the listed chains have been scanned; `None` if all are up to date.
     ///
-    /// `waits_for` is the text that [`waits_for`] writes.
+    /// `waits_for` is the list that [`waits_for`] writes.
     pub fn all_scanned_to(&self, waits_for: &str) -> Option<Time> {
         let is_lagging = |(chain, _): &&(Chain, Time)| is_waited_for(waits_for, *chain);
         let lagging = self.0.iter().filter(is_lagging);
         lagging.map(|(_, to)| *to).min()
     }
 
-    /// Returns the current time for an invoice. A payment in time counts as in time, however late it is noticed.
+    /// Returns the time at which the status of an invoice is computed.
+    ///
+    /// While a chain lags, this is the time up to which it has been scanned, so that timely payments still count as
+    /// timely. The wait ends [`HELD_MS_MAX`] after the deadline.
     pub fn now_for(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
         match self.all_scanned_to(waits_for) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
@@ -67,7 +70,7 @@ impl LaggingChains {
         }
     }
 
-    /// Returns the latest deadline that has expired, for invoices that wait for these chains.
+    /// Returns the latest deadline that has expired, for invoices that wait for the listed chains.
     pub fn expired_up_to(&self, waits_for: &str, now: Time) -> Time {
         let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
         self.all_scanned_to(waits_for)
@@ -75,16 +78,16 @@ impl LaggingChains {
     }
 }
 
-/// Returns `true` if the text of [`waits_for`] contains this chain.
+/// Returns `true` if the list from [`waits_for`] contains this chain.
 pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
     let mut waited = waits_for.split(SEPARATOR);
     waited.any(|waited| waited == chain.as_str())
 }
 
-/// Returns the chains that an invoice waits for while they lag, sorted, each once.
+/// Returns the list of chains whose lag delays the expiry of an invoice, sorted, each once.
 ///
-/// They are the live chains on which it can be paid in time. A quote made after the deadline, for a late payment, does
-/// not count. Neither does a quote at an assigned address.
+/// These are the live chains on which it can be paid in time. Quotes made after the deadline, and quotes at an
+/// assigned address, do not count.
 pub fn waits_for(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
     if !mode.is_live() {
         return String::new();
@@ -173,7 +176,7 @@ mod tests {
             }
         }
         assert_eq!(chains(&all), "tron");
-        // No name of a chain has the separator in it.
+        // The name of a chain must not contain the separator.
         assert!(Chain::TEXTS.iter().all(|name| !name.contains(',')));
     }
 

@@ -1,6 +1,6 @@
 //! Second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes as a substitute.
 //!
-//! Invariant: codes are compared in constant time, and nothing here prints a secret.
+//! Invariant: codes are compared in constant time, and no code here prints a secret.
 
 use super::apikey;
 use super::refusal::{self, Refusal};
@@ -8,30 +8,31 @@ use super::time::{SECOND_MS, Time};
 use super::user::User;
 use totp_rs::{Algorithm, Builder, Secret as Bytes, Totp};
 
-/// Number of new recovery codes.
+/// Number of recovery codes that a user gets at once.
 pub const RECOVERY_CODES: usize = 10;
-/// Longest text that is read as a code, in characters: a recovery code with spaces.
+/// Longest accepted text of a code, in characters: a recovery code with spaces.
 pub const CODE_CHARS_MAX: usize = 40;
 /// Message for a missing code.
 pub const CODE_MISSING: &str =
     "code must be given: the six digits that your authenticator app shows now, or a recovery code";
 
-/// Returns the refusal of a code that was used before. Such a code is not a guess: its sender has seen it.
+/// Returns the refusal of a code that was used before. This does not count as a guess: the sender knew the code.
 pub fn used_code_refusal() -> Refusal {
     let message = "code, or a later one, was used already; wait for the next one that your authenticator app shows";
     Refusal::about(refusal::Code::InvalidCredentials, "code", message)
 }
 
-/// Issuer that apps display.
+/// Issuer that authenticator apps display.
 const ISSUER: &str = "Coffer";
-/// Number of digits, and time step in seconds. Every app supports these values, and many support no others.
+/// Number of digits of a code, and its time step in seconds. Every app supports these values, and many support no
+/// others.
 const DIGITS: u8 = 6;
 const STEP_SECONDS: u64 = 30;
 /// Accepted clock drift to each side, in time steps.
 const DRIFT: u16 = 1;
-/// Letters and digits in a recovery code: 5 bits each, 80 in all.
+/// Number of characters of a recovery code: 5 random bits each, 80 in all.
 const RECOVERY_CHARS: usize = 16;
-/// Size of the groups in which recovery codes are displayed.
+/// Number of characters in a displayed group of a recovery code.
 const GROUP: usize = 4;
 
 /// Secret that an authenticator app and Coffer share: 160 random bits, as RFC 4226 recommends.
@@ -48,7 +49,7 @@ impl TotpSecret {
             .build_noncompliant()
     }
 
-    /// Returns the time step of a code around `real_now`; `None` if no accepted step has this code.
+    /// Returns the time step near `real_now` that has this code; `None` if no accepted step has it.
     pub fn step_of(&self, digits: &str, real_now: Time) -> Option<i64> {
         let seconds = u64::try_from(real_now.0.div_euclid(SECOND_MS)).ok()?;
         let step = self.totp().check(digits, seconds)?;
@@ -62,12 +63,12 @@ impl TotpSecret {
         i64::try_from(step.saturating_add(DRIFT.into())).unwrap_or(i64::MAX)
     }
 
-    /// Returns base32 without padding, to type into an app.
+    /// Returns the secret in base32 without padding, for typing into an app.
     pub fn text(&self) -> String {
         Bytes::new_stack(self.0).to_base32()
     }
 
-    /// Returns the secret as a link with everything that an app needs, for a QR code.
+    /// Returns the secret as an `otpauth` URI with everything that an app needs, for a QR code.
     pub fn link(&self, user: &User) -> String {
         format!(
             "otpauth://totp/{ISSUER}:{}?secret={}&issuer={ISSUER}&algorithm=SHA1&digits={DIGITS}&period={STEP_SECONDS}",
@@ -77,7 +78,7 @@ impl TotpSecret {
     }
 }
 
-/// Percent-encodes a text as part of a path. The unreserved characters of RFC 3986 stay.
+/// Percent-encodes a text as part of a path. The unreserved characters of RFC 3986 are kept.
 fn escaped(text: &str) -> String {
     let mut path = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -92,17 +93,17 @@ fn escaped(text: &str) -> String {
 
 /// A code that a user entered.
 pub enum EnteredCode {
-    /// Six digits of the app.
+    /// Six digits from an authenticator app.
     OfApp(String),
     /// SHA-256 of a recovery code.
     Recovery([u8; 32]),
 }
 
 impl EnteredCode {
-    /// Reads a code with any spacing; a recovery code also in either case, with hyphens or without.
+    /// Reads a code with any spacing. A recovery code is also accepted in either case, with hyphens or without.
     ///
     /// # Errors
-    /// `invalid_request` if it is neither.
+    /// `invalid_request` if the text is neither kind of code.
     pub fn read(text: &str) -> Result<EnteredCode, Refusal> {
         let is_shown = |letter: &char| !letter.is_whitespace() && *letter != '-';
         let plain: String = text.chars().filter(is_shown).collect();
@@ -141,7 +142,7 @@ mod tests {
 
     const VECTORS: TotpSecret = TotpSecret(*b"12345678901234567890");
 
-    /// RFC 6238, appendix B, SHA-1: the last six of its eight digits.
+    /// The codes are the last six of the eight digits in RFC 6238, appendix B, SHA-1.
     #[test]
     fn codes_match_the_rfc() {
         for (seconds, digits) in [
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn code_is_accepted_one_step_early_or_late() {
-        // The code of step 1, from 30 s to 59.999 s.
+        // This is the code of step 1, which lasts from 30 s to 59.999 s.
         for (ms, fits) in [
             (0, true),
             (30_000, true),

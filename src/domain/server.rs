@@ -24,28 +24,28 @@ pub struct OrderedServer {
     pub id: String,
     /// Account of the reseller, by `seq`.
     pub account: i64,
-    /// The order.
+    /// The order: type, host name and size.
     pub order: ServerOrder,
-    /// State of the order.
+    /// State of the order and of its provisioner.
     pub state: ServerState,
     /// Address of the server.
     pub address: Option<String>,
-    /// Reference of the provisioner.
+    /// Reference of the server at the provider, from the provisioner.
     pub provider_ref: Option<String>,
-    /// Reason why it failed or could not be deleted.
+    /// Reason why the server was not created or not deleted.
     pub failure_reason: Option<String>,
     /// Time of the order.
     pub created_at: Time,
     /// Time of activation.
     pub activated_at: Option<Time>,
-    /// Time of the request to delete it.
+    /// Time at which deletion was requested.
     pub deletion_requested_at: Option<Time>,
     /// Time of deletion.
     pub deleted_at: Option<Time>,
 }
 
 impl OrderedServer {
-    /// Returns an order that was just placed.
+    /// Returns a new order, in the state `queued`.
     pub fn new(id: String, account: i64, order: ServerOrder, now: Time) -> OrderedServer {
         OrderedServer {
             seq: 0,
@@ -63,7 +63,7 @@ impl OrderedServer {
         }
     }
 
-    /// Takes a step and sets its timestamps.
+    /// Applies a step and sets the timestamps that belong to it.
     ///
     /// # Errors
     /// `invalid_transition`; nothing changes then.

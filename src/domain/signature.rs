@@ -8,7 +8,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::hint::black_box;
 
-/// Prefix of an endpoint's secret, before the base64 of its key (Standard Webhooks).
+/// Prefix of an endpoint's secret. The base64 text of the key follows (Standard Webhooks).
 const STANDARD_PREFIX: &str = "whsec_";
 
 /// Returns the `X-Service-Signature` header: `t=<unix seconds>,v1=<hex>`, with one `v1` for each secret.
@@ -46,7 +46,7 @@ pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&
     secrets.iter().map(sign).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns `true` if the secret contains a key. Anybody can sign with an empty key.
+/// Returns `true` if the key in the secret is not empty. Anybody can sign with an empty key.
 pub fn has_key(secret: &str) -> bool {
     !standard_key(secret).is_empty()
 }
@@ -57,20 +57,20 @@ pub fn checkout_token(file_secret: &[u8], invoice_id: &str) -> String {
     hex(mac.get(..16).unwrap_or_default())
 }
 
-/// Returns `true` if this is the token of [`checkout_token`].
+/// Returns `true` if `presented` is the token of this invoice's checkout.
 pub fn is_checkout_token(file_secret: &[u8], invoice_id: &str, presented: &str) -> bool {
     let token = checkout_token(file_secret, invoice_id);
     is_equal_constant_time(token.as_bytes(), presented.as_bytes())
 }
 
-/// Compares two texts in constant time: all bytes are compared, wherever the first difference is.
+/// Compares two texts in constant time: the duration does not depend on the position of the first difference.
 pub fn is_equal_constant_time(one: &[u8], other: &[u8]) -> bool {
     let pairs = one.iter().zip(other);
     let difference = pairs.fold(0, |found, (one, other)| black_box(found | (one ^ other)));
     one.len() == other.len() && difference == 0
 }
 
-/// Returns the key of a Standard Webhooks signature.
+/// Returns the HMAC key in an endpoint's secret, by the rule of Standard Webhooks.
 fn standard_key(secret: &str) -> Vec<u8> {
     let encoded = secret.strip_prefix(STANDARD_PREFIX);
     encoded
@@ -97,7 +97,7 @@ pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let first = |digit| if digit < 10 { b'0' } else { b'a' - 10 };
     let text = digits.map(|digit| digit.saturating_add(first(digit)));
-    // Bytes take a tenth of the time that characters take. All of them are ASCII.
+    // Building the text from bytes takes a tenth of the time of building it from characters. All bytes are ASCII.
     String::from_utf8(text.collect()).unwrap_or_default()
 }
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn standard_signature_matches_official_libraries() {
-        // The example of the Standard Webhooks specification.
+        // This is the example of the Standard Webhooks specification.
         let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         let signature = standard_signature(
             "msg_p5jXN8AQM9LWM0D4loKWxJek",

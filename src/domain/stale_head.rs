@@ -1,29 +1,32 @@
-//! Chains whose newest block is old: limits for asking another node, and for warning a person.
+//! Limits on the age of a chain's newest block: for querying another node, and for warning a person.
 
 use super::chain::Chain;
 use super::following::ChainPosition;
 use super::time::{MINUTE_MS, SECOND_MS, span_text};
 
-/// Usual block times without a new block, after which another url is queried.
+/// Number of usual block times without a new block after which another URL is queried.
 const OTHERS_AFTER_BLOCKS: i64 = 3;
-/// Usual block times before a warning on proof-of-work chains, whose block times vary much.
+/// Number of usual block times without a new block before a warning, on proof-of-work chains. Their block times vary
+/// much.
 const WARNS_AFTER_BLOCKS_OF_WORK: i64 = 9;
-/// Usual block times before a warning on other chains.
+/// Number of usual block times without a new block before a warning, on other chains.
 const WARNS_AFTER_BLOCKS: i64 = 3;
-/// Largest difference between a block's time and the clock that is ignored, in milliseconds.
+/// Largest difference between a block's time and the local clock that is ignored, in milliseconds.
 const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;
 
-/// Returns `true` if another url has to be queried for its head.
+/// Returns `true` if the newest block of another URL has to be queried.
 pub fn should_ask_others(chain: Chain, unmoved_ms: i64) -> bool {
     unmoved_ms > usual_ms(chain, OTHERS_AFTER_BLOCKS)
 }
 
-/// Returns the age of a head by its block's own time, in milliseconds; 0 if it may be a difference of two clocks.
+/// Returns the age of a newest block by its own time, in milliseconds; 0 if the age may come from clock skew.
 pub fn age_ms(span_ms: i64) -> i64 {
     if span_ms > SKEW_MS_MAX { span_ms } else { 0 }
 }
 
-/// Returns the warning for a head that has not moved for so long; `None` if that is usual, and on test networks.
+/// Returns the warning for a newest block that did not change for `unmoved_ms`.
+///
+/// `None` if this duration is usual, and on test networks.
 pub fn warning(
     chain: Chain,
     network: &str,
@@ -49,7 +52,7 @@ pub fn warning(
 pub const REMEDY: &str =
     "see whether the node reaches its peers, or name a second url of another node with --node";
 
-/// Returns the usual time of so many blocks, in milliseconds.
+/// Returns the usual time of this many blocks, in milliseconds.
 fn usual_ms(chain: Chain, blocks: i64) -> i64 {
     let [seconds, _] = chain.row().usual_seconds;
     let block_ms = i64::from(seconds).saturating_mul(SECOND_MS);

@@ -1,10 +1,10 @@
-//! Macro for enumerations whose values have a text in the API, in the file and in the API description.
+//! Macro for enumerations whose values have a text in the API, in the database and in the API description.
 //!
 //! Invariant: `ALL`, `as_str` and `from_str` come from the same list, so none of them can omit a value.
 
 use std::str::FromStr;
 
-/// Error: the text is not one of the enumeration. [`Display`](std::fmt::Display) lists the valid texts.
+/// Error: the text is not a value of the enumeration. [`Display`](std::fmt::Display) lists the valid texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownText {
     /// All valid texts.
@@ -38,7 +38,7 @@ macro_rules! text_enum {
             /// Texts of all values, in the same order.
             pub const TEXTS: &'static [&'static str] = &[$($text),+];
 
-            /// Returns the value's text in the API and in the file.
+            /// Returns the value's text in the API and in the database.
             pub const fn as_str(self) -> &'static str {
                 match self { $($name::$value => $text),+ }
             }

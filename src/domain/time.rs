@@ -1,6 +1,7 @@
-//! Times and spans: milliseconds since 1970 in UTC, their RFC 3339 text, and the sandbox's span notation.
+//! Times and durations: milliseconds since 1970 in UTC, their RFC 3339 text, and the duration notation of the
+//! sandbox.
 //!
-//! Invariant: a time prints as `2026-11-21T09:30:00.000Z` and reads back equal.
+//! Invariant: a time prints as `2026-11-21T09:30:00.000Z`, and reading this text returns the same time.
 
 use std::str::FromStr;
 use time::UtcDateTime;
@@ -14,7 +15,7 @@ pub const MINUTE_MS: i64 = 60 * SECOND_MS;
 pub const HOUR_MS: i64 = 60 * MINUTE_MS;
 /// One day in milliseconds.
 pub const DAY_MS: i64 = 24 * HOUR_MS;
-/// Longest accepted span: ten years.
+/// Longest accepted duration, in milliseconds: ten years.
 const SPAN_MS_MAX: i64 = 3650 * DAY_MS;
 
 /// A time: milliseconds since 1970-01-01T00:00:00Z.
@@ -22,26 +23,26 @@ const SPAN_MS_MAX: i64 = 3650 * DAY_MS;
 pub struct Time(pub i64);
 
 impl Time {
-    /// Last millisecond of the year 9999, the last that RFC 3339 can write.
+    /// Last millisecond of the year 9999, the latest time in RFC 3339.
     pub const MAX: Time = Time(253_402_300_799_999);
 
-    /// Returns the time `span_ms` later (earlier if negative), clamped to 1970 to 9999.
+    /// Returns the time `span_ms` later (earlier if negative), clamped to the years 1970 to 9999.
     pub fn plus_ms(self, span_ms: i64) -> Time {
         Time(self.0.saturating_add(span_ms).clamp(0, Self::MAX.0))
     }
 
-    /// Returns the milliseconds since an earlier time; negative since a later one.
+    /// Returns the milliseconds since `earlier`; negative if `earlier` is in fact later.
     pub fn since_ms(self, earlier: Time) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// Returns whole seconds since 1970.
+    /// Returns the whole seconds since 1970.
     pub fn unix_seconds(self) -> i64 {
         self.0.div_euclid(SECOND_MS)
     }
 }
 
-/// Formats a span in its largest whole unit, rounded down: `42 s`, `5 min`, `3 h`, `2 days`.
+/// Formats a duration in its largest whole unit, rounded down: `42 s`, `5 min`, `3 h`, `2 days`.
 pub fn span_text(span_ms: i64) -> String {
     for (unit_ms, name) in [(2 * DAY_MS, "days"), (HOUR_MS, "h"), (MINUTE_MS, "min")] {
         if span_ms >= unit_ms {
@@ -53,13 +54,14 @@ pub fn span_text(span_ms: i64) -> String {
 }
 
 impl Time {
-    /// Formats the time by RFC 3339, to the millisecond.
+    /// Formats the time as RFC 3339 with milliseconds.
     fn text(self) -> [u8; 24] {
         let at = UtcDateTime::from_unix_timestamp(self.unix_seconds())
             .unwrap_or(UtcDateTime::UNIX_EPOCH);
         let (hour, minute, second) = at.as_hms();
         let mut text = *b"0000-00-00T00:00:00.000Z";
-        // Each number and its end in the text. A list of invoices prints dozens of times, so this is written by hand.
+        // Each pair is a number and the end of its digits in the text. A list of invoices prints dozens of times, so
+        // a general formatter is too slow here.
         for (number, end) in [
             (i64::from(at.year()), 4),
             (i64::from(u8::from(at.month())), 7),
@@ -81,7 +83,7 @@ impl std::fmt::Display for Time {
     }
 }
 
-/// Writes a number over the digits at the end of `text`.
+/// Writes the decimal digits of a number at the end of `text`.
 fn put_digits(text: &mut [u8], mut number: i64) {
     let digits = text
         .iter_mut()
@@ -96,7 +98,7 @@ fn put_digits(text: &mut [u8], mut number: i64) {
 impl FromStr for Time {
     type Err = String;
 
-    /// Reads any RFC 3339 text from 1970 to 9999 and truncates it to milliseconds.
+    /// Reads an RFC 3339 text from 1970 to 9999 and truncates the time to milliseconds.
     fn from_str(text: &str) -> Result<Time, String> {
         let wrong = || "must be an RFC 3339 time like 2026-11-21T09:30:00.000Z".to_owned();
         let at = time::OffsetDateTime::parse(text, &Rfc3339).map_err(|_| wrong())?;
@@ -119,10 +121,10 @@ impl serde::Serialize for Time {
     }
 }
 
-/// Reads a span in milliseconds: `[Nd][Nh][Nm][Ns]`, in that order, with at least one part.
+/// Reads a duration and returns milliseconds. The form is `[Nd][Nh][Nm][Ns]`, in that order, with at least one part.
 ///
 /// # Errors
-/// A text that names the expected form; also for a span over 3650 days.
+/// A text that names the expected form, also for a duration over 3650 days.
 pub fn parse_span_ms(text: &str) -> Result<i64, String> {
     const UNITS: [(char, i64); 4] = [
         ('d', DAY_MS),

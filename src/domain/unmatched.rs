@@ -1,6 +1,6 @@
 //! Unmatched payments: money that arrived without an invoice or a customer to assign it to.
 //!
-//! Invariant: such a payment makes no ledger entry and changes no status. A person has to look at it.
+//! Invariant: an unmatched payment makes no ledger entry and changes no status. A person has to resolve it.
 
 use super::asset::{Asset, Mode};
 use super::customer::REF_CHARS_MAX;
@@ -15,7 +15,7 @@ use super::time::Time;
 use super::transfer::inputs::TXID_CHARS_MAX;
 use super::transfer::request::txid;
 
-/// Longest note, in characters.
+/// Longest note of a resolution, in characters.
 pub const NOTE_CHARS_MAX: usize = 1000;
 
 text_enum! {
@@ -25,15 +25,15 @@ text_enum! {
         UnknownAddress = "unknown_address",
         /// The address belongs to an invoice that has no quote in this coin.
         UnquotedCoin = "unquoted_coin",
-        /// The address belongs to an invoice, and the payment is worth less than 0.01.
+        /// The address belongs to an invoice, but the payment is worth less than 0.01.
         Dust = "dust",
         /// The value is too large for the ledger.
         TooLarge = "too_large",
-        /// The payment has no value: no rate of the coin was ever known.
+        /// The payment has no value, because no rate of the coin was ever known.
         NoRate = "no_rate",
-        /// A coinbase output, which cannot be spent for a long time.
+        /// The payment is a coinbase output, which cannot be spent for a long time.
         Coinbase = "coinbase",
-        /// The address belongs to a customer, and its chain was not watched yet.
+        /// The address belongs to a customer, but the customer's address was not watched yet.
         Unwatched = "unwatched",
     }
 }
@@ -49,7 +49,7 @@ text_enum! {
     pub enum Resolution {
         /// Assigned to an invoice or to a customer.
         Assigned = "assigned",
-        /// Paid back.
+        /// Paid back to the sender.
         Returned = "returned",
         /// Closed with a reason; no action is needed.
         Dismissed = "dismissed",
@@ -132,11 +132,11 @@ pub struct Unmatched {
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Observation on the chain, by `seq`.
+    /// Observation of the payment, by `seq`.
     pub observation: i64,
     /// State on its chain.
     pub state: PaymentState,
-    /// Live or test.
+    /// Live or test mode.
     pub mode: Mode,
     /// Coin of the payment.
     pub asset: &'static Asset,
@@ -154,14 +154,14 @@ pub struct Unmatched {
     pub account_id: Option<String>,
     /// Id of the invoice that owns the address, if any.
     pub invoice_id: Option<String>,
-    /// Mempool sighting or block time, whichever is earlier.
+    /// Time of the mempool sighting or of the block, whichever is earlier.
     pub seen_at: Time,
-    /// Resolution by a person; `None` while it is open.
+    /// Resolution; `None` while the payment is open.
     pub outcome: Option<Resolution>,
     /// Time of the resolution.
     pub resolved_at: Option<Time>,
     /// Reason for the resolution.
     pub note: Option<String>,
-    /// Id of the transaction that paid it back.
+    /// Id of the transaction that paid the money back.
     pub return_txid: Option<String>,
 }

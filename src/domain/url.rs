@@ -1,15 +1,16 @@
-//! Urls, origins and hosts: the only parser of them.
+//! URLs, origins and hosts, with their only parser.
 //!
-//! Invariant: an accepted url leads to a site or to an app, never to a script, to text inside the url, or to a file.
+//! Invariant: an accepted URL leads to a site or to an app, never to a script, to text inside the URL, or to a file.
 //! A text that two parsers could read differently is refused.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Longest name of a host, in characters.
+/// Longest host name, in characters.
 const NAME_CHARS_MAX: usize = 253;
 
-/// Schemes that a browser or the system itself handles. They do not belong to an app, and some of them run the rest.
+/// Schemes that the browser or the operating system handles itself. No app owns them, and some run the rest of the
+/// URL as a script.
 const NEVER_AN_APP: [&str; 19] = [
     "about",
     "android-app",
@@ -32,25 +33,25 @@ const NEVER_AN_APP: [&str; 19] = [
     "wss",
 ];
 
-/// Problem of a text that should be a url.
+/// Problem of a text that is not a valid URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlProblem {
-    /// Characters outside printable ASCII.
+    /// The text has characters outside printable ASCII.
     NotPlain,
-    /// Not of the form `https://shop.example/a`.
+    /// The text does not have the form `https://shop.example/a`.
     Shape,
-    /// A url that is neither http nor https.
+    /// The scheme is neither http nor https.
     Scheme,
-    /// A user name or a password.
+    /// The text has a user name or a password.
     Credentials,
-    /// A host that is neither a name nor an address.
+    /// The host is neither a name nor an address.
     Host,
-    /// A port that is not a number from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     Port,
 }
 
 impl UrlProblem {
-    /// Returns the requirement, if it is more specific than an absolute url.
+    /// Returns the requirement that the text violates; `None` if it is only "an absolute URL".
     pub const fn remedy(self) -> Option<&'static str> {
         match self {
             UrlProblem::NotPlain | UrlProblem::Shape | UrlProblem::Scheme => None,
@@ -63,10 +64,10 @@ impl UrlProblem {
     }
 }
 
-/// A host: a name, or an address as a browser writes it.
+/// A host: a name or an IP address.
 #[derive(Clone, Copy, Debug)]
 pub enum Host<'a> {
-    /// An IPv4 address of four decimal numbers, or an IPv6 address, which was in brackets.
+    /// An IPv4 address of four decimal numbers, or an IPv6 address (written in brackets).
     Address(IpAddr),
     /// A name without a trailing dot.
     Name(&'a str),
@@ -86,9 +87,8 @@ impl PartialEq for Host<'_> {
 impl<'a> Host<'a> {
     /// Reads a name or an IPv4 address.
     ///
-    /// Browsers read a text that ends in a number as an address, in any notation. Here only four decimal numbers are
-    /// an
-    /// address, and no other number is a name.
+    /// Browsers read a text that ends in a number as an address, in any notation. This parser accepts only four
+    /// decimal numbers as an address, and no other number as a name.
     ///
     /// # Errors
     /// [`UrlProblem::Host`].
@@ -124,7 +124,7 @@ impl<'a> Authority<'a> {
     /// Reads `host` or `host:port`.
     ///
     /// # Errors
-    /// [`UrlProblem::Shape`] for an open bracket, [`UrlProblem::Host`], [`UrlProblem::Port`].
+    /// [`UrlProblem::Shape`] for an unclosed bracket, [`UrlProblem::Host`], [`UrlProblem::Port`].
     pub fn parse(text: &'a str) -> Result<Authority<'a>, UrlProblem> {
         let (host, port) = split_port(text)?;
         let host = match host
@@ -152,7 +152,7 @@ impl<'a> Authority<'a> {
     }
 }
 
-/// Splits a host with its brackets from the port after the colon.
+/// Splits a host from the port after the colon. The host keeps its brackets.
 fn split_port(text: &str) -> Result<(&str, Option<&str>), UrlProblem> {
     let end = match text.starts_with('[') {
         true => text.find(']').ok_or(UrlProblem::Shape)?.saturating_add(1),
@@ -166,20 +166,20 @@ fn split_port(text: &str) -> Result<(&str, Option<&str>), UrlProblem> {
     }
 }
 
-/// An absolute http or https url in plain ASCII, without credentials.
+/// An absolute http or https URL in plain ASCII, without credentials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Site<'a> {
     text: &'a str,
     is_https: bool,
-    /// Host as written, with brackets and a trailing dot.
+    /// Host as written, with its brackets or trailing dot.
     host: &'a str,
     authority: Authority<'a>,
-    /// Rest after the host and the port.
+    /// Path, query and fragment as written; may be empty.
     rest: &'a str,
 }
 
 impl<'a> Site<'a> {
-    /// Parses a url.
+    /// Parses an http or https URL.
     ///
     /// # Errors
     /// The problem of the text.
@@ -222,12 +222,12 @@ impl<'a> Site<'a> {
         self.authority
     }
 
-    /// Returns the host as written, with brackets and a trailing dot.
+    /// Returns the host as written, with its brackets or trailing dot.
     pub fn host_text(&self) -> &'a str {
         self.host
     }
 
-    /// Returns the rest after host and port: path, query, fragment, or nothing.
+    /// Returns the text after host and port: path, query, fragment, or nothing.
     pub fn rest(&self) -> &'a str {
         self.rest
     }
@@ -242,14 +242,14 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Returns `true` if both have the same scheme, host and port.
+    /// Returns `true` if both URLs have the same scheme, host and port.
     pub fn has_origin_of(&self, other: &Site<'_>) -> bool {
         self.is_https == other.is_https
             && self.authority.host == other.authority.host
             && self.port() == other.port()
     }
 
-    /// Returns `true` if a `Host` header names this host and port. In a header the port may be absent or empty.
+    /// Returns `true` if a `Host` header names this host and port. The port in the header may be absent or empty.
     pub fn is_at(&self, header: &str) -> bool {
         let header = header.strip_suffix(':').unwrap_or(header);
         Authority::parse(header).is_ok_and(|at| {
@@ -273,12 +273,12 @@ impl fmt::Display for Site<'_> {
     }
 }
 
-/// Url that a customer is sent to: that of a site, or one that an app has registered, like `myshop://paid`.
+/// URL to which a customer is sent: an http or https URL, or a URL in the own scheme of an app, like `myshop://paid`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Destination<'a>(&'a str);
 
 impl<'a> Destination<'a> {
-    /// Parses a url of a site or an app.
+    /// Parses the URL of a site or of an app.
     pub fn parse(text: &'a str) -> Option<Destination<'a>> {
         let is_app = || {
             split(text)
@@ -298,7 +298,7 @@ impl fmt::Display for Destination<'_> {
     }
 }
 
-/// Splits a url into its scheme and the rest after `://`; `None` if the text does not begin with a scheme (RFC 3986).
+/// Splits a URL into its scheme and the text after `://`; `None` if the text does not begin with a scheme (RFC 3986).
 fn split(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
@@ -307,12 +307,12 @@ fn split(text: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
-/// Returns `true` for the scheme of a site, in either case.
+/// Returns `true` for `http` and `https`, in any case.
 fn is_http(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// Returns `true` for printable ASCII without the characters that end a url in other texts.
+/// Returns `true` for printable ASCII without the characters that end a URL inside another text.
 fn is_plain(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii_graphic() && !b"\"<>\\`".contains(&byte))

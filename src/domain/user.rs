@@ -1,6 +1,6 @@
 //! Users who sign in: operators and merchants.
 //!
-//! Invariant: a merchant's user has exactly one account. An operator has none and sees all.
+//! Invariant: a merchant's user has exactly one account. An operator has none and may see all accounts.
 
 pub mod inputs;
 
@@ -10,21 +10,21 @@ use super::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// Lifetime of a session, in milliseconds. Activity does not extend it.
 pub const SESSION_MS: i64 = 12 * HOUR_MS;
-/// Real time after entering the password during which sensitive actions are allowed, in milliseconds.
+/// Longest real time since a user entered the password that allows a sensitive action, in milliseconds.
 pub const PASSWORD_MS_MAX: i64 = 15 * MINUTE_MS;
 /// Longest email address, in characters.
 pub const EMAIL_CHARS_MAX: usize = 200;
 /// Shortest password, in characters.
 pub const PASSWORD_CHARS_MIN: usize = 10;
-/// Longest password, in characters. The cost of hashing grows with the length.
+/// Longest password, in characters. Longer passwords cost more time to hash.
 pub const PASSWORD_CHARS_MAX: usize = 200;
 
 text_enum! {
     /// Role of a user.
     pub enum Role {
-        /// Everything, on every account.
+        /// May do everything, on every account.
         Operator = "operator",
-        /// Everything on its own account.
+        /// May do everything on its own account.
         Merchant = "merchant",
     }
 }
@@ -36,11 +36,11 @@ pub struct User {
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Email address, which the user signs in with.
+    /// Email address with which the user signs in.
     pub email: String,
     /// Role of the user.
     pub role: Role,
-    /// Account of a merchant's user, by `seq`.
+    /// `seq` of the account, for a merchant's user.
     pub account: Option<i64>,
     /// Time of creation.
     pub created_at: Time,
@@ -50,7 +50,7 @@ pub struct User {
     pub second_factor_at: Option<Time>,
 }
 
-/// Checks the length of a password. The sandbox's own is exempt, since it is public.
+/// Checks the length of a password. The public password of the sandbox is exempt.
 ///
 /// # Errors
 /// `invalid_request` that names the limits.

@@ -1,4 +1,4 @@
-//! Bodies of events: the JSON that webhooks deliver, and the legacy form of it.
+//! Bodies of events: the JSON that webhooks deliver, and the legacy form.
 //!
 //! Invariant: the body of an event is rendered once.
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Renders an event whose `data.object` is this JSON text.
+/// Renders an event. `object` is the JSON text of its `data.object`.
 pub fn render(
     id: &str,
     kind: EventType,
@@ -29,7 +29,7 @@ pub fn render(
     })
 }
 
-/// The parts of a stored body that the legacy body needs.
+/// Parts of a stored body that are needed for the legacy body.
 #[derive(Deserialize)]
 struct StoredEvent {
     id: String,
@@ -40,13 +40,13 @@ struct StoredEvent {
     data: StoredEventData,
 }
 
-/// `data` of a stored body.
+/// The field `data` of a stored body.
 #[derive(Deserialize)]
 struct StoredEventData {
     object: Map<String, Value>,
 }
 
-/// Renders the legacy body of a stored event; `None` for types that it leaves out.
+/// Renders the legacy body of a stored event; `None` for event types without one.
 ///
 /// `invoice` is the JSON of the refunded invoice, for an event whose object is a refund.
 ///

@@ -4,7 +4,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, InputSource, Observation};
 use crate::domain::time::Time;
 
-/// A transaction attached to payouts or refunds that are not settled, as the file knows it.
+/// A transaction attached to payouts or refunds that are not settled, with the stored facts about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentOpen {
     /// Id of the transaction.
@@ -14,13 +14,13 @@ pub struct SentOpen {
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
     /// Destinations that are paid in the chain's native coin, on chains with accounts. Native coin may arrive without
-    /// a log, so a node without traces cannot report it.
+    /// a log, and a node without traces cannot report that.
     pub native_to: Vec<String>,
     /// Transactions that pay the same destinations and may have used the same nonce, on EVM chains.
     pub candidates: Vec<String>,
 }
 
-/// The result of looking up one [`SentOpen`].
+/// The answer of a node about one [`SentOpen`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentRead {
     /// Id of the transaction that was looked up.
@@ -34,25 +34,25 @@ pub struct SentRead {
 pub enum SentFound {
     /// The transaction is in the mempool, or in a block that is on the active chain and has been read.
     Present(Box<SentTransaction>),
-    /// The transaction is neither in the mempool nor in a block, and the node has the index to know.
+    /// The transaction is neither in the mempool nor in a block. The node has the index to know this.
     Absent,
-    /// The transaction is not in the mempool, and the node has no index that would find it in a block.
+    /// The transaction is not in the mempool. It may be in a block, but the node has no index to find it.
     CannotTell,
-    /// The transaction can never be mined: another transaction used the nonce of its sender in a final block.
+    /// The transaction can never be mined, because another transaction used its sender's nonce in a final block.
     Gone {
-        /// The other transaction, if it is known.
+        /// The other transaction, if known.
         by: Option<String>,
         /// The final block at which the nonce was used.
         block: Block,
     },
-    /// One of the candidates has the same sender and nonce and is in a block of the active chain.
+    /// Another transaction with the same sender and nonce, one of the candidates, is in a block of the active chain.
     ReplacedBy {
         /// The other transaction.
         by: String,
         /// Block of the other transaction.
         block: Block,
     },
-    /// The node failed, or its answer was rejected. The text is for the operator, without a subject: "cannot be
+    /// The node failed, or its answer was rejected. The text is for the operator, and has no subject: "cannot be
     /// asked: no answer in time".
     Unanswered(String),
 }
@@ -62,21 +62,21 @@ pub enum SentFound {
 pub struct SentTransaction {
     /// Block of the transaction; `None` while it is in the mempool.
     pub block: Option<Block>,
-    /// Timestamp of the block. In the mempool: the time at which the node first saw the transaction, if the node
-    /// reports it.
+    /// Timestamp of the block. In the mempool: time at which the node first saw the transaction, if the node reports
+    /// it.
     pub time: Option<Time>,
-    /// `false` if the transaction reverted and moved nothing.
+    /// `false` if the transaction was reverted and moved no money.
     pub is_done: bool,
-    /// `true` if the block is final, or beyond the horizon of a chain without finality.
+    /// `true` if the block is final, or deeper than the horizon on a chain without finality.
     pub is_final: bool,
     /// Inputs of the transaction, or its sender on chains with accounts.
     pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
-    /// Outputs to watched addresses.
+    /// Outputs that pay to watched addresses.
     pub received: Vec<Observation>,
-    /// Balances of native destinations without a known payment. Empty if the node has traces, or no longer keeps
-    /// these balances.
+    /// Balances of native destinations for which no payment is known. Empty if the node has traces, or no longer
+    /// keeps these balances.
     pub balances: Vec<BalanceChange>,
 }
 
@@ -85,19 +85,19 @@ pub struct SentTransaction {
 pub struct BalanceChange {
     /// The address.
     pub address: String,
-    /// Balance after the block before.
+    /// Balance after the previous block.
     pub before: Units,
-    /// Balance after the block.
+    /// Balance after this block.
     pub after: Units,
 }
 
-/// A [`SentOpen`] whose input another transaction spends, or whose input is an output of such a transaction.
+/// A transaction with an input that another transaction spends, directly or through an earlier transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The transaction that cannot be confirmed while `by` is valid.
+    /// Id of the transaction that cannot be confirmed while `by` is valid.
     pub txid: String,
-    /// The transaction that spends the input.
+    /// Id of the transaction that spends the input.
     pub by: String,
-    /// The block of `by`; `None` while it is in the mempool.
+    /// Block of `by`; `None` while `by` is in the mempool.
     pub block: Option<Block>,
 }

@@ -1,4 +1,4 @@
-//! Orders of servers: type, name and size.
+//! Orders of servers: type, host name and size.
 //!
 //! Invariant: an order was within the limits in force when it was placed.
 
@@ -12,25 +12,25 @@ use std::net::Ipv4Addr;
 
 /// Longest host name, in bytes.
 const HOSTNAME_BYTES_MAX: usize = 253;
-/// Longest label between two dots, in bytes.
+/// Longest label of a host name, in bytes.
 const LABEL_BYTES_MAX: usize = 63;
 /// Smallest memory of a server, in MB.
 pub const RAM_MB_MIN: u32 = 256;
 
 text_enum! {
-    /// Type of a server.
+    /// Type of a server, by its virtualization.
     pub enum ServerType {
-        /// A virtual machine.
+        /// A virtual machine under KVM.
         Kvm = "kvm",
     }
 }
 
-/// Largest sizes of a server.
+/// Largest sizes of a server that the service accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Most processors.
+    /// Largest number of processors.
     pub cpu_max: u32,
-    /// Most memory, in MB.
+    /// Largest memory, in MB.
     pub ram_mb_max: u32,
     /// Largest disk, in GB.
     pub disk_gb_max: u32,
@@ -60,7 +60,7 @@ input! {
     }
 }
 
-/// A host name.
+/// Rule for a host name.
 struct HostnameRule;
 
 impl Rule for HostnameRule {
@@ -82,7 +82,7 @@ impl Rule for HostnameRule {
     }
 }
 
-/// A size. The operation reads it, within the limits of the service.
+/// Rule for a size, only for the schema. The operation checks the size against the limits of the service.
 struct SizeRule(Schema);
 
 impl Rule for SizeRule {
@@ -102,7 +102,7 @@ impl Rule for SizeRule {
 pub struct ServerOrder {
     /// Type of the server.
     pub kind: ServerType,
-    /// Host name, as it was sent.
+    /// Host name, in the spelling of the order.
     pub hostname: String,
     /// Number of processors.
     pub cpu: i64,
@@ -143,10 +143,10 @@ impl ServerOrder {
     }
 }
 
-/// Checks that the text is a host name by RFC 1123, in upper or lower case.
+/// Checks that the text is a host name by RFC 1123, in any case.
 ///
 /// # Errors
-/// A text that says what is wrong.
+/// The problem of the text.
 pub fn check_hostname(text: &str) -> Result<(), &'static str> {
     if text.is_empty() || text.len() > HOSTNAME_BYTES_MAX {
         return Err("must have 1 to 253 characters");

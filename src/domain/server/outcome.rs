@@ -1,6 +1,6 @@
 //! Outcomes of an order: the provisioner's result, or the operator's decision.
 //!
-//! Invariant: an undocumented result is treated as no result, so nothing acts on it.
+//! Invariant: an undocumented result is treated as no result, so no code acts on it.
 
 use super::state::{OperatorStep, ProvisionerTask};
 use crate::domain::fields::rule::choice;
@@ -9,29 +9,31 @@ use crate::domain::fields::{Fields, Keywords, Rule, input};
 use crate::domain::refusal::Refusal;
 use serde_json::{Map, Value};
 
-/// Longest address and longest reference of the provisioner, in characters.
+/// Longest address or reference from the provisioner, in characters.
 const REFERENCE_CHARS_MAX: usize = 253;
 /// Longest reason, in characters.
 const REASON_CHARS_MAX: usize = 500;
-/// Reason to show if the provisioner gives none.
+/// Reason that is shown if the provisioner gives none.
 const NO_REASON: &str = "the provisioner gave no reason";
 
 /// Result of a provisioner that exited successfully.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProvisionerResult {
-    /// The task is done.
+    /// The provisioner did the task.
     Done {
         /// Address of the server.
         address: Option<String>,
-        /// Reference of the provisioner.
+        /// Reference of the server at the provider.
         provider_ref: Option<String>,
     },
-    /// The task was not done and left nothing behind: the reason.
+    /// The provisioner did not do the task and left nothing behind, for this reason.
     Declined(String),
 }
 
 impl ProvisionerResult {
-    /// Reads `{"address"?, "ref"?}` or `{"created": false, "reason"?}`. For a deletion, reads `{}` or
+    /// Reads the JSON that a provisioner printed.
+    ///
+    /// For a creation: `{"address"?, "ref"?}` or `{"created": false, "reason"?}`. For a deletion: `{}` or
     /// `{"deleted": false, "reason"?}`.
     ///
     /// # Errors
@@ -72,7 +74,7 @@ input! {
 }
 
 impl DecideServer {
-    /// Reads a decision and refuses a field that does not go with its action.
+    /// Reads a decision, and refuses a field that does not belong to its action.
     ///
     /// # Errors
     /// `invalid_request` that names the field.
@@ -102,7 +104,7 @@ impl DecideServer {
     }
 }
 
-/// A text of one line with at most so many characters.
+/// Rule for a text of one line, with the largest number of characters.
 struct LineRule(usize);
 
 impl Rule for LineRule {

@@ -17,15 +17,15 @@ text_enum! {
     ///
     /// Without a provisioner, an operator takes it from `queued` to `active` or `failed` in one step.
     pub enum ServerStatus {
-        /// Ordered.
+        /// The server is ordered.
         Queued = "queued",
-        /// The provisioner is creating it.
+        /// The provisioner is creating the server.
         Provisioning = "provisioning",
-        /// Created.
+        /// The server exists.
         Active = "active",
-        /// Not created, and nothing is left of the attempt.
+        /// The server was not created, and nothing is left of the attempt.
         Failed = "failed",
-        /// Deleted.
+        /// The server is deleted, or the order was discarded.
         Deleted = "deleted",
     }
 }
@@ -33,9 +33,9 @@ text_enum! {
 text_enum! {
     /// State of the provisioner command of an order.
     pub enum CommandState {
-        /// The command was started for this order.
+        /// The command runs for this order.
         Running = "running",
-        /// The command ended or was lost without an outcome.
+        /// The command ended without an outcome, or it was lost.
         Unknown = "unknown",
     }
 }
@@ -43,13 +43,13 @@ text_enum! {
 text_enum! {
     /// Action of an operator on an order.
     pub enum OperatorStep {
-        /// The server exists.
+        /// Marks the server as existing.
         Activate = "activate",
-        /// The server could not be created.
+        /// Marks the server as not created.
         Fail = "fail",
-        /// The server is deleted.
+        /// Marks the server as deleted.
         Delete = "delete",
-        /// The outcome was unknown. The provisioner may try again.
+        /// Lets the provisioner try again after an unknown outcome.
         Release = "release",
     }
 }
@@ -63,32 +63,33 @@ pub enum ProvisionerTask {
     Delete,
 }
 
-/// State of an order with everything that determines the next steps. It joins the status, the request to delete, and
-/// the state of the provisioner. Impossible combinations have no value here.
+/// State of an order: the status, the request to delete, and the state of the provisioner in one.
+///
+/// The state determines the possible next steps. Impossible combinations of the three have no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// Waits to be created.
+    /// The server waits to be created.
     Queued,
-    /// The provisioner was started to create it.
+    /// The provisioner was started to create the server.
     Creating(CommandState),
-    /// Exists.
+    /// The server exists.
     Active,
-    /// Exists and waits to be deleted.
+    /// The server exists and waits to be deleted.
     Unwanted,
-    /// Exists, and the provisioner was started to delete it.
+    /// The server exists, and the provisioner was started to delete it.
     Deleting(CommandState),
-    /// Not created.
+    /// The server was not created.
     Failed,
-    /// Deleted.
+    /// The server is deleted.
     Deleted,
 }
 
 /// A step of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerStep {
-    /// The reseller deletes the order.
+    /// The reseller cancels the order or deletes the server.
     Discard,
-    /// The provisioner is about to be started.
+    /// The provisioner is started.
     Start,
     /// The provisioner did its task.
     Done,
@@ -96,7 +97,7 @@ pub enum ServerStep {
     Declined,
     /// The outcome of the provisioner is unknown.
     Lost,
-    /// An operator decides.
+    /// An operator takes an action.
     Operator(OperatorStep),
 }
 
@@ -144,7 +145,7 @@ impl ServerState {
         }
     }
 
-    /// Returns the task that the provisioner has to do or is doing.
+    /// Returns the present or next task of the provisioner; `None` if there is none.
     pub const fn task(self) -> Option<ProvisionerTask> {
         match self {
             ServerState::Queued | ServerState::Creating(_) => Some(ProvisionerTask::Create),
@@ -171,6 +172,8 @@ impl ServerState {
         next.ok_or_else(|| self.refusal(step))
     }
 
+    /// Returns the state after the reseller's deletion.
+    ///
     /// An order without a server is deleted at once. An existing server has to be removed first.
     const fn after_discard(self) -> Option<ServerState> {
         match self {
@@ -183,7 +186,7 @@ impl ServerState {
         }
     }
 
-    /// Only a running command can end.
+    /// Returns the state after the end of a command; `None` if no command runs.
     const fn after_command(self, step: ServerStep) -> Option<ServerState> {
         match (self, step) {
             (ServerState::Creating(CommandState::Running), ServerStep::Done) => {
@@ -208,7 +211,7 @@ impl ServerState {
         }
     }
 
-    /// An operator decides only while no command runs.
+    /// Returns the state after an operator's action; `None` while a command runs, or if the action is impossible.
     const fn after_operator(self, step: OperatorStep) -> Option<ServerState> {
         match (self, step) {
             (
@@ -244,7 +247,7 @@ impl ServerState {
         }
     }
 
-    /// Returns a 409 that names the state.
+    /// Returns a 409 that names the state and the refused step.
     fn refusal(self, step: ServerStep) -> Refusal {
         let (status, doing) = (self.status(), step.text());
         let message = match self.command() {
@@ -261,7 +264,7 @@ impl ServerState {
 }
 
 impl ServerStep {
-    /// Returns the end of a sentence that begins with "it cannot".
+    /// Returns the end of the sentence "it cannot …" in a refusal.
     const fn text(self) -> &'static str {
         match self {
             ServerStep::Discard | ServerStep::Operator(OperatorStep::Delete) => "be deleted",

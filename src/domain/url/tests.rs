@@ -1,4 +1,4 @@
-//! Unusual ways to write a url, an origin or a host.
+//! Tests of unusual spellings of a URL, an origin or a host.
 
 use super::{Authority, Destination, Host, NEVER_AN_APP, Site, UrlProblem};
 
@@ -99,7 +99,7 @@ fn disguised_script_is_never_an_app_url() {
     }
 }
 
-/// Unusual host and port texts, each with its problem.
+/// Unusual hosts and ports, each with the problem of the URL.
 const ODD: &[(&str, UrlProblem)] = &[
     ("user@shop.example", UrlProblem::Credentials),
     ("user:pass@shop.example", UrlProblem::Credentials),

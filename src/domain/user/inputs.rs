@@ -68,7 +68,7 @@ input! {
 }
 
 const PASSWORD: TextRule = text(1..=PASSWORD_CHARS_MAX);
-/// A new password. Its minimum length is checked before hashing.
+/// Rule for a new password. The operation checks its shortest length before hashing.
 const NEW_PASSWORD: DescribedRule<TextRule> = described(
     PASSWORD,
     schema!({ "type": "string", "minLength": 10, "maxLength": 200 }),
@@ -78,9 +78,9 @@ const EMAIL: DescribedRule<EmailRule> = described(
     schema!({ "type": "string", "format": "email", "maxLength": 200 }),
 );
 
-/// A code of the second factor.
+/// Rule for a code of the second factor.
 struct CodeRule {
-    /// Length of the shortest code in characters, for the API description.
+    /// Length of the shortest valid code in characters, for the API description.
     chars_min: usize,
 }
 

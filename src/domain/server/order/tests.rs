@@ -1,4 +1,4 @@
-//! Accepted and refused host names and orders.
+//! Tests of host names and orders that are accepted or refused.
 
 use super::{ServerLimits, ServerOrder, check_hostname};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Every step from every state, and the states that stored rows read back as.
+//! Tests of every step from every state, and of the conversion from stored parts.
 
 use super::{CommandState, OperatorStep, ProvisionerTask, ServerState, ServerStatus, ServerStep};
 use crate::domain::refusal::Code;
@@ -30,7 +30,7 @@ const STEPS: [ServerStep; 9] = [
     ServerStep::Operator(OperatorStep::Release),
 ];
 
-/// State after each of [`STEPS`] from each of [`ALL`], by the documentation.
+/// Expected states by the documentation. A row is one of [`ALL`], a column is one of [`STEPS`].
 #[rustfmt::skip]
 const TABLE: [[Option<ServerState>; 9]; 9] = [
     // discard, start, done, declined, lost, activate, fail, delete, release
@@ -99,7 +99,7 @@ fn every_state_reads_back_and_other_parts_do_not() {
             }
         }
     }
-    // Both a server that was removed and an order that was discarded at once are deleted.
+    // Two stored forms give `Deleted`: a server that was removed, and an order that was discarded at once.
     assert_eq!(read.len(), ALL.len() + 1);
     assert!(ALL.iter().all(|state| read.contains(state)));
 }
