@@ -1,10 +1,10 @@
-//! The JSON Schema of a declaration, its example, and the components that it refers to.
+//! JSON Schemas of declarations, with their examples and the components to which they refer.
 
 use super::schema::{Component, Keywords, Object, Property, Schema};
 use serde_json::{Value, json};
 
 impl Schema {
-    /// Returns the JSON Schema.
+    /// Returns the JSON Schema of the object.
     pub fn keywords(&self) -> Keywords {
         match self {
             Schema::Text(text) => parsed(text),
@@ -42,7 +42,7 @@ impl Schema {
         }
     }
 
-    /// Returns the example of an object or component that the schema describes.
+    /// Returns the example of the object or component in the schema; `None` if there is neither.
     pub fn example(&self) -> Option<Value> {
         match self {
             Schema::Object(object) => Some(Value::Object(object.example())),
@@ -53,7 +53,7 @@ impl Schema {
         }
     }
 
-    /// Adds the components that this schema refers to, and those that they refer to.
+    /// Adds the components to which this schema refers, directly or through other components.
     pub fn add_components(&self, all: &mut Vec<&'static Component>) {
         match self {
             Schema::Nullable(inner)
@@ -75,7 +75,7 @@ impl Schema {
 }
 
 impl Property {
-    /// Returns the object whose fields take the place of this one.
+    /// Returns the object whose fields are part of the outer object; `None` for an ordinary field.
     fn flattened(&self) -> Option<&'static Object> {
         match self.schema {
             Schema::Object(object) if self.is_flattened => Some(object),
@@ -88,7 +88,7 @@ impl Property {
 }
 
 impl Object {
-    /// Returns the fields, those of flattened objects among them.
+    /// Returns all fields, including those of flattened objects.
     fn all_properties(&self) -> Vec<&'static Property> {
         let mut all = Vec::new();
         for property in self.properties {
@@ -100,7 +100,7 @@ impl Object {
         all
     }
 
-    /// Returns the JSON Schema.
+    /// Returns the JSON Schema of the object.
     pub fn keywords(&self) -> Keywords {
         let all = self.all_properties();
         let required = all.iter().filter(|property| property.is_required);
@@ -122,7 +122,7 @@ impl Object {
         schema
     }
 
-    /// Returns the fields of an example.
+    /// Returns the fields of the object in an example.
     pub fn example(&self) -> Keywords {
         let mut example = Keywords::new();
         for property in self.properties {
@@ -141,7 +141,7 @@ impl Object {
         example
     }
 
-    /// Adds the components that its fields refer to.
+    /// Adds the components to which the fields refer.
     pub fn add_components(&self, all: &mut Vec<&'static Component>) {
         for property in self.all_properties() {
             property.schema.add_components(all);
@@ -150,7 +150,8 @@ impl Object {
 }
 
 impl Component {
-    /// Returns the schema of a value of it: a reference, unless it has no name.
+    /// Returns the schema of a value: a reference to this component, or the whole schema if the component has no
+    /// name.
     fn reference(&self) -> Keywords {
         match self {
             Component::Inline(object) => object.keywords(),
@@ -161,7 +162,7 @@ impl Component {
         }
     }
 
-    /// Returns the JSON Schema.
+    /// Returns the JSON Schema of the object.
     pub fn keywords(&self) -> Keywords {
         match self {
             Component::Object { object, .. } | Component::Inline(object) => object.keywords(),
@@ -200,7 +201,7 @@ impl Component {
         }
     }
 
-    /// Returns an example of a value.
+    /// Returns an example of the component.
     pub fn example(&self) -> Value {
         match self {
             Component::Object { object, .. } | Component::Inline(object) => {
@@ -224,7 +225,7 @@ impl Component {
         }
     }
 
-    /// Adds this component, and those that its schema refers to.
+    /// Adds this component and all components to which its schema refers.
     pub fn add_components(&'static self, all: &mut Vec<&'static Component>) {
         if let Component::Inline(object) = self {
             return object.add_components(all);
@@ -236,7 +237,7 @@ impl Component {
         self.add_parts(all);
     }
 
-    /// Adds the components that the schema refers to.
+    /// Adds the components to which the schema refers.
     fn add_parts(&'static self, all: &mut Vec<&'static Component>) {
         match self {
             Component::Object { object, .. } | Component::Inline(object) => {
@@ -251,7 +252,7 @@ impl Component {
     }
 }
 
-/// Returns the schema of an object that always has these fields.
+/// Returns the schema of an object in which all of these fields are required.
 fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     let mut schema = keywords([("type", json!("object"))]);
@@ -265,14 +266,14 @@ fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
     schema
 }
 
-/// Returns the schema of a list of such items.
+/// Returns the schema of a list of these items.
 fn list_of(item: &Component, about: &str) -> Keywords {
     let mut schema = keywords([("type", json!("array")), ("items", json!(item.reference()))]);
     describe(&mut schema, about);
     schema
 }
 
-/// Returns the schema of a value that may be null, too.
+/// Returns the schema of a value that may also be null.
 fn nullable(mut all: Keywords) -> Keywords {
     let is_simple = ["enum", "properties"]
         .iter()
@@ -293,19 +294,19 @@ fn one_of_null(all: Keywords) -> Keywords {
     keywords([("oneOf", json!([all, { "type": "null" }]))])
 }
 
-/// Returns the object that JSON text of a declaration is. A test parses every declaration.
+/// Parses JSON text of a declaration as an object. A test proves that every declaration is valid.
 fn parsed(text: &str) -> Keywords {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Returns a schema of these keywords.
+/// Returns a schema with these keywords.
 pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, Value); N]) -> Keywords {
     all.into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }
 
-/// Adds a description, unless there is none.
+/// Adds a description to a schema. An empty description is left out.
 fn describe(schema: &mut Keywords, about: &str) {
     if !about.is_empty() {
         schema.insert("description".to_owned(), json!(about.trim()));

@@ -1,49 +1,49 @@
-//! JSON Schemas as data, so that a declared field adds no code to the program.
+//! JSON Schemas as constants, so that a declared field needs no code at run time.
 
 use crate::domain::asset::{Asset, Chain};
 use serde_json::{Map, Value};
 
-/// A JSON Schema, or a part of one, by its keywords.
+/// The keywords of a JSON Schema, or of a part of one.
 pub type Keywords = Map<String, Value>;
 
-/// A rule as the schema of a field, whatever its type.
+/// A rule that describes a field, for any type of value.
 pub trait Describing: Sync {
-    /// Returns the JSON Schema.
+    /// Returns the JSON Schema of the field.
     fn schema(&self) -> Keywords;
 }
 
 /// A JSON Schema.
 #[derive(Clone, Copy)]
 pub enum Schema {
-    /// This JSON text.
+    /// A schema, as JSON text.
     Text(&'static str),
-    /// A text of a list.
+    /// One of these texts.
     Choice(&'static [&'static str]),
-    /// A text of a list that grows: its present entries are examples.
+    /// A text of a list that may grow. The present texts are given as examples.
     Example(fn() -> Vec<&'static str>),
-    /// A value, or null.
+    /// A value or null.
     Nullable(&'static Schema),
-    /// A value, or null, described apart.
+    /// A value or null, as two alternatives of `oneOf`.
     OrNull(&'static Schema),
-    /// A list.
+    /// A list of values of this schema.
     List(&'static Schema),
-    /// A list of at most so many items.
+    /// A list with at most this number of items.
     ListUpTo(u32, &'static Schema),
-    /// An object whose names are free.
+    /// An object with any names, and with values of this schema.
     Map(&'static Schema),
-    /// An object, described where it stands.
+    /// An object whose schema is repeated here.
     Object(&'static Object),
-    /// A component, by its name.
+    /// A reference to a component.
     Component(&'static Component),
-    /// The value that a rule takes.
+    /// The schema of a rule.
     Rule(&'static dyn Describing),
-    /// A value, or this one where it is absent.
+    /// A value, with a default for an absent field.
     Default(&'static Schema, fn() -> Value),
-    /// One of several components. The example is that of the first.
+    /// One of several components. The first gives the example.
     OneOf(&'static [&'static Component]),
 }
 
-/// Returns the schema that this JSON object is.
+/// Makes a schema of this JSON object.
 macro_rules! schema {
     ($json:tt) => {
         $crate::domain::fields::Schema::Text(stringify!($json))
@@ -53,120 +53,120 @@ macro_rules! schema {
 pub(crate) use schema;
 
 impl Schema {
-    /// A text.
+    /// Any text.
     pub const STRING: Schema = schema!({ "type": "string" });
-    /// An id.
+    /// An id in the form of a UUID.
     pub const UUID: Schema = schema!({ "type": "string", "format": "uuid" });
-    /// A URL.
+    /// A URL of any scheme.
     pub const URL: Schema = schema!({ "type": "string", "format": "uri" });
-    /// A moment, in UTC.
+    /// A time in UTC.
     pub const MOMENT: Schema = schema!({ "type": "string", "format": "date-time" });
-    /// A number that is not negative, like a count or a height.
+    /// A whole number that is not negative, like a count or a height.
     pub const COUNT: Schema = schema!({ "type": "integer", "minimum": 0 });
-    /// Id of a coin.
+    /// The id of a coin.
     pub const ASSET: Schema = Schema::Example(Asset::ids);
-    /// Name of a chain.
+    /// The name of a chain.
     pub const CHAIN: Schema = Schema::Example(|| Chain::TEXTS.to_vec());
-    /// An amount in whole coins, or a rate.
+    /// An amount in whole coins, or a rate, as a decimal text.
     pub const COINS: Schema = schema!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?$" });
-    /// An amount of money that is not negative.
+    /// An amount of fiat money that is not negative, with two decimals.
     pub const PRICE: Schema = schema!({ "type": "string", "pattern": "^[0-9]+\\.[0-9]{2}$" });
 }
 
-/// An object with known fields.
+/// An object whose fields are declared.
 pub struct Object {
-    /// Description, as the documentation comment has it.
+    /// Description, from the documentation comment.
     pub about: &'static str,
-    /// Whether it may have fields besides these.
+    /// `true` if the object may have other fields.
     pub is_open: bool,
     /// Fields of the object.
     pub properties: &'static [Property],
-    /// Further keywords of its schema, as JSON text.
+    /// Further keywords of the schema, as JSON text.
     pub besides: &'static str,
-    /// JSON text of the fields whose values in the example are not those of the properties.
+    /// JSON text of the fields whose values in the object's example differ from those of the properties.
     pub differs: &'static str,
 }
 
-/// A field of an object, or the fields of another.
+/// A field of an object, or an object whose fields are part of this object.
 pub struct Property {
     /// Name in JSON.
     pub name: &'static str,
-    /// Description, as the documentation comment has it.
+    /// Description, from the documentation comment.
     pub about: &'static str,
     /// Schema of the value.
     pub schema: Schema,
-    /// Whether the object has the field always.
+    /// `true` if the object always has the field.
     pub is_required: bool,
-    /// Whether the fields of the value take the place of this one.
+    /// `true` if the fields of the value are part of the outer object.
     pub is_flattened: bool,
-    /// JSON text of the field in the object's example, `None` for the example of its own schema.
+    /// JSON text of the field in the object's example; `None` to use the example of the field's schema.
     pub example: Option<&'static str>,
 }
 
-/// A schema that operations refer to by its name.
+/// A schema to which operations refer by its name.
 pub enum Component {
-    /// An object.
+    /// An object with a name.
     Object {
-        /// Name in the document.
+        /// Name in the OpenAPI document.
         name: &'static str,
-        /// The object.
+        /// Fields of the object.
         object: &'static Object,
     },
-    /// An object whose only field `data` has all items of a list.
+    /// An object whose only field `data` is a complete list.
     List {
-        /// Name in the document.
+        /// Name in the OpenAPI document.
         name: &'static str,
         /// Schema of an item.
         item: &'static Component,
-        /// Description of the list, empty for none.
+        /// Description of the list; empty for none.
         about: &'static str,
-        /// Description of `data`, which says the order, or empty.
+        /// Description of `data`, with the order of the items; empty for none.
         about_data: &'static str,
     },
-    /// A page of a list: `data`, `hasMore` and `nextBefore`.
+    /// A page of a list, with the fields `data`, `hasMore` and `nextBefore`.
     Page {
-        /// Name in the document.
+        /// Name in the OpenAPI document.
         name: &'static str,
         /// Schema of an item.
         item: &'static Component,
-        /// Descriptions of the page, and of its fields in their order. An empty one is left out.
+        /// Descriptions of the page and of its three fields, in their order; empty for none.
         about: [&'static str; 4],
-        /// Schema of `nextBefore` where it is not null.
+        /// Schema of `nextBefore` if it is not null.
         before: &'static Schema,
     },
-    /// A component with another example.
+    /// Another component with a different example.
     Exemplified {
-        /// The component.
+        /// Component that has the schema.
         component: &'static Component,
-        /// JSON text of the fields whose values in the example are others.
+        /// JSON text of the fields that have other values in the example.
         differs: &'static str,
     },
-    /// An object without a name, described where it stands.
+    /// An object without a name. Its schema is repeated in each place that uses it.
     Inline(&'static Object),
     /// One of several components.
     OneOf {
-        /// Name in the document.
+        /// Name in the OpenAPI document.
         name: &'static str,
-        /// Description.
+        /// Description of the component.
         about: &'static str,
-        /// Components, of which those without a name are described here. The example is that of the first.
+        /// The alternatives. Those without a name are described inside this component. The first gives the example.
         choices: &'static [&'static Component],
     },
-    /// A schema that nothing here describes.
+    /// A schema that no other variant can describe.
     Other {
-        /// Name in the document.
+        /// Name in the OpenAPI document.
         name: &'static str,
-        /// Schema.
+        /// Schema of the component.
         schema: Schema,
-        /// JSON text of an example.
+        /// JSON text of the example.
         example: &'static str,
-        /// Components that it refers to.
+        /// Components to which the schema refers.
         parts: &'static [&'static Component],
     },
 }
 
 impl Component {
-    /// Returns the name in the document.
+    /// Returns the name in the OpenAPI document.
     pub const fn name(&self) -> &'static str {
         match self {
             Component::Object { name, .. }
