@@ -12,7 +12,7 @@ use crate::domain::time::Time;
 use crate::domain::user::User;
 use crate::service::audit_log::record_user_change;
 use crate::service::{Error, Service, random};
-use crate::store::{Tx, recovery_codes, sessions, used_steps, users};
+use crate::store::{Reader, Tx, recovery_codes, sessions, used_steps, users};
 use std::sync::Arc;
 
 /// A new secret for an authenticator app, shown once.
@@ -66,13 +66,13 @@ impl Service {
             codes.push(recovery_code(random()?));
         }
         self.write(move |_, tx| {
-            let user = find_by_id(tx, &user.id)?;
+            let user = current_user(tx, &user)?;
             if user.second_factor_at.is_some() {
                 return Err(is_on_already());
             }
             let Some(secret) = users::second_factor(tx, user.seq)? else {
                 let message =
-                    "a second factor must be begun first: POST /dashboard/api/session/second-factor";
+                    "start a second factor first: POST /dashboard/api/session/second-factor";
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             };
             let step = match &code {
@@ -112,7 +112,7 @@ impl Service {
     ) -> Result<(), Error> {
         let user = member.user().clone();
         self.write(move |_, tx| {
-            let user = find_by_id(tx, &user.id)?;
+            let user = current_user(tx, &user)?;
             if user.second_factor_at.is_none() {
                 let message = "the second factor is not on";
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
@@ -173,7 +173,13 @@ fn end(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Result<(), Error> {
     record_user_change(tx, actor, "user.second_factor_off", user, now)
 }
 
+/// Returns the present row of a signed-in user.
+fn current_user(db: &Reader<'_>, user: &User) -> Result<User, Error> {
+    let found = users::by_id(db, &user.id)?;
+    Ok(found.ok_or_else(|| Refusal::not_found("user"))?)
+}
+
 fn is_on_already() -> Error {
-    let message = "the second factor is on already; turn it off first";
+    let message = "the second factor is already on; turn it off first";
     Refusal::new(Code::InvalidTransition, message).into()
 }
