@@ -32,12 +32,15 @@ pub(super) fn command(command: Command) -> Command {
     let accept = Arg::new("accept-clock").long("accept-clock");
     let live = Arg::new("live").long("live").conflicts_with("accept-clock");
     command
-        .arg(accept.action(ArgAction::SetTrue).help(
-            "Say that the wall clock is right, also to a running server, which adopts it at once",
-        ))
-        .arg(live.action(ArgAction::SetTrue).help(
-            "Ask the server that listens there whether it takes requests (/readyz), and nothing else",
-        ))
+        .arg(
+            accept
+                .action(ArgAction::SetTrue)
+                .help("Accept the wall clock, also for a running server, which adopts it at once"),
+        )
+        .arg(
+            live.action(ArgAction::SetTrue)
+                .help("Only check whether the server listening there is ready (/readyz)"),
+        )
 }
 
 /// Size of the WAL above which a problem is reported, in bytes. Either a reader never ends, or Litestream no longer
@@ -159,7 +162,7 @@ fn check_log(path: &Path) -> Check {
     let bytes = std::fs::metadata(&log).map_or(0, |found| found.len());
     let complaint = (bytes > LOG_BYTES_MAX).then(|| Complaint {
         about: format!("{} has {} MiB", log.display(), bytes >> 20),
-        mend: "see who reads the file for so long; if Litestream copies it, whether that runs"
+        mend: "find the process that reads the file for long; if Litestream copies it, check that it runs"
             .to_owned(),
     });
     ("log".to_owned(), complaint.into_iter().collect())
@@ -206,7 +209,7 @@ fn check_folder(path: &Path) -> Check {
         about: format!("{}: {error}", folder.display()),
         mend: match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                "make room on that disk: nothing can be written until then"
+                "free space on that disk: writes are refused until then"
             }
             _ => "let the user that runs coffer write there",
         }

@@ -32,26 +32,27 @@ pub(super) fn backup_command(command: Command) -> Command {
         .required(true)
         .value_hint(ValueHint::FilePath);
     command
-        .arg(to.help("The copy's name"))
-        .arg(force("Replace a file that has this name already"))
+        .arg(to.help("File name of the copy"))
+        .arg(force("Replace an existing file"))
 }
 
 /// Adds the arguments of `coffer audit`.
 pub(super) fn audit_command(command: Command) -> Command {
-    command.arg(
-        Arg::new("skip-addresses")
-            .long("skip-addresses")
-            .action(ArgAction::SetTrue)
-            .help("Do not derive the addresses again, which takes longest"),
-    )
-    .arg(
-        Arg::new("head")
-            .long("head")
-            .value_name("HEAD")
-            .action(ArgAction::Append)
-            .value_parser(value_parser!(LogHead))
-            .help("Prove that this head, noted earlier, is part of the file's history; may be given several times"),
-    )
+    command
+        .arg(
+            Arg::new("skip-addresses")
+                .long("skip-addresses")
+                .action(ArgAction::SetTrue)
+                .help("Skip deriving the addresses again, which takes longest"),
+        )
+        .arg(
+            Arg::new("head")
+                .long("head")
+                .value_name("HEAD")
+                .action(ArgAction::Append)
+                .value_parser(value_parser!(LogHead))
+                .help("Verify that this earlier head is part of the file's history; repeatable"),
+        )
 }
 
 /// Returns the path of the database that a command works on.

@@ -27,12 +27,12 @@ pub(super) fn check_server(listen: SocketAddr) -> Result<Check, service::Error> 
     let complaint = match readiness(address) {
         Ok((true, _)) => None,
         Ok((false, answer)) => Some(Complaint {
-            about: format!("{address} takes no requests: {answer}"),
-            mend: format!("look at http://{address}/readyz?verbose, and at the log"),
+            about: format!("{address} is not ready: {answer}"),
+            mend: format!("see http://{address}/readyz?verbose and the log"),
         }),
         Err(error) => Some(Complaint {
             about: format!("nothing answers at {address}: {error}"),
-            mend: "start the server, or name where it listens with --listen".to_owned(),
+            mend: "start the server, or pass its address with --listen".to_owned(),
         }),
     };
     let about = format!("server at {address}");

@@ -59,7 +59,7 @@ pub(super) fn rescan_command(command: Command) -> Command {
     let from = Arg::new("from").long("from").value_name("HEIGHT");
     command
         .arg(chain.help("The chain, like bitcoin"))
-        .arg(from.required(true).help("The first block to be read again"))
+        .arg(from.required(true).help("First block to read again"))
         .arg(
             Arg::new("wait")
                 .long("wait")
@@ -214,9 +214,7 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
         if let Some(why) = cursor.stopped {
             complaints.push(Complaint {
                 about: format!("{chain} is stopped: {why}"),
-                mend: format!(
-                    "look at what has happened, then `coffer rescan {chain} --from HEIGHT`"
-                ),
+                mend: format!("find the cause, then run `coffer rescan {chain} --from HEIGHT`"),
             });
         } else if let Some(row) = stranger {
             let own = row.wallet.network;
@@ -236,7 +234,7 @@ pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<C
         false => None,
     };
     let complaint = why.map(|why| Complaint {
-        about: format!("a live key is there, and no coin is on offer: {why}"),
+        about: format!("a live key exists, but no coin is on offer: {why}"),
         mend: "name a node with --node, add a wallet with `coffer wallet add`, and let `coffer serve` read the chain"
             .to_owned(),
     });
@@ -250,9 +248,7 @@ fn unexplained_balance(found: &Unexplained) -> Complaint {
     let (balance, known) = (asset.text(found.balance), asset.text(found.known));
     let id = asset.id;
     Complaint {
-        about: format!(
-            "{address} on {chain} has {balance} {id}, and {known} is known to have come to it"
-        ),
+        about: format!("{address} on {chain} has {balance} {id}, but known payments are {known}"),
         mend: format!(
             "find the transaction in which a contract sent the rest, and claim it: \
              POST /dashboard/api/chains/{chain}/claims"
@@ -283,7 +279,7 @@ fn check_node(
     let said = |error: NodeError| {
         let mend = match error {
             NodeError::Wrong(_) => "name another url, or the right login, with --node",
-            NodeError::Unreachable(_) => "start it, or let this machine reach it",
+            NodeError::Unreachable(_) => "start it, or allow this machine to reach it",
             NodeError::Limited(_) => "use a node of your own, or one that allows more requests",
             NodeError::Behind | NodeError::Lied(_) => "try again, or use another node",
         };
@@ -296,8 +292,8 @@ fn check_node(
         return Err((problem, "name another url with --node"));
     }
     if !WalletNetwork::Main.agrees_with(chain, &network) && !test_networks {
-        let problem = format!("it is of the test network {network}");
-        return Err((problem, "use another node, or say --test-networks"));
+        let problem = format!("it is on the test network {network}");
+        return Err((problem, "use another node, or pass --test-networks"));
     }
     let head = node.head().map_err(said)?;
     if !head.is_complete {
@@ -331,7 +327,7 @@ fn check_node(
         require_index(node, chain, height)?;
     }
     let untold = if node.has_traces() == Some(false) {
-        "; it has no trace_block, so what contracts send is not seen: it can be claimed by its transaction"
+        "; it has no trace_block, so payments from contracts are not seen; claim them by transaction"
     } else {
         ""
     };

@@ -41,7 +41,7 @@ pub(super) fn account_command(command: Command) -> Command {
         .value_name("QUOTA")
         .required(true)
         .value_parser(clap::value_parser!(i64).range(0..=SERVER_QUOTA_MAX))
-        .help("How many; 0 for none");
+        .help("Number of servers; 0 for none");
     command
         .subcommand_required(true)
         .subcommand(
@@ -50,20 +50,11 @@ pub(super) fn account_command(command: Command) -> Command {
                 .arg(name),
         )
         .subcommand(Command::new("list").about("Lists every account"))
-        .subcommand(decide("approve", "Makes an account active"))
+        .subcommand(decide("approve", "Activates an account"))
         .subcommand(decide("reject", "Rejects an account"))
         .subcommand(decide("suspend", "Suspends an account"))
-        .subcommand(decide(
-            "reactivate",
-            "Makes a suspended account active again",
-        ))
-        .subcommand(
-            decide(
-                "servers",
-                "Sets how many servers an account may have at once",
-            )
-            .arg(quota),
-        )
+        .subcommand(decide("reactivate", "Reactivates a suspended account"))
+        .subcommand(decide("servers", "Sets an account's quota of servers").arg(quota))
 }
 
 /// Adds the subcommands of `coffer key`.
@@ -91,19 +82,19 @@ pub(super) fn key_command(command: Command) -> Command {
         .value_name("SECONDS")
         .value_parser(clap::value_parser!(i64).range(0..=OVERLAP_SECONDS_MAX))
         .default_value("86400")
-        .help("How long the old key works on");
-    let create = Command::new("create").about("Creates a key and shows it, once");
+        .help("Time for which the old key stays valid");
+    let create = Command::new("create").about("Creates a key and prints it once");
     command
         .subcommand_required(true)
         .subcommand(
             create
                 .arg(account.clone())
-                .arg(class.help("What it opens"))
+                .arg(class.help("Class of the key"))
                 .arg(mode.clone().help("Live or test")),
         )
         .subcommand(
             Command::new("import")
-                .about("Takes over a legacy key, which it reads from standard input")
+                .about("Imports a legacy key from standard input")
                 .arg(account)
                 .arg(mode.help("Live or test")),
         )
@@ -111,7 +102,7 @@ pub(super) fn key_command(command: Command) -> Command {
         .subcommand(Command::new("revoke").about("Revokes a key").arg(key()))
         .subcommand(
             Command::new("roll")
-                .about("Makes a key's successor and shows it, once")
+                .about("Creates the successor of a key and prints it once")
                 .arg(key())
                 .arg(overlap),
         )
@@ -206,7 +197,7 @@ fn decide(
     print(&account_view(&account).to_string())
 }
 
-/// Sets how many servers an account may have at once.
+/// Sets an account's quota of servers.
 fn set_server_quota(store: &Store, matches: &ArgMatches, now: Time) -> Result<(), Error> {
     let id = text(matches, "account");
     let quota = matches.get_one::<i64>("quota").copied().unwrap_or_default();

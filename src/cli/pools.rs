@@ -28,7 +28,7 @@ pub(super) fn command(command: Command) -> Command {
     let pool = Arg::new("pool").value_name("CHAIN").required(true);
     let file = Arg::new("addresses").value_name("FILE").required(true);
     let add = Command::new("import")
-        .about("Adds addresses to the pool of a chain: all of them, or none where one is wrong")
+        .about("Adds addresses to the pool of a chain: all of them, or none if one is invalid")
         .arg(pool.help("The chain: solana"))
         .arg(file.help("A file with one address a line; - for standard input"));
     command
@@ -110,7 +110,7 @@ fn addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Error> {
             return wrong(problem.to_owned());
         }
         if let Some(first) = at.insert(address.clone(), number) {
-            return wrong(format!("has the address of line {first} again"));
+            return wrong(format!("repeats the address of line {first}"));
         }
         found.push((number, address));
     }

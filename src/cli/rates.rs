@@ -34,7 +34,7 @@ pub(super) fn check_rates(
             let read = read_file(path, now);
             let complaint = read.as_ref().err().map(|problem| Complaint {
                 about: format!("rates: {problem}"),
-                mend: "mend the file that --rates names".to_owned(),
+                mend: "correct the file that --rates names".to_owned(),
             });
             let about = format!("source of rates {}", path.display());
             let checked = (about, complaint.into_iter().collect());
@@ -43,9 +43,9 @@ pub(super) fn check_rates(
     };
     let is_by_file = matches!(from, RatesFrom::File(_));
     let mend = if is_by_file {
-        "mend the file that --rates names"
+        "correct the file that --rates names"
     } else {
-        "see to the sources above; at least 2 must tell it and agree within 3 %"
+        "check the sources above; at least 2 must report it and agree within 3 %"
     };
     for coin in symbols() {
         // A valid rate file may omit coins that the operator does not offer.
@@ -108,7 +108,7 @@ fn complaint(source: FigureSource, problem: &str) -> Complaint {
     Complaint {
         about: format!("rates: {source} {problem}"),
         mend: format!(
-            "let this machine reach it, or leave it out of --rates, or name a mirror ({source}=URL)"
+            "allow this machine to reach it, remove it from --rates, or pass a mirror ({source}=URL)"
         ),
     }
 }

@@ -23,16 +23,18 @@ pub(super) fn restore_command(command: Command) -> Command {
     let dry_run = Arg::new("dry-run")
         .long("dry-run")
         .action(ArgAction::SetTrue)
-        .help("Verify the copy and say what would be done; change nothing");
+        .help("Verify the copy and print what would be done, without a change");
     let next_index = Arg::new("next-index")
         .long("next-index")
         .value_name("CHAIN=N")
         .action(ArgAction::Append)
-        .help("Least index that the wallets of a chain hand out next, where the replaced file is lost; repeatable");
+        .help(
+            "Lowest next index of the wallets of a chain, if the replaced file is lost; repeatable",
+        );
     command
         .arg(from.help("The copy to restore"))
         .arg(force(
-            "Replace the file, even by a copy that the audit finds something in",
+            "Replace the file even if the audit of the copy has findings",
         ))
         .arg(dry_run)
         .arg(next_index)
@@ -91,18 +93,18 @@ fn lines(wanted: &Restoring<'_>, restored: &Restored) -> Vec<String> {
         .collect();
     lines.extend(held.later.iter().map(transfer_line));
     if !held.later.is_empty() {
-        let about = "went on after the copy: look for each on its chain, and send none again";
+        let about = "continued after the copy: find each on its chain, and send none again";
         lines.push(format!("{} payouts and refunds {about}", held.later.len()));
     }
     for (count, about) in [
         (held.retired, "pool addresses {}retired: import fresh ones"),
         (
             held.transfers,
-            "payouts and refunds {}held: look whether each was sent, then decide",
+            "payouts and refunds {}held: check whether each was sent, then decide",
         ),
         (
             held.servers,
-            "server orders {}held: look whether each was made, then decide",
+            "server orders {}held: check whether each was created, then decide",
         ),
         (
             held.deliveries,

@@ -25,13 +25,13 @@ pub(super) fn command(command: Command) -> Command {
         Arg::new("email")
             .value_name("EMAIL")
             .required(true)
-            .help("What the user signs in with")
+            .help("Email address of the user")
     };
     let role = Arg::new("role")
         .long("role")
         .value_parser(Role::TEXTS.to_vec())
         .required(true)
-        .help("An operator may do everything, a merchant what concerns its account");
+        .help("operator for everything, or merchant for one account");
     let account = Arg::new("account")
         .long("account")
         .value_name("ACCOUNT")
@@ -50,8 +50,8 @@ pub(super) fn command(command: Command) -> Command {
         )
         .subcommand(about("list", "Lists every user"))
         .subcommand(about("password", "Sets a password, from standard input").arg(email()))
-        .subcommand(about("disable", "Stops a user from signing in").arg(email()))
-        .subcommand(about("enable", "Lets a user sign in again").arg(email()))
+        .subcommand(about("disable", "Disables a user").arg(email()))
+        .subcommand(about("enable", "Enables a user").arg(email()))
         .subcommand(
             about(
                 "second-factor",

@@ -62,27 +62,27 @@ pub(super) fn command(command: Command) -> Command {
         .subcommand_required(true)
         .subcommand(
             add.arg(chain("bitcoin, litecoin, dogecoin, evm or tron"))
-                .arg(value("script", "SCRIPT", format!("What its outputs hold, where the key does not tell it: {scripts}")))
-                .arg(value("network", "NETWORK", format!("The network, where a test key leaves several: {networks}")))
-                .arg(value("next", "N", "The index to begin with, where the key was in use elsewhere".to_owned()))
-                .arg(value("name", "NAME", format!("What you call it, in at most {NAME_CHARS_MAX} characters")))
-                .arg(switch("force", "Take N even where it is more than 100000 above where the wallet is"))
-                .arg(switch("yes", "Add it without asking whether its first addresses are right")),
+                .arg(value("script", "SCRIPT", format!("Script of its outputs, if the key does not contain it: {scripts}")))
+                .arg(value("network", "NETWORK", format!("Network, if a test key fits several: {networks}")))
+                .arg(value("next", "N", "First index, if the key was used elsewhere".to_owned()))
+                .arg(value("name", "NAME", format!("Name of the wallet, at most {NAME_CHARS_MAX} characters")))
+                .arg(switch("force", "Accept N even if it is more than 100000 above the wallet's next index"))
+                .arg(switch("yes", "Add it without confirmation of its first addresses")),
         )
         .subcommand(about("list", "Lists every wallet, with its first addresses and the gap limit to set"))
         .subcommand(
-            about("retire", "Lets a wallet hand out nothing more; it stays watched")
+            about("retire", "Retires a wallet: it assigns no more addresses, and stays watched")
                 .arg(id.help("The wallet's id")),
         )
         .subcommand(
-            about("own", "Declares an address as your own: what it sends is no payment")
+            about("own", "Declares an address as your own: transfers from it are not payments")
                 .arg(chain("bitcoin, litecoin, dogecoin, evm, tron or solana; an EVM chain's own name does too"))
                 .arg(Arg::new("address").value_name("ADDRESS").required(true).help("The address")),
         )
         .subcommand(
-            about("addresses", "Prints the addresses that were handed out as CSV: path, address, coin, amount, wallet")
+            about("addresses", "Prints the assigned addresses as CSV: path, address, coin, amount, wallet")
                 .arg(value("wallet", "WALLET", "Only those of the wallet with this id".to_owned()))
-                .arg(switch("funded", "Only addresses that something came to")),
+                .arg(switch("funded", "Only addresses with payments")),
         )
 }
 

@@ -90,7 +90,7 @@ impl<'a> Fields<'a> {
             None => Ok(()),
             Some(name) => Err(Refusal::field(
                 name,
-                format!("is not known here; fields are {}", known.join(", ")),
+                format!("is an unknown field; the fields are {}", known.join(", ")),
             )),
         }
     }

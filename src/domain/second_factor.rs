@@ -18,7 +18,7 @@ pub const CODE_MISSING: &str =
 
 /// Returns the refusal of a code that was used before. This does not count as a guess: the sender knew the code.
 pub fn used_code_refusal() -> Refusal {
-    let message = "code, or a later one, was used already; wait for the next one that your authenticator app shows";
+    let message = "code was used already; wait for the next code of your authenticator app";
     Refusal::about(refusal::Code::InvalidCredentials, "code", message)
 }
 

@@ -257,7 +257,7 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     }
     let deadline = invoice.expires_at;
     if deadline <= now {
-        let text = "the time to pay is over; what is seen from now on is late".to_owned();
+        let text = "the payment deadline has passed; later payments are late".to_owned();
         let place = entries.iter().position(|entry| entry.at >= deadline);
         let entry = TimelineEntry::with_text(deadline, TimelineEntryKind::Deadline, text);
         entries.insert(place.unwrap_or(entries.len()), entry);

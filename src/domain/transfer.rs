@@ -240,8 +240,7 @@ impl Transfer {
             (false, _) if is_release => format!("this {kind} is not on hold"),
             (true, TransferStatus::Requested | TransferStatus::Approved) if !is_release => {
                 format!(
-                    "this {kind} is on hold since a restore: it may have been sent since the copy was made. Look at its \
-                     destination, then release it"
+                    "this {kind} is on hold since a restore: it may have been sent after the backup. Check its destination, then release it"
                 )
             }
             (true | false, _) => return Ok(()),

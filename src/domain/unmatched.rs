@@ -88,7 +88,7 @@ impl ResolveUnmatchedPayment {
             }
             (Some(_), None) => Ok(Resolution::Dismissed),
             (None, None) => {
-                let problem = "must be given, or returnTxid where it was paid back";
+                let problem = "must be given, or returnTxid if the payment was returned";
                 Err(Refusal::field("note", problem))
             }
         }

@@ -191,8 +191,7 @@ pub fn refuse_secrets_in(body: &Map<String, Value>) -> Result<(), Refusal> {
 /// Returns the problem of a secret, to be appended to the name of its field.
 pub fn secret_problem(secret: WalletSecret) -> String {
     format!(
-        "holds {secret}, which is refused and was not kept: give the extended public key of the account, and \
-         treat what was sent here as known to others"
+        "contains {secret}, which is refused and not stored: give the extended public key of the account, and consider the secret compromised"
     )
 }
 
@@ -219,7 +218,7 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
         ));
     }
     if !version.chains.contains(&chain) {
-        let problem = format!("is one for another chain than {}", chain.address_pool());
+        let problem = format!("is a key of another chain than {}", chain.address_pool());
         return Err(key_problem(problem));
     }
     if !chain.has_outputs() {
@@ -247,7 +246,7 @@ fn account_wallet(
 ) -> Result<Wallet, Refusal> {
     let pool = chain.address_pool();
     if of_descriptor.is_some() {
-        let problem = format!("is a descriptor, which {pool} has none of: give the key alone");
+        let problem = format!("is a descriptor, which {pool} does not have: give the key alone");
         return Err(key_problem(problem));
     }
     if said.script.is_some() {
@@ -290,7 +289,7 @@ fn script_of(
     let script = told.first().copied().or(version.script).or(only);
     let script = script.ok_or_else(|| {
         let problem = format!(
-            "must be given, as the key does not tell it: {}",
+            "must be given, as the key does not contain it: {}",
             ScriptType::TEXTS.join(", ")
         );
         Refusal::field("script", problem)

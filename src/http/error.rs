@@ -97,7 +97,7 @@ pub(super) fn answer_as(
             log::error!("request failed: id={request_id} error={cause}");
             Refusal::new(
                 Code::InternalError,
-                "something went wrong on our side; the request id says what to look for",
+                "internal error; search the log for the request id",
             )
         }
     };

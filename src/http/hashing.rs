@@ -102,7 +102,7 @@ impl Hashing {
             return Err(Refusal::new(Code::TooManyAttempts, message).after(BUSY_SECONDS));
         }
         if queue.waiting.len() >= self.shared.waiting_max || !self.start(&mut queue) {
-            let message = "too many passwords wait to be checked; try again shortly";
+            let message = "too many passwords are waiting to be checked; try again shortly";
             return Err(Refusal::new(Code::Overloaded, message));
         }
         queue.clients.push(Arc::clone(&client));

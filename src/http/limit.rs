@@ -173,7 +173,7 @@ impl Verdict {
 
     pub(super) fn refusal(&self) -> Refusal {
         let message = format!(
-            "invoices are made too fast; try again in {} s",
+            "too many invoices are being created; try again in {} s",
             self.wait_seconds
         );
         Refusal::new(Code::RateLimited, message)

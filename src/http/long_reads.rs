@@ -166,7 +166,7 @@ impl Askers {
         if taken.permits >= self.permits_max {
             let max = self.permits_max;
             let message = format!(
-                "{max} long reads or large answers of yours are under way already; try again when they are done"
+                "{max} long reads or large responses of this account are in progress already; try again when they have ended"
             );
             return Err(Refusal::new(Code::Overloaded, message));
         }

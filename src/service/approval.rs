@@ -75,7 +75,7 @@ impl Service {
     ) -> Result<Option<SentBy>, Error> {
         let asked = request.approval.sent_by;
         if transfer.status != TransferStatus::Approved {
-            let problem = "goes with the release of an approved one only";
+            let problem = "is allowed only for the release of an approved one";
             return match asked {
                 Some(_) => Err(Refusal::field("sentBy", problem).into()),
                 None => Ok(None),

@@ -64,7 +64,7 @@ impl Service {
             Some(_) => Ok(()),
             None => {
                 let message = format!(
-                    "no {family} address is available just now: the pool is being refilled, or the account has taken its share"
+                    "no {family} address is available now: the pool is being refilled, or the account has used its share"
                 );
                 Err(Refusal::new(Code::PoolRefilling, message).into())
             }

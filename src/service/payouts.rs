@@ -90,7 +90,7 @@ fn checked(
     let (account, input) = readable(tx, account, mode, input)?;
     let currency = input.currency;
     if transfers::has_open_payout(tx, account.seq)? {
-        let message = "a payout is under way; the next one can be requested when it is done";
+        let message = "a payout is in progress; request the next one when it has ended";
         return Err(Refusal::new(Code::PayoutOpen, message).into());
     }
     let to_address = payout_address(service, tx, now, &account)?;
@@ -163,8 +163,9 @@ fn payout_address(
     })?;
     let until = changed_at.plus_ms(COOLING_MS);
     if now < until {
-        let message =
-            format!("the payout address was changed lately; it can be paid to from {until}");
+        let message = format!(
+            "the payout address was changed recently; payouts to it are possible from {until}"
+        );
         return Err(no_address(message).into());
     }
     let still = service.outside_destination(db, Mode::Live, asset.chain, &address)?;
@@ -211,7 +212,7 @@ fn within_the_day(
     let limit = account.payout_daily_max;
     if before.plus(amount)? > limit {
         let message = format!(
-            "payouts of the last 24 hours come to {before} {currency}; with {amount} they would pass the limit of {limit}"
+            "payouts of the last 24 hours are {before} {currency}; {amount} more would exceed the limit of {limit}"
         );
         return Err(Refusal::about(Code::DailyLimit, "amount", message).into());
     }

@@ -166,7 +166,7 @@ pub fn import(
     let mut added: usize = 0;
     for (at, address) in imported.iter().enumerate() {
         if addresses::is_sent_to(tx, address)? {
-            let problem = "is one that money is sent to: a payout address, or that of a refund";
+            let problem = "is a destination: a payout address, or the address of a refund";
             let message = format!("{} {problem}", place(at));
             return Err(Refusal::about(Code::InvalidRequest, NAME, message).into());
         }
@@ -198,7 +198,7 @@ pub fn import(
 pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
     let is_key = chain != Chain::Solana || address::can_sign(address);
     (!is_key).then_some(
-        "is no public key: a program derived it, so nobody can send from it; import the addresses of keys",
+        "is a program-derived address, which has no private key; import addresses of keys",
     )
 }
 

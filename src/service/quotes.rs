@@ -151,10 +151,9 @@ impl Service {
         let spread = accounts::by_seq(tx, invoice.account)?.spread;
         let quoted = quoted.lowered_by(spread)?;
         if !self.is_read(&scanned(tx, mode)?, mode, asset, now) {
-            return Err(refused(
-                "cannot be picked just now: its chain has not been looked at up to now",
-            )
-            .into());
+            return Err(
+                refused("cannot be selected now: its chain has not been read to its head").into(),
+            );
         }
         if coins_off::all(tx)?.iter().any(|(off, _)| *off == asset) {
             return Err(refused("is switched off").into());
@@ -291,7 +290,7 @@ fn find(asset: &str) -> Result<&'static Asset, Refusal> {
 }
 
 fn no_address(asset: &Asset) -> Refusal {
-    unavailable(format!("{} has no address available just now", asset.id))
+    unavailable(format!("{} has no address available now", asset.id))
 }
 
 /// Checks that a coin can still be selected.
@@ -305,12 +304,12 @@ fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
     let refusal = if is_paid && now < invoice.terms().deadline() {
         Refusal::new(
             Code::PaymentInFlight,
-            "a payment is already under way on this invoice",
+            "a payment of this invoice is already in progress",
         )
     } else if is_paid || !invoice.status_at(&payments, now).is_open() {
         Refusal::new(
             Code::InvoiceClosed,
-            "no coin can be picked for this invoice any more",
+            "no coin can be selected for this invoice any more",
         )
     } else {
         return Ok(());

@@ -118,8 +118,7 @@ impl Service {
     ) -> Result<Transfer, Error> {
         if transfers::refunds(db, invoice.seq)? >= REFUNDS_MAX {
             let message = format!(
-                "an invoice has at most {REFUNDS_MAX} refunds, and this one has them; send what is left to refund by other \
-                 means, and book it as an adjustment"
+                "an invoice has at most {REFUNDS_MAX} refunds; send the rest by other means, and book it as an adjustment"
             );
             return Err(Refusal::new(Code::InvoiceNotRefundable, message).into());
         }

@@ -169,8 +169,7 @@ fn within(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
     if servers::held(db, account)? < quota {
         return Ok(());
     }
-    let message =
-        format!("the account may have {quota} servers at once, and has them; give one up first");
+    let message = format!("the account has {quota} servers, its quota; delete one first");
     Err(Refusal::new(Code::ServerQuotaExceeded, message).into())
 }
 

@@ -55,14 +55,14 @@ impl Service {
             let transfer = find(tx, kind, &id)?;
             if service.is_simulated(transfer.mode) {
                 return Err(refused(
-                    "nothing real is sent here, so no command is started",
+                    "a sandbox sends no real transfers, so no command is started",
                 ));
             }
             // An incoming payment of exactly the same amount may have been recorded after the worker read the
             // transfer.
             if transfer_proposals::holds_signer(tx, transfer.seq)? {
                 return Err(refused(
-                    "an arrival of exactly its amount waits for a person to decide",
+                    "an arrival of exactly its amount waits for a review",
                 ));
             }
             let is_due =
@@ -71,7 +71,7 @@ impl Service {
                 Some(Sending::Retry) if is_due => return run_again(tx, now, &transfer),
                 Some(_) => {
                     return Err(refused(
-                        "it is on hold until a person has found out whether it was sent",
+                        "it is on hold until a person has checked whether it was sent",
                     ));
                 }
                 None => {}

@@ -91,8 +91,7 @@ impl Service {
             Err(problem) => return Ok(Err(problem)),
         };
         if !self.is_simulated(mode) && self.is_ours(db, chain, &address)? {
-            let problem = "is a deposit address of this service: what is sent there would come back as a payment. Give an \
-                address of another wallet";
+            let problem = "is a deposit address of this service: a transfer to it would be booked as a payment. Give an address of another wallet";
             return Ok(Err(problem.to_owned()));
         }
         Ok(Ok(address))

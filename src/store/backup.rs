@@ -129,7 +129,7 @@ impl Copy {
             }
             Ok(Identity::Ours(_, Some(there))) if self.kind.is_some_and(|kind| kind != there) => {
                 refused(&format!(
-                    "is a {there} server's, and the copy is not: it is not replaced"
+                    "belongs to a {there} server, and the copy does not: it is not replaced"
                 ))
             }
             Ok(Identity::Ours(..) | Identity::Empty) => Ok(()),

@@ -50,12 +50,12 @@ impl Refusing {
 impl std::fmt::Display for Refusing {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
-            Refusing::DiskFull => "the disk is full; writes are taken again once there is room",
+            Refusing::DiskFull => "the disk is full; writes are accepted again once there is space",
             Refusing::Locked => {
-                "another program has locked the database; end its transaction, or that program, and writes are taken again"
+                "another program has locked the database; end its transaction, or that program"
             }
             Refusing::DiskFailed => {
-                "the disk failed; look at it, then restart, which reads what is really there"
+                "the disk failed; check the disk, then restart"
             }
             Refusing::FileMoved => {
                 "the file was moved, removed or replaced; stop the server, put it back with what was beside it, restart"

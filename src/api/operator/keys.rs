@@ -123,7 +123,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
             return Err(Refusal::about(Code::Forbidden, "import", message).into());
         }
         if class.is_some_and(|class| class != KeyClass::Legacy) {
-            return Err(Refusal::field("class", "must be legacy where a key is imported").into());
+            return Err(Refusal::field("class", "must be legacy if a key is imported").into());
         }
         let id = keys::import(tx, service.kind(), &actor, account, mode, &text, now)?;
         created(tx, &id, None)

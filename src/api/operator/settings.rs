@@ -149,7 +149,7 @@ fn read_coins<T>(
         let name = format!("{field}.{id}");
         let asset = Asset::find(id).ok_or_else(|| {
             let known = Asset::ids().join(", ");
-            Refusal::field(&name, format!("is no coin; coins are {known}"))
+            Refusal::field(&name, format!("is not a coin; the coins are {known}"))
         })?;
         let given = Some(value).filter(|value| !value.is_null());
         let value = given.map(|value| read(asset, &name, value)).transpose()?;

@@ -77,7 +77,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Job::write(move |_, tx| {
         if reseller_tokens::count_in_use(tx, account)? >= TOKENS_MAX {
             let message = format!(
-                "the account has {TOKENS_MAX} reseller tokens that work, which is the most; revoke one first"
+                "the account has {TOKENS_MAX} active reseller tokens, the maximum; revoke one first"
             );
             return Err(Refusal::new(Code::InvalidRequest, message).into());
         }

@@ -137,7 +137,7 @@ fn assignee(body: AssignUnmatchedPayment) -> Result<Assignee, Refusal> {
         (None, Some(_), None) => Err(Refusal::field("customer", "must be given with account")),
         (None, None, Some(_)) => Err(Refusal::field("account", "must be given with customer")),
         (None, None, None) | (Some(_), _, _) => {
-            let problem = "must be given, or account and customer in its place";
+            let problem = "must be given, or account and customer instead";
             Err(Refusal::field("invoice", problem))
         }
     }

@@ -105,7 +105,7 @@ fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> 
     let object = object.ok_or_else(|| Refusal::field(name, "must be a JSON object"))?;
     let fields = Fields::of(object);
     if let Some(unknown) = fields.unknown(&["below", "confirmations"]).first() {
-        let problem = "is not known here; fields are below, confirmations";
+        let problem = "is an unknown field; the fields are below, confirmations";
         return Err(Refusal::field(&format!("{name}.{unknown}"), problem));
     }
     let below = fields.get("below").map(|value| {

@@ -29,17 +29,17 @@ pub enum NoAgreement {
 impl fmt::Display for NoAgreement {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoAgreement::Untold => out.write_str("no source has told a figure"),
+            NoAgreement::Untold => out.write_str("no source has reported a rate"),
             NoAgreement::Stale(sources) => {
                 write!(
                     out,
-                    "what {} told is older than 3 minutes",
+                    "the rate of {} is older than 3 minutes",
                     join_names(sources)
                 )
             }
             NoAgreement::Alone(source) => write!(
                 out,
-                "only {source} has told a figure in the last 3 minutes, and 2 sources must agree"
+                "only {source} has reported a rate in the last 3 minutes, and 2 sources must agree"
             ),
             NoAgreement::Apart(told) => {
                 let told = told.iter().map(|(source, rate)| format!("{source} {rate}"));

@@ -56,7 +56,7 @@ impl Market {
             RateSource::Median | RateSource::File => told.collect(),
         };
         let told = match told.as_slice() {
-            [] => "of sources that are not asked any more".to_owned(),
+            [] => "of sources that are no longer used".to_owned(),
             told => told.join(", "),
         };
         Some(format!("{} ({told}; {age} old)", newest.rate))

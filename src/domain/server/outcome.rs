@@ -91,7 +91,10 @@ impl DecideServer {
             ("reason", decision.reason.is_some(), fails),
         ] {
             if is_given && !fits {
-                return Err(Refusal::field(name, format!("does not go with {action}")));
+                return Err(Refusal::field(
+                    name,
+                    format!("is not allowed with {action}"),
+                ));
             }
         }
         if fails && decision.reason.is_none() {

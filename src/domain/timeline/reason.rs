@@ -90,7 +90,7 @@ pub(super) fn status_reason(
         InvoiceStatus::Created => "no coin is picked and nothing is paid".to_owned(),
         InvoiceStatus::AwaitingPayment => {
             let (due, until) = (sums.due, invoice.terms().deadline());
-            format!("nothing is paid of the {due} {currency} due, which can be paid until {until}")
+            format!("nothing is paid of the {due} {currency} due until {until}")
         }
         InvoiceStatus::Detected => format!(
             "{confirmed}, and {} seen in time that is not confirmed yet",
@@ -107,10 +107,10 @@ pub(super) fn status_reason(
             format!("{confirmed}: in full, {}, but late", sums.tolerance())
         }
         InvoiceStatus::Expired => format!(
-            "nothing of the {} {currency} due was seen until {}",
+            "no payment of the {} {currency} due was seen until {}",
             sums.due, invoice.expires_at
         ),
-        InvoiceStatus::Cancelled => "cancelled; what is seen from now on is late".to_owned(),
+        InvoiceStatus::Cancelled => "cancelled; later payments are late".to_owned(),
         InvoiceStatus::Failed => failure_reason(payments).to_owned(),
     };
     format!("{status}: {reason}")
@@ -121,9 +121,9 @@ fn failure_reason(payments: &[JudgedPayment]) -> &'static str {
     let was_confirmed =
         |payment: &JudgedPayment| payment.state == PaymentState::Dropped && payment.was_confirmed;
     if payments.iter().any(was_confirmed) {
-        "a payment that had been confirmed is gone"
+        "a confirmed payment disappeared from its chain"
     } else {
-        "a payment that was seen in time is gone, and the time to pay is over"
+        "a payment seen in time disappeared from its chain, and the deadline has passed"
     }
 }
 
@@ -153,8 +153,8 @@ pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at
     let happened = match paid.step {
         PaymentStep::Seen => "seen",
         PaymentStep::Confirmed => "confirmed",
-        PaymentStep::Dropped => "dropped, it is gone from its chain",
-        PaymentStep::Orphaned => "orphaned, its block is gone from its chain",
+        PaymentStep::Dropped => "dropped, as its transaction disappeared from its chain",
+        PaymentStep::Orphaned => "orphaned, as a reorg removed its block",
     };
     let (amount, rate, value) = (paid.asset.text(paid.amount), paid.quoted.rate, paid.value);
     let when = if paid.on_time { "in time" } else { "late" };

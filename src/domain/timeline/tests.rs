@@ -206,10 +206,10 @@ fn orphaned_payment_is_reversed_and_booked_again() {
             [
                 "payment of 1 LTC confirmed: worth 99.50 EUR at 80, in time",
                 "booked 99.50 EUR as sale",
-                "payment of 1 LTC orphaned, its block is gone from its chain: worth 99.50 EUR at 80, in time",
+                "payment of 1 LTC orphaned, as a reorg removed its block: worth 99.50 EUR at 80, in time",
                 "booked -99.50 EUR as adjustment",
-                "payment of 1 LTC dropped, it is gone from its chain: worth 99.50 EUR at 80, in time",
-                "failed: a payment that had been confirmed is gone",
+                "payment of 1 LTC dropped, as its transaction disappeared from its chain: worth 99.50 EUR at 80, in time",
+                "failed: a confirmed payment disappeared from its chain",
                 "payment of 1 LTC confirmed: worth 99.50 EUR at 80, in time",
                 "booked 99.50 EUR as adjustment",
             ]
@@ -232,7 +232,7 @@ fn late_payment_follows_the_deadline_entry() {
         told.get(1..),
         Some(
             [
-                "the time to pay is over; what is seen from now on is late",
+                "the payment deadline has passed; later payments are late",
                 "expired: nothing of the 100.00 EUR due was seen until 1970-01-01T00:00:01.000Z",
                 "payment of 1 LTC seen: worth 100.00 EUR at 80, late",
                 "payment of 1 LTC confirmed: worth 100.00 EUR at 80, late",

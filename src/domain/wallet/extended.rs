@@ -164,10 +164,10 @@ pub(super) fn read(text: &str) -> Result<(ExtendedKey, &'static KeyVersion, u8),
     let (version, rest) = bytes.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
     let version = u32::from_be_bytes(*version);
     if MULTISIG.contains(&version) {
-        return Err("is a key of a wallet with several signers, which is not taken");
+        return Err("is a key of a multi-signature wallet, which is not supported");
     }
     let known = VERSIONS.iter().find(|known| known.bytes == version);
-    let known = known.ok_or("is an extended key of a kind that is not known here")?;
+    let known = known.ok_or("is an extended key of an unknown kind")?;
     let unreadable = "is an extended public key of the wrong form";
     let ([depth], rest) = rest.split_first_chunk::<1>().ok_or(unreadable)?;
     let (parent_and_number, rest) = rest.split_first_chunk::<8>().ok_or(unreadable)?;

@@ -112,8 +112,11 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
             Some("amount"),
         ),
         Code::CoinUnavailable => coin_unavailable(route),
-        Code::PaymentInFlight => ("a payment is on its way; no other coin can be picked", None),
-        Code::InvoiceClosed => ("no coin can be picked for this invoice any more", None),
+        Code::PaymentInFlight => (
+            "a payment is in progress; no other coin can be selected",
+            None,
+        ),
+        Code::InvoiceClosed => ("no coin can be selected for this invoice any more", None),
         Code::InvalidAmount => (
             "amount must be a positive decimal with at most two decimals, like \"19.99\"",
             Some("amount"),
@@ -138,7 +141,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         Code::CustomersDisabled => ("this account has no customers feature", None),
         Code::ReauthenticationRequired => (OLD_PASSWORD, None),
         Code::ServersDisabled => ("this account may not order servers", None),
-        Code::ServerQuotaExceeded => ("the account has as many servers as it may have", None),
+        Code::ServerQuotaExceeded => ("the account has reached its quota of servers", None),
         Code::NotTestInvoice => ("only a test invoice can be simulated", None),
         Code::MethodNotAllowed => ("DELETE is not a method of this path; see Allow", None),
         Code::RequestTimeout => ("the body took longer than 10000 ms to arrive", None),
@@ -148,17 +151,17 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
             "this Idempotency-Key was used with another body",
             Some("Idempotency-Key"),
         ),
-        Code::PayoutOpen => ("a payout is already under way", None),
+        Code::PayoutOpen => ("a payout is already in progress", None),
         Code::InvoiceNotCancellable => ("the invoice has a payment or is closed", None),
         Code::InvalidTransition => ("this step is not possible from its present status", None),
-        Code::RateLimited => ("invoices are made too fast; try again in 1 s", None),
-        Code::TooManyAttempts => ("too many attempts have failed; try again in 30 s", None),
-        Code::InternalError => (
-            "something went wrong on our side; the request id says what to look for",
+        Code::RateLimited => (
+            "too many invoices are being created; try again in 1 s",
             None,
         ),
+        Code::TooManyAttempts => ("too many attempts have failed; try again in 30 s", None),
+        Code::InternalError => ("internal error; search the log for the request id", None),
         Code::Maintenance => ("live invoices and payouts are paused", None),
-        Code::PoolRefilling => ("no address is left just now", None),
+        Code::PoolRefilling => ("no address is available now", None),
         Code::Overloaded => ("too many writes are waiting; try again", None),
     }
 }
@@ -194,7 +197,7 @@ fn forbidden(route: &Route) -> &'static str {
 /// Returns the example message of `coin_unavailable`, and the field that names the coin.
 fn coin_unavailable(route: &Route) -> (&'static str, Option<&'static str>) {
     if route.operation == "assignUnmatchedPayment" {
-        ("BTC has no address available just now", Some("invoice"))
+        ("BTC has no address available now", Some("invoice"))
     } else {
         ("DOGE cannot be quoted for this amount", Some("asset"))
     }

@@ -254,7 +254,7 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
 fn not_the_present_one(error: Error) -> Error {
     match error {
         Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
-            let message = "password must be your present password";
+            let message = "password must be your current password";
             Refusal::about(Code::InvalidCredentials, "password", message).into()
         }
         other => other,

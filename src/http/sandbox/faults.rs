@@ -107,7 +107,7 @@ fn fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refu
         return Err(Refusal::field("status", problem));
     }
     if input.status.is_some() && input.drop_answer {
-        let problem = "lets the work be done, so it does not go with status";
+        let problem = "does the work, so it is not allowed with status";
         return Err(Refusal::field("dropAnswer", problem));
     }
     let times = input.times;

@@ -43,7 +43,7 @@ impl Service {
         let others = others.map(|(name, value)| (name.clone(), value.clone()));
         wallet::refuse_secrets_in(&others.collect())?;
         let Some(network) = self.followed_on(tx, chain)? else {
-            let problem = format!("{chain} is not watched: nothing that is sent on it is seen");
+            let problem = format!("{chain} is not watched, so payments on it are not seen");
             return Err(Refusal::field("chain", problem).into());
         };
         let asset = native(chain)?;
@@ -187,7 +187,7 @@ fn read(
 fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     let chain = claim.asset.chain;
     if !is_ours(db, chain, &claim.address)? {
-        let problem = "is no address that this file has handed out";
+        let problem = "must be an address that this server has assigned";
         return Err(Refusal::field("address", problem).into());
     }
     let problem = if known(db, claim)?.is_some() {
@@ -248,7 +248,7 @@ pub(super) fn native(chain: Chain) -> Result<&'static Asset, Refusal> {
     let found = ASSETS.iter().find(is_native);
     let found = found.filter(|_| chain.address_pool() == Chain::Ethereum.address_pool());
     found.ok_or_else(|| {
-        let problem = format!("must be ethereum: on {chain} all that is sent in our coins is seen");
+        let problem = format!("must be ethereum: on {chain} every payment is seen");
         Refusal::field("chain", problem)
     })
 }

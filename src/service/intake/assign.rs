@@ -52,7 +52,7 @@ impl Service {
         let gone = || Refusal::not_found("unmatched payment");
         let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         if unmatched.state == PaymentState::Dropped {
-            let message = "it is gone from its chain, so it can be given to nobody";
+            let message = "its transaction disappeared from its chain, so it cannot be assigned";
             return Err(Refusal::new(Code::InvalidTransition, message).into());
         }
         if let Some(outcome) = unmatched.outcome {
@@ -131,7 +131,7 @@ impl Service {
             .ok_or_else(|| Refusal::not_found("customer"))?;
         if seen.asset.chain.row().customer_family.is_none() {
             let problem = format!(
-                "takes no {}: customers have no address there",
+                "cannot receive {}: customers have no address on its chain",
                 seen.asset.id
             );
             return Err(Refusal::field("customer", problem).into());
@@ -182,7 +182,7 @@ fn note(
         ObservationOwner::Payment(both) => (&both.1.id, "invoice", &both.0.id),
         ObservationOwner::Deposit(deposit) => (&deposit.id, "customer", &deposit.customer_ref),
         ObservationOwner::Own(_) | ObservationOwner::Unmatched(_) | ObservationOwner::Sent(_) => {
-            return Err(Error::Failed("it was given to nobody".to_owned()));
+            return Err(Error::Failed("it was not assigned".to_owned()));
         }
     };
     let detail = json!({

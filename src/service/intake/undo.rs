@@ -28,7 +28,7 @@ impl Service {
         let gone = || Refusal::not_found("unmatched payment");
         let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         let (account, from) = match unmatched.outcome {
-            None => return Err(refused("nothing has come of it that could be undone")),
+            None => return Err(refused("it has no outcome that could be undone")),
             Some(Resolution::Assigned) => self.take_away(tx, now, &unmatched)?,
             Some(Resolution::Returned | Resolution::Dismissed) => (None, Value::Null),
         };

@@ -39,8 +39,7 @@ fn room(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!(
-        "the account has {KEYS_MAX} keys that work, which is the most; revoke one first, \
-         or roll one with overlapSeconds 0"
+        "the account has {KEYS_MAX} active keys, the maximum; revoke one first, or roll one with overlapSeconds 0"
     );
     Err(Refusal::new(Code::InvalidRequest, message).into())
 }

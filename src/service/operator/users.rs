@@ -174,7 +174,7 @@ pub fn make(
             Some(found.ok_or_else(|| Refusal::field("account", "must be the id of an account"))?)
         }
         (Role::Operator, Some(_)) => {
-            return Err(Refusal::field("account", "goes with role \"merchant\" only").into());
+            return Err(Refusal::field("account", "is allowed only with role \"merchant\"").into());
         }
         (Role::Merchant, None) => {
             return Err(Refusal::field("account", "must be given for role \"merchant\"").into());

@@ -205,7 +205,9 @@ impl Service {
             let id = id::parse(&id).ok_or_else(|| Refusal::not_found("payment"))?;
             for name in ["amount", "txid"] {
                 if step != Step::Replaced && fields.get(name).is_some() {
-                    return Err(Refusal::field(name, "goes with state \"replaced\" only").into());
+                    return Err(
+                        Refusal::field(name, "is allowed only with state \"replaced\"").into(),
+                    );
                 }
             }
             let observed = observed(tx, &id)?.ok_or_else(|| Refusal::not_found("payment"))?;

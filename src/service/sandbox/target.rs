@@ -81,7 +81,7 @@ impl Service {
                 at_address(tx, &address, asset, fields.get("amount").is_some())
             }
             (Some(_), Some(_)) | (None, None) => {
-                Err(Refusal::field("invoice", "or address must be given, one of them").into())
+                Err(Refusal::field("invoice", "or address must be given, but not both").into())
             }
         }
     }
@@ -145,8 +145,7 @@ fn at_address(
         };
     }
     let (Some(asset), Some(parsed), true) = (asset, parsed, has_amount) else {
-        let problem =
-            "belongs to nobody; with asset and amount it is kept as a payment that matched nothing";
+        let problem = "has no owner: give asset and amount to record an unmatched payment";
         return Err(Refusal::field("address", problem).into());
     };
     let (network, address) = parsed?;

@@ -292,11 +292,10 @@ impl Service {
         if is_adjusted {
             adjust(tx, now, of, (open.kind, reason))?;
         } else if open.kind == ReviewKind::Gone {
-            let message = "a transaction that is gone is not ended by a reason: attach another one, or adjust the balance";
+            let message = "a reason does not end the review of a transaction that disappeared: attach another one, or adjust the balance";
             return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         } else if has_arrived {
-            let message =
-                "its own transaction has arrived, which a reason does not end: adjust the balance";
+            let message = "a reason does not end this review, as its own transaction has arrived: adjust the balance";
             return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         }
         transfer_reviews::end(tx, open.seq, reason, now)?;

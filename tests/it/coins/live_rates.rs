@@ -142,7 +142,7 @@ fn rate_is_the_median_despite_an_outlier() {
         assert!(
             running
                 .readiness_details()
-                .contains("rates: 14 missing; LTC in EUR: no source has told a figure\n")
+                .contains("rates: 14 missing; LTC in EUR: no source has reported a rate\n")
         );
         assert_eq!(running.missing_rates(), "14");
         let said = doctor(&served.file, &exchanges.setting(&SOURCES));
@@ -153,7 +153,7 @@ fn rate_is_the_median_despite_an_outlier() {
             )),
             "{said}"
         );
-        assert!(said.contains("wrong: rates: LTC has none in EUR, so it is not on offer: no source has told a figure; mend: "), "{said}");
+        assert!(said.contains("wrong: rates: LTC has none in EUR, so it is not on offer: no source has reported a rate; mend: "), "{said}");
     }
 }
 
@@ -169,7 +169,7 @@ fn disabled_coin_needs_no_rate() {
         (running.missing_rates(), line.unwrap().1.to_owned())
     };
     let of = |count: usize, coin: &str| {
-        let why = "no source has told a figure";
+        let why = "no source has reported a rate";
         let line = format!("{count} missing; {coin} in EUR: {why}");
         (count.to_string(), line)
     };
@@ -224,7 +224,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
         )),
         "{said}"
     );
-    assert!(said.contains("wrong: rates: coingecko answered 451; mend: let this machine reach it, or leave it out of --rates"), "{said}");
+    assert!(said.contains("wrong: rates: coingecko answered 451; mend: allow this machine to reach it, remove it from --rates"), "{said}");
     drop(running);
     // A single source is not enough, whatever the error of the other source.
     exchanges.set_reply("coinbase", Status(500));

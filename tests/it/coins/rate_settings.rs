@@ -26,7 +26,7 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
     served.poll(problem, &[&missing]);
     assert_eq!(
         running.bitcoin_rate()["problem"],
-        "no source has told a figure"
+        "no source has reported a rate"
     );
     write(r#"{"BTC": {"EUR": "60000", "USD": 65000}}"#);
     let rate = "select group_concat(rate || ' ' || source) from rate_figures where coin = 'BTC' and currency = 'EUR'";
@@ -54,7 +54,7 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
         said.contains("wrong: rates: ") && said.contains("is not a JSON object"),
         "{said}"
     );
-    assert!(!said.contains("see to the sources"), "{said}");
+    assert!(!said.contains("check the sources"), "{said}");
     write(r#"{"BTC": {"EUR": "62000"}}"#);
     served.poll(rate, &["62000 file"]);
     served.poll(problem, &["none"]);

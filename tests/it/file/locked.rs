@@ -92,8 +92,7 @@ fn locked_database_rejects_writes_until_unlocked() {
     }
     let log = running.stop_and_read_log(&log);
     let said = format!(
-        "writes refused: reason=another program has locked the database; end its transaction, or that program, and \
-         writes are taken again cause=process {} (",
+        "writes refused: reason=another program has locked the database; end its transaction, or that program cause=process {} (",
         std::process::id()
     );
     assert_eq!(log.matches(&said).count(), 2, "{log}");

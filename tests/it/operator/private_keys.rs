@@ -95,7 +95,7 @@ fn command_line_does_not_print_secrets() {
             assert_free_of(&output.stdout, secret, "standard output");
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(
-                said.contains("which is refused and was not kept"),
+                said.contains("which is refused and not stored"),
                 "{args:?}: {said}"
             );
         }
@@ -132,7 +132,7 @@ fn seed_phrase_is_rejected_also_with_one_word_a_line() {
             let said = String::from_utf8(output.stderr).unwrap();
             assert!(!output.status.success(), "{input}");
             assert!(
-                said.contains("key holds a seed phrase, which is refused"),
+                said.contains("key contains a seed phrase, which is refused"),
                 "{input}: {said}"
             );
             for word in ["zebra", "crystal"] {
@@ -215,7 +215,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
                 let answer = logged.call("POST", path, &body.to_string());
                 assert_eq!(answer.status, 400, "{}", answer.text);
                 assert_free_of(answer.text.as_bytes(), secret, path);
-                let is_told = answer.text.contains("which is refused and was not kept");
+                let is_told = answer.text.contains("which is refused and not stored");
                 assert!(is_told, "{}", answer.text);
             }
         }

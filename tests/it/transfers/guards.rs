@@ -199,7 +199,7 @@ fn rate_needs_acceptance_without_a_fresh_market_rate() {
         ],
         [
             &Value::Null,
-            &json!("no source has told a figure"),
+            &json!("no source has reported a rate"),
             &Value::Null,
             &Value::Null
         ]
@@ -210,7 +210,10 @@ fn rate_needs_acceptance_without_a_fresh_market_rate() {
         json!({ "acceptRate": true }),
     ] {
         let message = shop.approval_error(&path, &fields, "rate");
-        assert!(message.contains("no source has told a figure"), "{message}");
+        assert!(
+            message.contains("no source has reported a rate"),
+            "{message}"
+        );
     }
     let approved = shop.approve(&path, &json!({ "rate": "150", "acceptRate": true }));
     assert_eq!(approved["amountCrypto"], "0.13332833");

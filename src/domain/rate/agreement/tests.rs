@@ -77,7 +77,7 @@ fn unsupported_median_gives_no_rate() {
 #[test]
 fn only_fresh_figures_count() {
     let old = FRESH_MS_MAX + 1;
-    assert_eq!(rate(&[]), "no source has told a figure");
+    assert_eq!(rate(&[]), "no source has reported a rate");
     assert_eq!(
         rate(&[("100", old), ("100", old)]),
         "what kraken, coinbase told is older than 3 minutes"

@@ -37,7 +37,7 @@ pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSou
         if ids.is_empty() {
             return Ok(vec![InputSource::Coinbase]);
         }
-        let problem = "must be false or left out where there is something in spends";
+        let problem = "must be false or left out if spends has entries";
         return Err(Refusal::field("coinbase", problem).into());
     }
     if ids.len() > OUTPUTS_MAX {
@@ -77,7 +77,7 @@ pub(super) fn seen_at(
     if (first..=now).contains(&at) {
         Ok(at)
     } else {
-        let problem = format!("must be from {first} to {now}: what was before has been seen");
+        let problem = format!("must be from {first} to {now}: earlier times have been read");
         Err(wrong(problem).into())
     }
 }
