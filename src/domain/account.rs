@@ -106,7 +106,7 @@ impl AccountStatus {
 /// A merchant's account with its limits and settings.
 #[derive(Clone, PartialEq)]
 pub struct Account {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
@@ -231,7 +231,7 @@ pub fn default_payout_asset() -> &'static Asset {
 /// A webhook endpoint of an account.
 #[derive(Clone)]
 pub struct WebhookEndpoint {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,

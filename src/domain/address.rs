@@ -36,10 +36,10 @@ const TEXT_BYTES_MAX: usize = 128;
 /// characters.
 const BASE58CHECK_BYTES_MAX: usize = 35;
 
-/// First byte of every account on Tron (<https://developers.tron.network/docs/account>).
+/// Version byte of every address on Tron (<https://developers.tron.network/docs/account>).
 const TRON_VERSION: u8 = 0x41;
 
-/// Encoding of a utxo chain's addresses. EVM, Tron and Solana addresses look the same on all networks.
+/// Network by its address format, on utxo chains. EVM, Tron and Solana addresses look the same on all networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// Main network.
@@ -110,7 +110,7 @@ pub fn simulated(mode: Mode, chain: Chain, index: u64) -> String {
 /// Reads an address of `chain` on the first network that fits. Returns that network and the canonical text.
 ///
 /// # Errors
-/// The expected form on the first network.
+/// The expected form of an address on the first network.
 pub fn parse_on(
     chain: Chain,
     networks: &[Network],

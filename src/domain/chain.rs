@@ -50,7 +50,7 @@ text_enum! {
 /// Properties of one chain.
 #[derive(Debug)]
 pub struct ChainRow {
-    /// The chain.
+    /// Chain that has these properties.
     pub chain: Chain,
     /// Name of the chain's address pool. Chains with the same pool share every address.
     pub pool: &'static str,
@@ -64,13 +64,13 @@ pub struct ChainRow {
     pub networks: (&'static str, &'static [&'static str]),
     /// Depth up to which a payment is watched for reorgs.
     pub horizon: Depth,
-    /// Confirmations of small, medium and large amounts.
+    /// Default confirmations for small, medium and large amounts.
     pub confirmations: [Depth; 3],
     /// URL of an explorer. A transaction id is appended to it.
     pub explorer: &'static str,
     /// `true` if some heights have no block. A height is then a slot number.
     pub has_gaps: bool,
-    /// Most heights that are read in one step.
+    /// Largest number of heights that one step reads.
     pub step_blocks_max: u32,
     /// Usual number of seconds between two blocks, and from a block to its finality.
     pub usual_seconds: [u32; 2],

@@ -50,7 +50,7 @@ input! {
 /// A claim that a contract's transaction paid an address.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
@@ -58,7 +58,7 @@ pub struct Claim {
     pub txid: String,
     /// Coin of the payment.
     pub asset: &'static Asset,
-    /// Address that received it.
+    /// Address that received the payment.
     pub address: String,
     /// Amount of the payment.
     pub amount: Units,

@@ -41,11 +41,11 @@ impl Family {
 /// A customer of a merchant.
 #[derive(Clone, Debug)]
 pub struct Customer {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
-    /// Account of the merchant, by `seq`.
+    /// `seq` of the merchant's account.
     pub account: i64,
-    /// Live or test mode.
+    /// Mode: live or test.
     pub mode: Mode,
     /// Reference that the merchant gave the customer.
     pub reference: String,

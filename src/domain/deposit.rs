@@ -12,7 +12,7 @@ use super::text_enum::text_enum;
 use super::time::Time;
 
 text_enum! {
-    /// Status of a deposit, with the steps of a payment.
+    /// Status of a deposit. The steps between statuses are those of a payment.
     ///
     /// ```text
     /// detected ──→ confirmed ──→ detected (orphaned: its block was reorganized away)
@@ -58,31 +58,31 @@ impl From<PaymentState> for DepositStatus {
 /// A payment to one of a customer's addresses.
 #[derive(Clone, Debug)]
 pub struct Deposit {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Account of the merchant, by `seq`.
+    /// `seq` of the merchant's account.
     pub account: i64,
-    /// Live or test mode.
+    /// Mode: live or test.
     pub mode: Mode,
-    /// Customer, by `seq`.
+    /// `seq` of the customer.
     pub customer: i64,
-    /// Observation on the chain, by `seq`.
+    /// `seq` of the observation on the chain.
     pub observation: i64,
     /// Reference that the merchant gave the customer.
     pub customer_ref: String,
     /// Coin of the deposit.
     pub asset: &'static Asset,
-    /// Address that received it.
+    /// Address that received the payment.
     pub address: String,
     /// Transaction id.
     pub txid: String,
-    /// Output index or log index in the transaction.
+    /// Position in the transaction: output index or log index.
     pub position: u32,
     /// Amount that was sent.
     pub amount: Units,
-    /// EUR per whole coin. The first block of the deposit fixes it; before that, it is the rate of the sighting.
+    /// Rate in EUR per whole coin: first that of the sighting, finally that of the deposit's first block.
     pub quoted: RateQuote,
     /// Time at which the rate was fixed: first inclusion in a block.
     pub fixed_at: Option<Time>,
@@ -96,7 +96,7 @@ pub struct Deposit {
     pub was_confirmed: bool,
     /// Time of the first sighting, or the time of the deposit that this one replaces.
     pub created_at: Time,
-    /// Time of confirmation, while it is confirmed.
+    /// Time of confirmation; `None` while the deposit is not confirmed.
     pub confirmed_at: Option<Time>,
 }
 

@@ -56,11 +56,11 @@ text_enum! {
 text_enum! {
     /// State of a delivery.
     pub enum DeliveryState {
-        /// Another attempt is due.
+        /// Another attempt will be made.
         Pending = "pending",
         /// The receiver accepted the delivery.
         Delivered = "delivered",
-        /// No more attempts are made.
+        /// No further attempt will be made.
         Failed = "failed",
     }
 }

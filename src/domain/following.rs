@@ -30,11 +30,11 @@ pub struct ChainPosition {
 /// A stored observation whose state can still change.
 #[derive(Clone, Debug)]
 pub struct OpenObservation {
-    /// Id of the transaction.
+    /// Id of the transaction on the chain.
     pub txid: String,
     /// Position in the transaction: output index or log index.
     pub position: u32,
-    /// State on the chain.
+    /// State of the observation on the chain.
     pub state: PaymentState,
     /// The last known block of the transaction.
     pub block: Option<Block>,
@@ -71,7 +71,7 @@ pub struct PolledAddress {
 /// The stored state of a chain, from which the next step is computed.
 #[derive(Clone, Debug)]
 pub struct ChainState {
-    /// The chain.
+    /// The chain that is followed.
     pub chain: Chain,
     /// Network of the first node that was connected, by the name that nodes use.
     pub network: Option<String>,
@@ -215,7 +215,7 @@ pub struct BalanceCheck {
 /// The outcome of one step along a chain.
 #[derive(Clone, Debug)]
 pub enum ChainStepOutcome {
-    /// The first step: the chain is followed from here on.
+    /// The first step: following the chain starts at its newest block.
     Started {
         /// The newest block.
         to: ChainPosition,
@@ -250,7 +250,7 @@ pub enum ChainStepOutcome {
 /// One step along a chain.
 #[derive(Clone, Debug)]
 pub struct ChainStep {
-    /// The chain.
+    /// The chain that is followed.
     pub chain: Chain,
     /// Network of the node.
     pub network: String,

@@ -19,11 +19,11 @@ use serde_json::value::RawValue;
 pub struct InvoiceCoin {
     /// The coin.
     pub asset: &'static Asset,
-    /// Fiat per whole coin.
+    /// Exchange rate, fiat per whole coin.
     pub rate: Rate,
     /// Amount that the customer is asked to pay.
     pub amount_expected: Units,
-    /// Address to pay to.
+    /// Address that the customer pays to.
     pub address: String,
 }
 
@@ -41,13 +41,13 @@ impl From<&Quote> for InvoiceCoin {
 /// An invoice.
 #[derive(Clone, Debug)]
 pub struct Invoice {
-    /// Order of insertion. Lists are paged in this order.
+    /// Row number, in order of insertion. Lists are paged in this order.
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Account of the merchant, by `seq`.
+    /// `seq` of the merchant's account.
     pub account: i64,
-    /// Live or test mode.
+    /// Mode: live or test.
     pub mode: Mode,
     /// Reference of the order that the merchant gave.
     pub order_id: Option<String>,
@@ -69,7 +69,7 @@ pub struct Invoice {
     pub redirect_url: Option<String>,
     /// Page to which the customer returns without payment.
     pub cancel_url: Option<String>,
-    /// Additional receiver of this invoice's events.
+    /// URL that also receives the events of the invoice.
     pub webhook_url: Option<String>,
     /// JSON object of the merchant, stored as sent.
     pub metadata: Box<RawValue>,

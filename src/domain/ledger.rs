@@ -25,7 +25,7 @@ text_enum! {
         Refund = "refund",
         /// Reversal of a refund.
         RefundReversal = "refund_reversal",
-        /// A correction, of either sign.
+        /// Correction, positive or negative.
         Adjustment = "adjustment",
     }
 }
@@ -49,7 +49,7 @@ text_enum! {
 /// A stored ledger entry.
 #[derive(Clone, Debug)]
 pub struct LedgerEntry {
-    /// Order of insertion. Lists are paged in this order.
+    /// Row number, in order of insertion. Lists are paged in this order.
     pub seq: i64,
     /// Public id.
     pub id: String,

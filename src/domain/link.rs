@@ -23,11 +23,11 @@ pub const OPEN_INVOICES_MAX: i64 = 600;
 /// A payment link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentLink {
-    /// Order of insertion. Lists are paged in this order.
+    /// Row number, in order of insertion. Lists are paged in this order.
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Account of the merchant, by `seq`.
+    /// `seq` of the merchant's account.
     pub account: i64,
     /// Mode of the invoices that the link creates.
     pub mode: Mode,

@@ -23,11 +23,11 @@ pub const REPLACED_FROM: u32 = 1 << 31;
 /// Key of an observation. It does not change when the transaction moves to another block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservationKey {
-    /// Live or test mode.
+    /// Mode: live or test.
     pub mode: Mode,
-    /// The chain.
+    /// Chain of the transaction.
     pub chain: Chain,
-    /// Id of the transaction.
+    /// Id of the transaction on the chain.
     pub txid: String,
     /// Position in the transaction: output index or log index.
     pub position: u32,
@@ -57,11 +57,11 @@ pub enum InputSource {
 /// Money that was seen at one position of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// Live or test mode.
+    /// Mode: live or test.
     pub mode: Mode,
     /// Coin of the money. It also determines the chain.
     pub asset: &'static Asset,
-    /// Id of the transaction.
+    /// Id of the transaction on the chain.
     pub txid: String,
     /// Position in the transaction: output index or log index.
     pub position: u32,
@@ -92,11 +92,11 @@ impl Observation {
 /// An observation in the database.
 #[derive(Clone, Debug)]
 pub struct StoredObservation {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// The observation.
     pub seen: Observation,
-    /// State on the chain.
+    /// State of the observation on the chain.
     pub state: PaymentState,
     /// Time of confirmation; `None` if the observation is not confirmed.
     pub confirmed_at: Option<Time>,
@@ -105,14 +105,14 @@ pub struct StoredObservation {
 /// A transfer between two addresses of the operator. No ledger entry is booked for it.
 #[derive(Clone, Debug)]
 pub struct OwnTransfer {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
     /// `seq` of the observation.
     pub observation: i64,
-    /// Id of the transaction.
+    /// Id of the transaction on the chain.
     pub txid: String,
-    /// State on the chain.
+    /// State of the observation on the chain.
     pub state: PaymentState,
 }

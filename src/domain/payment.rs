@@ -55,23 +55,23 @@ impl PaymentState {
 /// A payment to one of an invoice's addresses.
 #[derive(Clone, Debug)]
 pub struct Payment {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Invoice, by `seq`.
+    /// `seq` of the invoice.
     pub invoice: i64,
-    /// Quote that the address belongs to, by `seq`.
+    /// `seq` of the quote that has the address.
     pub quote: i64,
-    /// Observation of the payment, by `seq`.
+    /// `seq` of the payment's observation.
     pub observation: i64,
-    /// Live or test mode.
+    /// Mode: live or test.
     pub mode: Mode,
     /// Coin of the payment.
     pub asset: &'static Asset,
     /// Transaction id.
     pub txid: String,
-    /// Output index or log index in the transaction.
+    /// Position in the transaction: output index or log index.
     pub position: u32,
     /// Amount that was sent.
     pub amount: Units,
@@ -81,13 +81,13 @@ pub struct Payment {
     pub value: Cents,
     /// `true` if the payment was seen before the deadline.
     pub on_time: bool,
-    /// State on its chain.
+    /// State of the payment on its chain.
     pub state: PaymentState,
     /// `true` if the payment has ever been confirmed.
     pub was_confirmed: bool,
     /// Time of the first sighting, or the time of the payment that this one replaces.
     pub seen_at: Time,
-    /// Time of confirmation, while it is confirmed.
+    /// Time of confirmation; `None` while the payment is not confirmed.
     pub confirmed_at: Option<Time>,
 }
 

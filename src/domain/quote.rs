@@ -13,7 +13,7 @@ use super::time::Time;
 /// A coin that was selected for an invoice, with its rate, amount and address.
 #[derive(Clone, Debug)]
 pub struct Quote {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// The coin.
     pub asset: &'static Asset,
@@ -21,7 +21,7 @@ pub struct Quote {
     pub quoted: RateQuote,
     /// Amount that the customer is asked to pay.
     pub amount_expected: Units,
-    /// Address to pay to.
+    /// Address that the customer pays to.
     pub address: String,
     /// `true` if the address does not belong to the invoice, because a person assigned its payments to the invoice.
     /// No customer is asked to pay there.

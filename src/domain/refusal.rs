@@ -46,7 +46,7 @@ text_enum! {
         AccountSuspended = "account_suspended",
         /// The status of the account does not allow payouts.
         AccountNotActive = "account_not_active",
-        /// The account has no customers feature.
+        /// The account may not have customers with static addresses.
         CustomersDisabled = "customers_disabled",
         /// The account may not order servers.
         ServersDisabled = "servers_disabled",

@@ -18,11 +18,11 @@ use state::{CommandState, ProvisionerTask, ServerState, ServerStatus, ServerStep
 /// An ordered server.
 #[derive(Clone, Debug)]
 pub struct OrderedServer {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Account of the reseller, by `seq`.
+    /// `seq` of the reseller's account.
     pub account: i64,
     /// The order: type, host name and size.
     pub order: ServerOrder,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Error: the text is not a value of the enumeration. [`Display`](std::fmt::Display) lists the valid texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownText {
-    /// All valid texts.
+    /// All valid texts of the enumeration.
     pub known: &'static [&'static str],
 }
 

@@ -31,9 +31,9 @@ text_enum! {
         CoinPicked = "coin_picked",
         /// A payment was seen, confirmed, dropped or orphaned.
         Payment = "payment",
-        /// The status changed.
+        /// The status of the invoice changed.
         Status = "status",
-        /// The deadline passed.
+        /// The deadline of the invoice passed.
         Deadline = "deadline",
         /// A ledger entry was booked.
         Booking = "booking",
@@ -99,13 +99,13 @@ pub struct InvoiceHistory<'a> {
 pub struct TimelineEntry {
     /// Time of the entry.
     pub at: Time,
-    /// Subject of the entry.
+    /// Kind of the entry.
     pub kind: TimelineEntryKind,
     /// Sentence that describes the entry.
     pub text: String,
     /// New status, if the entry is a change of status.
     pub status: Option<InvoiceStatus>,
-    /// Sums that explain the status.
+    /// Sums that explain the new status.
     pub sums: Option<Sums>,
     /// Coin that was selected.
     pub coin: Option<SelectedCoin>,
@@ -126,7 +126,7 @@ pub struct SelectedCoin {
     pub quoted: RateQuote,
     /// Amount that the customer is asked to pay.
     pub amount_expected: Units,
-    /// Address to pay to.
+    /// Address that the customer pays to.
     pub address: String,
 }
 
@@ -160,7 +160,7 @@ pub struct TimelineBooking {
     pub id: String,
     /// Kind of the ledger entry.
     pub kind: LedgerKind,
-    /// Amount with its sign.
+    /// Amount; negative if money leaves the balance.
     pub amount: Cents,
 }
 

@@ -80,9 +80,9 @@ text_enum! {
 text_enum! {
     /// Source of the transaction id of a transfer.
     pub enum TxidSource {
-        /// A person entered it.
+        /// A person entered the transaction id.
         Person = "person",
-        /// The signer returned it.
+        /// The signer returned the transaction id.
         Signer = "signer",
         /// An output of exactly the amount was found at the destination.
         Chain = "chain",
@@ -125,13 +125,13 @@ pub struct Dispatch {
 /// A payout or a refund.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
     /// Payout or refund.
     pub kind: TransferKind,
-    /// Account whose balance pays the transfer, by `seq`.
+    /// `seq` of the account whose balance pays the transfer.
     pub account: i64,
     /// Public id of the account.
     pub account_id: String,
@@ -248,7 +248,7 @@ impl Transfer {
         Err(Refusal::about(Code::InvalidTransition, "action", message))
     }
 
-    /// Returns `true` if the transfer is on hold since a restore.
+    /// Returns `true` if the transfer has been on hold since a restore.
     pub fn is_held(&self) -> bool {
         self.sending == Some(Sending::Restored)
     }

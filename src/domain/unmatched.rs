@@ -128,27 +128,27 @@ const ID: DescribedRule<TextRule> = described(text(1..=40), Schema::Nullable(&Sc
 /// A payment that matched no invoice and no customer.
 #[derive(Clone, Debug)]
 pub struct Unmatched {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Observation of the payment, by `seq`.
+    /// `seq` of the payment's observation.
     pub observation: i64,
-    /// State on its chain.
+    /// State of the payment on its chain.
     pub state: PaymentState,
-    /// Live or test mode.
+    /// Mode: live or test.
     pub mode: Mode,
     /// Coin of the payment.
     pub asset: &'static Asset,
     /// Transaction id.
     pub txid: String,
-    /// Output index or log index in the transaction.
+    /// Position in the transaction: output index or log index.
     pub position: u32,
-    /// Address that received it.
+    /// Address that received the payment.
     pub address: String,
     /// Amount that was sent.
     pub amount: Units,
-    /// Reason why it is unmatched.
+    /// Reason why the payment is unmatched.
     pub reason: UnmatchedReason,
     /// Id of the account that owns the address, if any.
     pub account_id: Option<String>,

@@ -32,7 +32,7 @@ text_enum! {
 /// A person who can sign in.
 #[derive(Clone, Debug)]
 pub struct User {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,

@@ -1,4 +1,4 @@
-//! Changes of the sandbox's account.
+//! Request body that changes the sandbox's account.
 
 use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set};
 use super::{Account, AccountStatus};

@@ -7,7 +7,7 @@ use crate::domain::time::Time;
 /// A transaction attached to payouts or refunds that are not settled, with the stored facts about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentOpen {
-    /// Id of the transaction.
+    /// Id of the transaction on the chain.
     pub txid: String,
     /// Inputs of the transaction, or its sender on chains with accounts. Empty until a node has reported them.
     pub spends: Vec<InputSource>,
@@ -47,7 +47,7 @@ pub enum SentFound {
     },
     /// Another transaction with the same sender and nonce, one of the candidates, is in a block of the active chain.
     ReplacedBy {
-        /// The other transaction.
+        /// Id of the other transaction.
         by: String,
         /// Block of the other transaction.
         block: Block,

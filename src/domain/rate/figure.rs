@@ -85,7 +85,7 @@ pub struct Ticker {
 pub struct Figure {
     /// Source of the figure.
     pub source: FigureSource,
-    /// Fiat per whole coin.
+    /// Exchange rate, fiat per whole coin.
     pub rate: Rate,
     /// Pairs from which the rate follows, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
     pub via: String,

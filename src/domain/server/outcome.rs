@@ -123,7 +123,7 @@ impl Rule for LineRule {
     }
 }
 
-/// Reads a text of one line.
+/// Reads a text without control characters.
 fn text(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<String>, Refusal> {
     let Some(text) = fields.text(name, 1..=chars_max)? else {
         return Ok(None);

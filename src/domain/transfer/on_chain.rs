@@ -54,9 +54,9 @@ text_enum! {
 /// A transaction that is attached to transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedTransaction {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
-    /// Id of the transaction.
+    /// Id of the transaction on the chain.
     pub txid: String,
     /// State of the transaction.
     pub state: SentState,
@@ -85,7 +85,7 @@ pub struct AttachedTransaction {
 /// An output of an attached transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentOutput {
-    /// Observation of the output, by its `seq`.
+    /// `seq` of the output's observation.
     pub observation: i64,
     /// `seq` of the transfer for which the output counts; `None` while it counts for none.
     pub transfer: Option<i64>,
@@ -104,7 +104,7 @@ pub struct SentOutput {
 /// An output to a transfer's destination that a person may attach to the transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedOutput {
-    /// Id of the transaction.
+    /// Id of the transaction on the chain.
     pub txid: String,
     /// Position in the transaction: output index or log index.
     pub position: u32,
@@ -121,7 +121,7 @@ pub struct ProposedOutput {
 /// A review: a finding about a transfer that a person has to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
-    /// Order of insertion.
+    /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
     pub id: String,

@@ -119,15 +119,15 @@ const fn version(
 const LTUB: u32 = 0x019d_a462;
 
 const VERSIONS: [KeyVersion; 11] = [
-    // xpub, ypub, zpub
+    // Versions xpub, ypub and zpub of main networks.
     version(0x0488_b21e, ALL, Network::Main, None),
     version(0x049d_7cb2, SEGWIT, Network::Main, Some(ScriptType::ShWpkh)),
     version(0x04b2_4746, SEGWIT, Network::Main, Some(ScriptType::Wpkh)),
-    // tpub, upub, vpub
+    // Versions tpub, upub and vpub of test networks.
     version(0x0435_87cf, ALL, Network::Test, None),
     version(0x044a_5262, SEGWIT, Network::Test, Some(ScriptType::ShWpkh)),
     version(0x045f_1cf6, SEGWIT, Network::Test, Some(ScriptType::Wpkh)),
-    // Ltub, Mtub, ttub
+    // Versions Ltub, Mtub and ttub of Litecoin.
     version(LTUB, LITECOIN, Network::Main, Some(ScriptType::Pkh)),
     version(
         0x01b2_6ef6,
@@ -136,7 +136,7 @@ const VERSIONS: [KeyVersion; 11] = [
         Some(ScriptType::ShWpkh),
     ),
     version(0x0436_f6e1, LITECOIN, Network::Test, None),
-    // dgub, tgub
+    // Versions dgub and tgub of Dogecoin.
     version(0x02fa_cafd, DOGECOIN, Network::Main, Some(ScriptType::Pkh)),
     version(0x0432_a9a8, DOGECOIN, Network::Test, Some(ScriptType::Pkh)),
 ];

@@ -33,7 +33,7 @@ const STEPS: [ServerStep; 9] = [
 /// Expected states by the documentation. A row is one of [`ALL`], a column is one of [`STEPS`].
 #[rustfmt::skip]
 const TABLE: [[Option<ServerState>; 9]; 9] = [
-    // discard, start, done, declined, lost, activate, fail, delete, release
+    // Columns: discard, start, done, declined, lost, activate, fail, delete, release.
     [Some(Deleted), Some(Creating(Running)), None, None, None, Some(Active), Some(Failed), Some(Deleted), None],
     [None, None, Some(Active), Some(Failed), Some(Creating(Unknown)), None, None, None, None],
     [None, None, None, None, None, Some(Active), Some(Failed), Some(Deleted), Some(Queued)],

@@ -15,7 +15,7 @@ use crate::domain::transfer::on_chain::{
 use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{Dispatch, Sending, SettledBy, TransferKind, TxidSource};
 
-/// Time at which the transfer was handed over and its transaction attached.
+/// Time at which the transfer became `processing`, and at which its transaction was attached.
 const THEN: Time = Time(DAY_MS);
 /// Amount of the transfer: 0.5 LTC.
 const AMOUNT: u128 = 50_000_000;
