@@ -179,8 +179,7 @@ impl Deliver {
             seen = seen.and(Seen {
                 due_at: next,
                 pause,
-                // A delivery that is due in the file is under way or waits for a sender. If it was postponed or given
-                // up, the file does not list it as due.
+                // A due delivery is under way or waits for a free sender.
                 is_awaited: *due_at <= now,
             });
         }

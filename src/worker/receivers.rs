@@ -284,12 +284,13 @@ impl Receivers {
 }
 
 /// Returns the free attempts of an account that uses `own` of `most`, while all accounts together use `used`. No
-/// account may use more than it leaves for the others, so a further account always finds some.
+/// account may use more than it leaves for the others, so some are always left for a further account.
 fn fair_room(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }
 
-/// Returns `true` if a queue belongs to an endpoint, whose id is then the third word of its name.
+/// Returns `true` if a queue belongs to an endpoint. The third word of the queue's name is then the id of the
+/// endpoint.
 fn is_of_endpoint(queue: &str) -> bool {
     queue.split(' ').nth(2).is_some()
 }

@@ -46,7 +46,7 @@ fn hanging_attempts_count_as_the_speed_at_which_they_began() {
     let mut receivers = Receivers::default();
     let all = queues("mixed", 1_000, "1");
     let mut hanging = 0;
-    // Each answers its first attempt at once and hangs with all others.
+    // Each queue answers its first attempt at once and hangs in all later attempts.
     for name in &all {
         let begun = fill(&mut receivers, name);
         end(&mut receivers, name, Speed::Unknown, 1);

@@ -203,7 +203,7 @@ fn signer_is_not_started_for_what_has_arrived() {
     all.catch_up();
     let service = &all.shop.service;
     assert!(service.to_send(all.now, 9).unwrap().is_empty());
-    // The signer starts after the payment is seen, as if it had checked before.
+    // Simulates a signer that passed its check before the payment was seen.
     let begun = done(service.begin_sending(all.now, TransferKind::Refund, &id));
     assert_eq!(refused(begun).code.to_string(), "invalid_transition");
     assert_eq!(all.read(&id)["proposals"][0]["txid"], txid);
@@ -327,8 +327,8 @@ fn log_line_names_what_was_sent() {
     assert_eq!(all.state(&gone)[1], "needs_review");
 }
 
-/// Returns a refund in processing, half a day after its request. The first block that may pay it is not known. With
-/// `blocks`, the node has only that many newest blocks.
+/// Returns a refund in processing, half a day after its request. The first block that may contain its payment is not
+/// known. With `blocks`, the node has only that many newest blocks.
 fn undated(asset: &str, blocks: Option<u32>) -> (MoneyOut, String) {
     let mut all = MoneyOut::new(asset, 1);
     let id = all.processing(0);
