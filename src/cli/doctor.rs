@@ -168,7 +168,7 @@ fn check_log(path: &Path) -> Check {
     ("log".to_owned(), complaint.into_iter().collect())
 }
 
-/// Checks the limit on open files. Each connection needs one.
+/// Checks the limit on open files. Each connection needs an open file.
 fn check_open_files(connections_max: usize) -> Check {
     let complaint = open_files::shortage(connections_max).map(|about| Complaint {
         about,

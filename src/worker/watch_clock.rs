@@ -20,7 +20,7 @@ pub struct WatchClock {
     accepted: i64,
     /// `true` if the wall clock was doubted at the last check.
     doubted: bool,
-    /// `true` if time was set back and this is not stored yet.
+    /// `true` if time was set back since the last write to the file.
     set_back: bool,
     /// Time of the next write to the file.
     next: Time,

@@ -19,7 +19,7 @@ struct Replay {
     ends: BTreeMap<i64, Vec<(QueueAttempt, i64, u32, i64)>>,
     /// Latency of each queue that answers. The other queues hang.
     quick: HashMap<String, i64>,
-    /// Begin of the first attempt of each queue.
+    /// Time at which the first attempt of each queue began.
     began: HashMap<String, i64>,
 }
 

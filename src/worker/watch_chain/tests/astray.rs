@@ -206,7 +206,7 @@ impl Till {
     }
 }
 
-/// Returns a wallet with these further fields.
+/// Returns a wallet with this key and these further fields.
 fn wallet_of(chain: Chain, key: &str, besides: &Value) -> Wallet {
     let script = besides["script"].as_str().map(|script| match script {
         "pkh" => ScriptType::Pkh,
