@@ -38,7 +38,7 @@ rows! {
 }
 
 values! {
-    /// Returns `true` if another account than this one is active.
+    /// Returns `true` if an account other than this one is active.
     pub fn another_is_active(db, seq: i64) -> (found: bool) =
         "select exists (select 1 from accounts where status = 'active' and seq <> :seq) as found";
 
@@ -92,7 +92,7 @@ fn origins_text(origins: &[String]) -> String {
     serde_json::json!(origins).to_string()
 }
 
-/// Returns the account that another row refers to.
+/// Returns the account with this `seq`, to which another row refers.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
     recall(db.memo.map(|memo| &memo.accounts), seq, || {
         let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
@@ -115,7 +115,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
     update_row(tx, account)
 }
 
-/// Gives an account a new legacy secret. The previous secret signs too until `until`.
+/// Replaces the legacy secret of an account. The previous secret signs too until `until`.
 pub fn roll_legacy_secret(
     tx: &Tx<'_>,
     seq: i64,
@@ -127,13 +127,14 @@ pub fn roll_legacy_secret(
     roll_secret(tx, seq, secret, until)
 }
 
-/// Returns the time until which the previous legacy secret signs, or signed; `None` if the secret was never rolled.
+/// Returns the time until which the previous legacy secret signs. This time may be in the past. `None` if the secret
+/// was never replaced.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
     let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())
 }
 
-/// Forgets the previous legacy secrets whose time has passed.
+/// Deletes the previous legacy secrets that no longer sign.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     forget_secrets(tx, now)

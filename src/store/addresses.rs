@@ -34,14 +34,14 @@ impl Owner {
     }
 }
 
-/// A live address that has an owner.
+/// A live address that belongs to an invoice or a customer.
 #[derive(Clone, Debug)]
 pub struct LiveAddress {
-    /// Order of insertion.
+    /// Key of the row, in the order of insertion.
     pub seq: i64,
     /// Canonical text of the address.
     pub address: String,
-    /// Time before which the address had no owner.
+    /// Time of creation of the owner, in Unix milliseconds. The address received nothing for the owner before.
     pub since: Time,
     /// Deadline of the invoice; `None` for an address of a customer.
     pub expires_at: Option<Time>,
@@ -55,8 +55,8 @@ rows! {
         Ok(LiveAddress { seq, address, since, expires_at })
     }
 
-    /// Passes each live address of a chain's pool that has an owner and a later `seq` to `each`, in the order of
-    /// insertion.
+    /// Passes the live addresses of a chain's pool to `each`, in the order of insertion. Leaves out addresses without
+    /// an owner, and those up to the `seq` `after`.
     pub fn each_live_after(db, chain: Chain, after: i64) -> each LiveAddress =
         select "from addresses left join invoices on invoices.seq = addresses.invoice \
             left join customers on customers.seq = addresses.customer \
@@ -66,12 +66,13 @@ rows! {
 }
 
 values! {
-    /// Passes each imported address of a chain's pool that has no owner to `each`: its `seq`, text and time of import.
+    /// Passes each imported address of a chain's pool that has no owner to `each`, with its `seq` and its time of
+    /// import.
     pub fn each_spare(db, chain: Chain) -> each (seq: i64, address: String, since: Time) =
         "select seq, address, imported_at as since from pool_addresses where pool = :pool and state <> 'assigned'"
         with { pool: chain.address_pool() };
 
-    /// Passes every live address of a chain's pool to `each`, also those that are not handed out yet.
+    /// Passes every live address of a chain's pool to `each`, with or without an owner.
     pub fn each_live(db, chain: Chain) -> each (address: String) =
         "select address from addresses where mode = 'live' and pool = :pool \
             union all \
@@ -85,8 +86,7 @@ values! {
             select address from addresses where customer = :customer and pool = :pool"
         with { invoice: owner.invoice(), customer: owner.customer(), pool: chain.address_pool() };
 
-    /// Returns `true` if money is sent to an address on any chain: it is a payout address, or the destination of a
-    /// transfer.
+    /// Returns `true` if payouts or refunds go to this address on any chain.
     pub fn is_sent_to(db, address: &str) -> (found: bool) =
         "select exists ( \
             select 1 from payout_addresses where address = :address \
@@ -107,7 +107,7 @@ commands! {
         };
 }
 
-/// Gives an address to its owner. `index` is `None` for an imported address.
+/// Inserts an address with its owner. The index is `None` for an imported address.
 pub fn insert(
     tx: &Tx<'_>,
     mode: Mode,
@@ -122,7 +122,7 @@ pub fn insert(
     Ok(())
 }
 
-/// Returns the owner of an address on this chain, and on the chains that share its pool.
+/// Returns the owner of an address on this chain or on a chain that shares its address pool.
 pub fn owner(
     db: &Reader<'_>,
     mode: Mode,

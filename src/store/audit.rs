@@ -1,4 +1,4 @@
-//! The rules of a sound file, as queries that find violations. The checks that need rules of `domain` are in
+//! Checks of the consistency of a file, as queries that find violations. Checks that need code of `domain` are in
 //! `service::audit`.
 //!
 //! Invariant: a check only reads.
@@ -15,24 +15,24 @@ use crate::domain::money::{Bps, Cents};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;
 
-/// Number of rows that are checked.
+/// Numbers of rows that an audit checks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Invoices.
+    /// Number of invoices.
     pub invoices: i64,
-    /// Payments of invoices.
+    /// Number of payments of invoices.
     pub payments: i64,
-    /// Deposits of customers.
+    /// Number of deposits of customers.
     pub deposits: i64,
-    /// Payouts and refunds.
+    /// Number of payouts and refunds.
     pub transfers: i64,
-    /// Ledger entries.
+    /// Number of ledger entries.
     pub entries: i64,
-    /// Events.
+    /// Number of events.
     pub events: i64,
-    /// Deliveries.
+    /// Number of deliveries.
     pub deliveries: i64,
-    /// Addresses that were handed out.
+    /// Number of addresses that were handed out.
     pub addresses: i64,
 }
 
@@ -76,7 +76,7 @@ rows! {
         Ok(Counts { invoices, payments, deposits, transfers, entries, events, deliveries, addresses })
     }
 
-    /// Returns the number of rows that are checked.
+    /// Returns the numbers of rows that an audit checks.
     pub fn counts(db) -> Counts = select "";
 }
 
@@ -94,19 +94,19 @@ rows! {
         Ok(SaleFee { id, sale, fee, rate, fee_rate })
     }
 
-    /// Passes every sale that has a fee rate to `each`.
+    /// Passes every sale with a stored fee rate to `each`.
     pub fn sales_fees(db) -> each SaleFee = file "sql/audit/sales_fees.sql";
 }
 
 values! {
-    /// Returns the next invoices after this `seq`, in order.
+    /// Returns the `seq` of the next invoices after `after`, in order.
     pub fn invoices(db, after: i64, limit: u32) -> Vec<(seq: i64)> =
         "select seq from invoices where seq > :after order by seq limit :limit";
 
     LAST_TICK(last_tick_at: Time) = "select last_tick_at from file where id = 1";
 }
 
-/// Number of a rule, and the query for its violations.
+/// Queries for violations, each with the number of its rule in `src/web/guides/backup.md`.
 const CHECKS: [(u8, Query<Violation>); 22] = [
     (6, INTEGRITY),
     (5, FOREIGN_KEYS),
@@ -132,8 +132,8 @@ const CHECKS: [(u8, Query<Violation>); 22] = [
     (8, REQUESTS),
 ];
 
-/// Runs every query except those of [`check_whole`], and compares the schema with that of a new file. `tell` gets the
-/// progress.
+/// Runs every query except those of [`check_whole`], and compares the schema with that of a new file. Progress goes
+/// to `tell`.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -163,7 +163,7 @@ pub fn check_whole(
     run(db, &[whole, references], report, tell)
 }
 
-/// Runs queries and reports their findings.
+/// Runs queries and passes their findings to `report`.
 fn run(
     db: &Reader<'_>,
     checks: &[(u8, Query<Violation>)],
@@ -188,31 +188,31 @@ fn run(
 
 /// A booked fee and its sale.
 pub struct Fee {
-    /// Id of the entry.
+    /// Id of the ledger entry.
     pub id: String,
     /// Amount of the sale.
     pub sale: Cents,
     /// Amount of the fee.
     pub amount: Cents,
-    /// Rate of the fee.
+    /// Fee rate, in basis points.
     pub rate: Bps,
 }
 
 /// A sale with its fee and fee rates.
 pub struct SaleFee {
-    /// Id of the sale's entry.
+    /// Id of the sale's ledger entry.
     pub id: String,
     /// Amount of the sale.
     pub sale: Cents,
     /// Booked fee; zero if none was booked.
     pub fee: Cents,
-    /// Rate at which the sale was booked.
+    /// Fee rate of the account when the sale was booked.
     pub rate: Bps,
-    /// Rate in the entry of the fee.
+    /// Fee rate in the ledger entry of the fee; `None` if no fee was booked.
     pub fee_rate: Option<Bps>,
 }
 
-/// Returns the latest time at which statuses were updated by time.
+/// Returns the latest time at which a worker updated statuses that depend on time.
 pub fn last_tick(db: &Reader<'_>) -> Result<Time, StoreError> {
     let found = LAST_TICK.first(db, &[])?;
     Ok(found.unwrap_or(Time(0)))

@@ -7,7 +7,7 @@ use crate::domain::history::ChainedLog;
 use crate::domain::time::Time;
 use rusqlite::{Connection, named_params};
 
-/// An action to be noted.
+/// An audit log entry to be inserted.
 pub struct NewEntry<'a> {
     /// Email of the user, or the name of the worker that acted.
     pub actor: &'a str,
@@ -15,27 +15,27 @@ pub struct NewEntry<'a> {
     pub action: &'a str,
     /// Account that the action concerns, by its `seq`.
     pub account: Option<i64>,
-    /// Id of the object that was acted on.
+    /// Id of the object that was changed.
     pub object_id: Option<&'a str>,
-    /// JSON object without secrets.
+    /// Details as a JSON object, without secrets.
     pub detail: &'a str,
 }
 
-/// An action that was noted.
+/// A stored audit log entry.
 pub struct Entry {
-    /// Order of insertion.
+    /// Key of the row, in the order of insertion.
     pub seq: i64,
-    /// Time of the action.
+    /// Time of the action, in Unix milliseconds.
     pub at: Time,
     /// Email of the user, or the name of the worker that acted.
     pub actor: String,
-    /// Name of the action.
+    /// Name of the action, for example `account.approve`.
     pub action: String,
     /// Id of the account that the action concerns.
     pub account: Option<String>,
-    /// Id of the object that was acted on.
+    /// Id of the object that was changed.
     pub object_id: Option<String>,
-    /// JSON object without secrets.
+    /// Details as a JSON object, without secrets.
     pub detail: String,
 }
 
@@ -60,13 +60,13 @@ values! {
     pub fn of_action(db, action: &str) -> Vec<(at: Time, detail: String)> =
         "select at, detail from audit_log where action = :action order by seq";
 
-    /// Returns `true` if a payment was assigned to an invoice by a person, and the assignment was undone.
+    /// Returns `true` if a person assigned a payment to an invoice, and the assignment was undone.
     pub fn was_taken_away(db, account: i64, invoice: &str) -> (found: bool) =
         "select exists (select 1 from audit_log \
             where account = :account and action = 'unmatched_payment.undo' \
             and json_extract(detail, '$.from.invoice') = :invoice) as found";
 
-    /// Returns the actor and the time of the last such action on an object of an account.
+    /// Returns the actor and the time of the last entry with this action on an object of an account.
     pub fn last(db, account: i64, object_id: &str, action: &str) -> Option<(actor: String, at: Time)> =
         "select actor, at from audit_log \
             where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";
@@ -77,7 +77,7 @@ commands! {
         values (:seq, :link, :at, :actor, :action, :account, :object_id, :detail, :states)";
 }
 
-/// Returns a page of entries, newest first; only those that concern `account` if it is given.
+/// Returns a page of entries, newest first. With `account`, only entries about this account.
 pub fn page(
     db: &Reader<'_>,
     account: Option<i64>,
@@ -89,7 +89,7 @@ pub fn page(
     }
 }
 
-/// Inserts an entry with the hashes of the values that the transaction has changed.
+/// Inserts an entry, together with the hashes of the values that the transaction has changed.
 pub fn insert(tx: &Tx<'_>, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
     let states = tx.take_states()?;
     tx.checked(|conn| insert_on(conn, entry, states.as_deref(), now))

@@ -1,7 +1,7 @@
-//! Copies of a whole file: taking one while the file is in use, and preparing one to be restored.
+//! Copies of a whole file: copies a file that is in use, and prepares a copy for a restore.
 //!
-//! Invariant: a file is complete and synced before it has its name, and the name never points at a mixture of two
-//! files.
+//! Invariant: a file gets its final name only when it is complete and synced. The name never refers to a mixture of
+//! two files.
 
 mod hold;
 mod noting;
@@ -28,17 +28,17 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Number of derivation indexes that are skipped: more than a shop hands out between two backups, and few enough for a
-/// wallet to scan.
+/// Number of derivation indexes that a restore skips: more than a shop hands out between two backups, and few enough
+/// for a wallet to scan.
 pub const GAP: u64 = 1000;
 
 /// Time to wait for the write of another process.
 const BUSY: Duration = Duration::from_secs(5);
-/// The same as a number of attempts, where SQLite does not wait itself.
+/// [`BUSY`] as a number of attempts, for waits that SQLite does not do itself.
 const BUSY_TRIES: u32 = 5000;
-/// Time to wait for the end of reads of a file that is to be replaced.
+/// Maximum time to wait until nobody reads the file that is to be replaced.
 const ALONE: Duration = Duration::from_secs(1);
-/// Pause between two attempts.
+/// Pause between two of [`BUSY_TRIES`].
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Suffixes of the files that SQLite keeps beside a database.
@@ -48,18 +48,18 @@ commands! {
     STAMP = "update file set snapshot_at = :now";
 }
 
-/// A copy beside its destination. Dropping it removes the copy unless it was put in place.
+/// A copy with a temporary name beside its destination. Dropping it removes the copy unless it has its final name.
 pub struct Copy {
     temporary: PathBuf,
     to: PathBuf,
     version: usize,
     kind: Option<Kind>,
-    /// Without it, another copy to the same destination would remove this one as left behind.
+    /// Lock on the temporary name, so that no other copy to this destination removes this one.
     _alone: Lock,
 }
 
-/// Copies a snapshot of the file beside `to`, also while it is written to. `tell` is told if the file can be read
-/// through another copy only.
+/// Copies a snapshot of a file, which may be in use, to a temporary name beside `to`. If the file can only be read
+/// through another copy, `tell` gets a note.
 pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy, StoreError> {
     let source = Source::open(from, tell)?;
     // The target of a symbolic link is replaced, not the link.
@@ -79,7 +79,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy,
         version: source.version,
         kind: source.kind,
     };
-    // A killed copy may have left files.
+    // A copy that was killed may have left files.
     copy.remove();
     let target = source
         .copy_to(&copy.temporary, tell)
@@ -88,10 +88,11 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy,
     Ok(copy)
 }
 
-/// Replaces the content of a used file by that of another, in one transaction: a reader sees the one or the other.
+/// Replaces the content of the file `used`, which may be in use, by that of `from`, in one transaction. A reader sees
+/// either the old or the new content.
 ///
 /// # Errors
-/// [`StoreError`] if one of them cannot be opened, or the used file is written to for longer than a few seconds.
+/// [`StoreError`] if one of the files cannot be opened, or others write to `used` for longer than a few seconds.
 pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
     let (_from, _used) = (Lock::beside(from)?, Lock::beside(used)?);
     let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -101,7 +102,7 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
     for _ in 0..BUSY_TRIES {
         match backup.step(-1)? {
             StepResult::Done => return Ok(()),
-            // Another process writes. SQLite does not call its busy handler here.
+            // Another process writes. SQLite does not call its busy handler in this case.
             _ => std::thread::sleep(BUSY_PAUSE),
         }
     }
@@ -110,8 +111,8 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
 }
 
 impl Copy {
-    /// Checks that this copy may replace the file at its destination: no database of another program, and no file of
-    /// the other kind. A file that cannot be read may be replaced.
+    /// Checks that this copy may replace the file at its destination. A database of another program and a file of the
+    /// other kind may not be replaced. A file that cannot be read may be.
     pub fn check_replaced(&self) -> Result<(), StoreError> {
         if !self.to.exists() {
             return Ok(());
@@ -143,7 +144,7 @@ impl Copy {
         }
     }
 
-    /// Upgrades a copy of an older version if its schema is that of the migrations.
+    /// Upgrades the copy to the newest version. Fails if its schema is not that of the migrations.
     pub fn bring_up_to_date(&self, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
         let mut conn = Connection::open(&self.temporary)?;
         prepare(&conn)?;
@@ -161,10 +162,10 @@ impl Copy {
         room::named(error, &self.to, &self.temporary, &begun)
     }
 
-    /// Saves the time of the copy, by the clock of the sandbox.
+    /// Stores the current time of the sandbox's clock in the copy.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written.
+    /// [`StoreError`] if the copy cannot be written.
     pub fn stamp(&self, now: Time) -> Result<(), StoreError> {
         let conn = open_plain(&self.temporary)?;
         let taken = named_params! { ":now": now };
@@ -188,7 +189,8 @@ impl Copy {
         outcome
     }
 
-    /// Gives the copy its name, durably. With `replace` it replaces a file of that name that is not in use.
+    /// Gives the copy its final name and syncs the folder. With `replace`, it may replace a file of that name that is
+    /// not in use.
     ///
     /// # Errors
     /// [`StoreError`] if the name is taken and may not be replaced, or the file is in use.
@@ -205,7 +207,8 @@ impl Copy {
             let owner = std::fs::metadata(&self.to).map_err(named)?;
             write_back(&self.to)?;
             self.remove_logs().map_err(named)?;
-            // The user of the server keeps access. Only root may change owners.
+            // The copy gets the owner of the replaced file, so that the server can still open it. Only root may
+            // change owners.
             let kept = chown(&self.temporary, Some(owner.uid()), Some(owner.gid()));
             if let Err(error) = kept {
                 log::warn!(
@@ -224,13 +227,13 @@ impl Copy {
                     self.remove_logs().map_err(named)?;
                 }
             }
-            // Unlike a rename, this fails if the name is taken.
+            // Unlike a rename, a hard link fails if the name is taken.
             std::fs::hard_link(&self.temporary, &self.to).map_err(named)?;
         }
         sync_folder(&self.to).map_err(named)
     }
 
-    /// Removes the log of the replaced file, which must not be read into the new one.
+    /// Removes the log of the replaced file. SQLite would apply it to the new file.
     fn remove_logs(&self) -> std::io::Result<()> {
         for suffix in BESIDE {
             match std::fs::remove_file(with_suffix(&self.to, suffix)) {
@@ -249,7 +252,7 @@ impl Copy {
     }
 }
 
-/// Reads a file that nobody else uses.
+/// Runs `work` on a file that nobody else uses.
 fn read<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
@@ -258,16 +261,16 @@ fn read<T, E: From<StoreError>>(
     work(&Reader::new(&source.conn))
 }
 
-/// Checkpoints the log of a file, so that the file is complete if the power fails before it is replaced. Errors of a
-/// damaged file are ignored, as it is replaced anyway.
+/// Checkpoints the log of a file that is about to be replaced, so that the file is complete if the power fails before
+/// that. Errors of a damaged file are only logged, as it is replaced anyway.
 ///
 /// # Errors
-/// [`StoreError`] if another program has the file open, also one that does not use our locks.
+/// [`StoreError`] if another program has the file open, even one that does not use our locks.
 fn write_back(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let written = Connection::open_with_flags(path, flags).and_then(|conn| {
         conn.busy_timeout(ALONE)?;
-        // From the first read on SQLite locks others out, or fails.
+        // From its first read on, this connection excludes all others, or the read fails.
         conn.pragma_update(None, "locking_mode", "exclusive")?;
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         conn.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))
@@ -296,7 +299,7 @@ fn write_back(path: &Path) -> Result<(), StoreError> {
 impl Drop for Copy {
     fn drop(&mut self) {
         self.remove();
-        // The lock is released after this.
+        // Dropping `_alone` afterwards releases the lock.
         let _ = std::fs::remove_file(with_suffix(&self.temporary, LOCK));
     }
 }

@@ -15,7 +15,8 @@ rows! {
         })
     }
 
-    /// Returns the sums of an account in one mode, without `pending`. Currencies without bookings are left out.
+    /// Returns the balances of an account in one mode, without `pending`. Leaves out currencies without ledger
+    /// entries.
     pub fn of_account(db, account: i64, mode: Mode) -> Vec<Balance> =
         select "from balances where account = :account and mode = :mode";
 }
@@ -31,7 +32,7 @@ commands! {
             where account = :account and mode = :mode and currency = :currency";
 }
 
-/// Adds an entry to the sums. The table rejects a row whose parts do not add up.
+/// Adds the amount of a ledger entry to the running sums. The table rejects sums that do not add up.
 pub(super) fn move_by(
     tx: &Tx<'_>,
     account: i64,
@@ -53,14 +54,15 @@ pub(super) fn move_by(
         ":account": account, ":mode": mode, ":currency": currency, ":sales": sales, ":fees": fees, ":payouts": payouts,
         ":refunds": refunds, ":adjustments": adjustments,
     };
-    // An upsert checks the row that it would insert first, and the amount of a reversal alone is no valid sum.
+    // An upsert would first check the row that it inserts. A row with the amount of a reversal alone is not valid.
     if !MOVE.changes(tx, params)? {
         INSERT.run(tx, params)?;
     }
     Ok(())
 }
 
-/// Adds an amount to the reserve for open payouts and refunds; a negative one releases it. The balance must exist.
+/// Adds an amount to the reserve for open payouts and refunds. A negative amount releases a reserve. The balance must
+/// exist.
 pub fn reserve(
     tx: &Tx<'_>,
     account: i64,

@@ -1,6 +1,6 @@
 //! The table `chain_blocks`: hashes of recent blocks, which a reorg can still replace.
 //!
-//! Invariant: a chain has one hash for each height.
+//! Invariant: each height of a chain has at most one hash.
 
 use super::statement::{commands, rows};
 use crate::domain::asset::Chain;
@@ -11,7 +11,7 @@ rows! {
         Ok(Block { height, hash })
     }
 
-    /// Returns the blocks of a chain whose hashes are kept, newest first.
+    /// Returns the stored blocks of a chain, newest first.
     pub fn newest_first(db, chain: Chain) -> Vec<Block> =
         select "from chain_blocks where chain = :chain order by height desc";
 }
@@ -23,11 +23,11 @@ commands! {
             on conflict (chain, height) do update set hash = excluded.hash"
         with { chain, height: block.height, hash: block.hash };
 
-    /// Deletes the hashes of the blocks above this height, after a reorg.
+    /// Deletes the blocks above this height, after a reorg.
     pub fn give_up(tx, chain: Chain, height: u32) =
         "delete from chain_blocks where chain = :chain and height > :height";
 
-    /// Deletes the hashes of the blocks below this height, which no reorg can replace any more.
+    /// Deletes the blocks below this height, which a reorg can no longer replace.
     pub fn prune(tx, chain: Chain, height: u32) =
         "delete from chain_blocks where chain = :chain and height < :height";
 }

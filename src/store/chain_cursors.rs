@@ -1,4 +1,4 @@
-//! The table `chain_cursors`: the position up to which each real chain has been read.
+//! The table `chain_cursors`: the position up to which each live chain has been read.
 //!
 //! Invariant: a chain has at most one row, and its network never changes.
 
@@ -12,21 +12,21 @@ use crate::domain::time::Time;
 /// The position up to which a chain has been read.
 #[derive(Clone, Debug)]
 pub struct Cursor {
-    /// The chain.
+    /// Chain that is read.
     pub chain: Chain,
-    /// Network that the chain is followed on.
+    /// Network on which the chain is read, for example its main network.
     pub network: String,
-    /// Last block that was read.
+    /// Last block that was read, and its time.
     pub reached: ChainPosition,
-    /// Last block that was read and is not read again.
+    /// Newest block that is never read again, as a reorg can no longer replace it.
     pub complete: Block,
     /// Height of the node's newest block at the last step.
     pub head_height: u32,
-    /// Time in that block.
+    /// Time of the node's newest block.
     pub head_time: Time,
-    /// Time of the last step.
+    /// Time of the last step, in Unix milliseconds.
     pub stepped_at: Time,
-    /// Reason why the chain is not followed any more.
+    /// Reason why the chain is no longer followed; `None` while it is followed.
     pub stopped: Option<String>,
 }
 

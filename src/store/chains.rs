@@ -1,6 +1,6 @@
-//! The table `chains`: the chains that lag, each with the time up to which it was scanned.
+//! The table `chains`: chains that lag, each with the time up to which it was scanned.
 //!
-//! Invariant: a chain without a row was scanned up to the clock's time.
+//! Invariant: a chain without a row is scanned up to the current time.
 
 use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
@@ -25,31 +25,31 @@ commands! {
     fn remove(tx, mode: Mode, chain: Chain) = "delete from chains where mode = :mode and chain = :chain";
 }
 
-/// Returns the times up to which the chains of live mode were scanned.
+/// Returns the live chains that lag, each with the time up to which it was scanned.
 pub fn scanned(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
     lagging(db, Mode::Live).map(LaggingChains::new)
 }
 
-/// Notes that a live chain was scanned up to `at` only, unless it lags already.
+/// Records that a live chain was scanned only up to `at`. A chain that lags already keeps its time.
 pub fn hold(tx: &Tx<'_>, chain: Chain, at: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     insert(tx, Mode::Live, chain, at)
 }
 
-/// Notes that a live chain was scanned up to the clock's time.
+/// Records that a live chain no longer lags.
 pub fn release(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     remove(tx, Mode::Live, chain)
 }
 
-/// Notes for the follower of a live chain that payments on the chain are expected.
+/// Tells the follower of a live chain to expect payments.
 pub fn expect(tx: &Tx<'_>, mode: Mode, chain: Chain) {
     if mode.is_live() {
         tx.note(|changes| changes.expected.push(chain));
     }
 }
 
-/// Notes that a live chain was scanned at least up to `to`.
+/// Records that a live chain lags, and was scanned at least up to `to`.
 pub fn reach(tx: &Tx<'_>, chain: Chain, to: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     advance(tx, Mode::Live, chain, to)

@@ -1,6 +1,6 @@
-//! The table `claims`: payments that a person claims and no node reports.
+//! The table `claims`: payments that a person reports although no node does.
 //!
-//! Invariant: the outcome of a claim is never changed.
+//! Invariant: the outcome of a claim never changes.
 
 use super::statement::{commands, rows, values};
 use super::{StoreError, Tx};
@@ -16,7 +16,7 @@ rows! {
         Ok(Claim { seq, id, txid, asset, address, amount, ordinal, asked_by, asked_at, outcome, ended_at, reason })
     }
 
-    /// Returns the open claim of a chain that has waited longest.
+    /// Returns the oldest open claim of a chain.
     pub fn next(db, chain: Chain) -> Option<Claim> =
         select "from claims where chain = :chain and outcome is null order by seq limit 1";
 
@@ -33,7 +33,7 @@ values! {
     pub fn count_open(db, chain: Chain) -> (count: i64) =
         "select count(*) as count from claims where chain = :chain and outcome is null";
 
-    /// Returns `true` if the same claim is open.
+    /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal.
     pub fn is_open(db, claim: &Claim) -> (found: bool) =
         "select exists (select 1 from claims where chain = :chain and txid = :txid and asset = :asset \
             and address = :address and amount = :amount and ordinal = :ordinal and outcome is null) as found"
@@ -42,7 +42,8 @@ values! {
             amount: claim.amount, ordinal: claim.ordinal,
         };
 
-    /// Returns the accepted claim of a payment, preferably one that a node has reported at this position.
+    /// Returns the accepted claim of a payment: its `seq` and its position. Prefers a claim for which a node has
+    /// reported this position.
     fn accepted(db, seen: &Observation) -> Option<(seq: i64, position: u32)> =
         file "sql/claims/accepted.sql"
         with {
@@ -58,7 +59,7 @@ commands! {
         amount: claim.amount, ordinal: claim.ordinal, asked_by: claim.asked_by, asked_at: claim.asked_at,
     };
 
-    /// Ends a claim. `reason` is set for a rejected claim, and `observation` for an accepted one.
+    /// Ends an open claim. `reason` is set if the claim is rejected, and `observation` if it is accepted.
     pub fn end(
         tx, seq: i64, outcome: ClaimOutcome, reason: Option<&str>, observation: Option<i64>, now: Time
     ) =
@@ -69,7 +70,8 @@ commands! {
         "update claims set met_position = :position where seq = :seq and met_position is null";
 }
 
-/// Returns the position at which a claim of this payment was accepted, and notes that a node reports the payment now.
+/// Finds the accepted claim of a payment that a node now reports. Returns the position of the claim, and stores that
+/// of the node in the claim.
 pub fn meet(tx: &Tx<'_>, seen: &Observation) -> Result<Option<u32>, StoreError> {
     let Some((seq, position)) = accepted(tx, seen)? else {
         return Ok(None);

@@ -8,7 +8,7 @@ use crate::domain::time::Time;
 use rusqlite::named_params;
 
 values! {
-    /// Returns every coin that is off, and the time since which it is.
+    /// Returns every coin that is switched off, with the time since when.
     pub fn all(db) -> Vec<(asset: &'static Asset, since: Time)> = "select asset, since from coins_off order by asset";
 }
 
@@ -17,19 +17,19 @@ commands! {
     REMOVE = "delete from coins_off where asset = :asset";
 }
 
-/// Returns `true` if a coin is off on each of its chains.
+/// Returns `true` if a coin is switched off on every chain.
 pub fn is_off_everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
     let mut on_chains = ASSETS.iter().filter(|asset| asset.symbol == coin);
     on_chains.all(|asset| off.iter().any(|(other, _)| *other == asset))
 }
 
-/// Switches a coin off. Returns `false` if it was off.
+/// Switches a coin off. Returns `false` if it was off before.
 pub fn insert(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
     tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
     INSERT.changes(tx, named_params! { ":asset": asset.id, ":since": since })
 }
 
-/// Switches a coin on. Returns `false` if it was on.
+/// Switches a coin on. Returns `false` if it was on before.
 pub fn remove(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
     tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
     REMOVE.changes(tx, named_params! { ":asset": asset.id })

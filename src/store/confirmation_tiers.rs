@@ -1,4 +1,4 @@
-//! The table `confirmation_tiers`: confirmations that payments need, for the coins whose tiers the operator has set.
+//! The table `confirmation_tiers`: number of confirmations that payments need, for coins with tiers of the operator.
 //!
 //! Invariant: either all tiers of a coin are stored, or none.
 
@@ -23,7 +23,7 @@ commands! {
     fn remove(tx, asset: &str) = "delete from confirmation_tiers where asset = :asset";
 }
 
-/// Returns the number of blocks; `None` for a payment that has to be final.
+/// Returns the needed number of blocks; `None` if the block of the payment must be final.
 fn blocks(depth: Depth) -> Option<u32> {
     match depth {
         Depth::Blocks(blocks) => Some(blocks),
@@ -31,7 +31,7 @@ fn blocks(depth: Depth) -> Option<u32> {
     }
 }
 
-/// Returns the tiers of a coin: those that the operator has set, or those of its chain.
+/// Returns the tiers of a coin: those that the operator has set, or else the default tiers of its chain.
 pub fn for_asset(db: &Reader<'_>, asset: &Asset) -> Result<Tiers, StoreError> {
     let stored = of_asset(db, asset.id)?;
     if stored.is_empty() {
@@ -44,7 +44,7 @@ pub fn for_asset(db: &Reader<'_>, asset: &Asset) -> Result<Tiers, StoreError> {
     Ok(Tiers::new(tiers.collect()))
 }
 
-/// Saves the tiers that the operator sets for a coin; `None` returns to the tiers of its chain.
+/// Stores the operator's tiers of a coin. `None` restores the default tiers of its chain.
 pub fn set(tx: &Tx<'_>, asset: &Asset, tiers: Option<&Tiers>) -> Result<(), StoreError> {
     tx.changes_coin(ValueKind::Confirmations, "confirmations", asset.id);
     remove(tx, asset.id)?;

@@ -1,4 +1,4 @@
-//! Connections to a file, and their settings.
+//! Opens connections to a file with their settings.
 
 use super::StoreError;
 use rusqlite::config::DbConfig;
@@ -6,24 +6,25 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
 
-/// Time that a server's write waits for another process that writes.
+/// Maximum time that a write of a server waits for a write of another process.
 pub(super) const WRITER_BUSY: Duration = Duration::from_secs(1);
 
-/// Time that a statement waits for another process that writes.
+/// Maximum time that any other statement waits for a write of another process.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Flags of a connection that can read only. One thread at a time uses it.
+/// Flags of a read-only connection, which one thread at a time uses.
 pub(super) const READ_ONLY: OpenFlags =
     OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-/// Maximum number of bytes that each connection maps into memory.
+/// Maximum number of bytes of the file that each connection maps into memory.
 const MMAP_BYTES_MAX: i64 = 1 << 28;
 
-/// Configures a connection. Triggers and views that somebody has put into the file are not run.
+/// Configures a connection. Triggers and views never run, as only a stranger can have added them to the file.
 pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(128);
-    // Otherwise the planner reads a bound `limit`, and the statement is prepared anew for every execution.
+    // Without this option the planner looks at the value of a bound `limit`, and SQLite prepares the statement anew
+    // for every execution.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
@@ -37,7 +38,7 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "temp_store", "memory")
 }
 
-/// Opens a connection that can write.
+/// Opens a read-write connection.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
@@ -45,7 +46,7 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Opens a connection that can read only.
+/// Opens a read-only connection.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, READ_ONLY)?;
     prepare(&conn)?;

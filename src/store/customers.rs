@@ -12,7 +12,7 @@ rows! {
         Ok(Customer { seq, account, mode, reference, created_at })
     }
 
-    /// Returns the customer of an account with this reference.
+    /// Returns the customer of an account with this merchant's reference.
     pub fn by_ref(db, account: i64, mode: Mode, reference: &str) -> Option<Customer> =
         select "from customers where account = :account and mode = :mode and ref = :reference";
 
@@ -41,7 +41,7 @@ pub fn insert(
     })
 }
 
-/// Returns the customer that another row refers to.
+/// Returns the customer with this `seq`, to which another row refers.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Customer, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("customer {seq} is missing")))

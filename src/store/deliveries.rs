@@ -1,4 +1,4 @@
-//! The tables `deliveries` and `attempts`: webhooks to be sent, and the results of sending them.
+//! The tables `deliveries` and `attempts`: webhooks to be sent, and their attempts.
 
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows, sql_limit, values};
@@ -8,60 +8,61 @@ use crate::domain::retry::RETURNED_ATTEMPTS_MAX;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// A delivery to be made now.
+/// A delivery that is due, with everything that its request needs.
 #[derive(Clone)]
 pub struct Due {
-    /// Id.
+    /// Id of the delivery.
     pub id: String,
-    /// Destination.
+    /// Destination URL.
     pub url: String,
-    /// Number of attempts in this round and those before.
+    /// Number of attempts so far, in all rounds.
     pub attempts: u32,
     /// Secret and format of the endpoint; `None` for the invoice's own webhookUrl.
     pub endpoint: Option<(String, WebhookFormat)>,
-    /// Whether to give the delivery up: its endpoint was removed, or has a format that does not include the event.
+    /// Whether to give the delivery up: its endpoint was removed, or the endpoint's format does not include the
+    /// event.
     pub is_orphan: bool,
-    /// Secret of signatures for an invoice's own webhookUrl.
+    /// Secret that signs requests to an invoice's own webhookUrl.
     pub legacy_secret: String,
-    /// Previous secret, while it still signs.
+    /// Previous secret, which signs too; `None` if it no longer signs.
     pub old_secret: Option<String>,
     /// Id of the event.
     pub event: String,
-    /// Body of the event.
+    /// JSON body of the event.
     pub body: String,
-    /// Id of the refunded invoice, for the legacy body.
+    /// Refunded invoice as JSON, for a body in the legacy format.
     pub invoice: Option<String>,
 }
 
-/// A queue with a pending delivery.
+/// A delivery queue with a pending delivery.
 #[derive(Clone, Debug)]
 pub struct WaitingQueue {
-    /// Name: the origin, the account, and the endpoint unless it is an invoice's own webhookUrl.
+    /// Name of the queue: origin of the URL, account, and endpoint unless the URL is an invoice's own webhookUrl.
     pub queue: String,
-    /// Time at which the first delivery of the queue is due.
+    /// Time at which the first pending delivery of the queue is due, in Unix milliseconds.
     pub due_at: Time,
-    /// Whether that delivery was tried before in this round.
+    /// Whether the first pending delivery was attempted before in its round.
     pub was_tried: bool,
 }
 
-/// The result of one attempt.
+/// One attempt to send a delivery, with its result.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// Time at which the attempt began.
+    /// Start of the attempt, in Unix milliseconds.
     pub at: Time,
-    /// HTTP status of the response.
+    /// HTTP status of the response; `None` without a response.
     pub status: Option<u16>,
-    /// Duration in milliseconds.
+    /// Duration of the attempt, in milliseconds.
     pub latency_ms: i64,
     /// Reason why there is no response.
     pub error: Option<String>,
-    /// Start of the response body.
+    /// First bytes of the response body.
     pub answer: Option<String>,
     /// Signatures of the request; `None` if no request was made.
     pub signed: Option<Signed>,
 }
 
-/// Format and signatures of the request of an attempt.
+/// Format and signatures of a sent request.
 #[derive(Clone, Debug)]
 pub struct Signed {
     /// Format of the body that was sent.
@@ -70,10 +71,10 @@ pub struct Signed {
     pub signatures: String,
 }
 
-/// A delivery and its state.
+/// A delivery as the operator sees it in the list of all accounts.
 #[derive(Clone, Debug)]
 pub struct DeliveryRow {
-    /// Id.
+    /// Id of the delivery.
     pub id: String,
     /// Id of the event.
     pub event: String,
@@ -81,15 +82,15 @@ pub struct DeliveryRow {
     pub kind: EventType,
     /// Id of the endpoint; `None` for the invoice's own webhookUrl.
     pub endpoint: Option<String>,
-    /// Destination.
+    /// Destination URL.
     pub url: String,
-    /// State of the delivery.
+    /// Whether the delivery is pending, delivered or failed.
     pub state: DeliveryState,
-    /// Time of the next attempt.
+    /// Time of the next attempt, in Unix milliseconds; `None` unless pending.
     pub next_attempt_at: Option<Time>,
 }
 
-/// The position of a delivery among those of all accounts.
+/// Position of a delivery in the list of all accounts.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveryRowPosition {
     event: i64,
@@ -108,7 +109,7 @@ rows! {
         Ok(WaitingQueue { queue, due_at, was_tried })
     }
 
-    /// Returns at most `limit` queues with a pending delivery whose names follow `after`, by name.
+    /// Returns at most `limit` queues with a pending delivery, by name, after the queue `after`.
     pub fn waiting(db, after: &str, limit: usize) -> Vec<WaitingQueue> =
         file "sql/deliveries/waiting.sql" with { after, limit: sql_limit(limit) };
 }
@@ -149,14 +150,13 @@ rows! {
         Ok(DeliveryRowPosition { event, row })
     }
 
-    /// Returns the position of a delivery among those of all accounts.
+    /// Returns the position of a delivery in the list of all accounts.
     pub fn position_among_all(db, id: &str) -> Option<DeliveryRowPosition> =
         select "from deliveries where id = :id";
 }
 
 values! {
-    /// Returns the number of attempts in the rounds before the current one; `None` if the delivery does not exist any
-    /// more.
+    /// Returns the number of attempts in earlier rounds; `None` if the delivery no longer exists.
     pub fn made_before(db, id: &str) -> Option<(made_before: u32)> =
         "select made_before from deliveries where id = :id";
 }
@@ -177,21 +177,23 @@ commands! {
             format: attempt.signed.as_ref().map(|signed| signed.format),
         };
 
-    /// Gives a delivery up without an attempt.
+    /// Marks a pending delivery as failed, without another attempt.
     pub fn give_up(tx, id: &str) =
         "update deliveries set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
 
     BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
 
     /// Deletes at most `limit` attempts from before a time, and returns their number.
-    /// An attempt whose response is shared by a later one is deleted together with that one.
+    ///
+    /// Later attempts can share the stored response of an attempt. Such an attempt stays until all of them are from
+    /// before that time.
     pub fn prune_attempts(tx, before: Time, limit: u32) -> usize =
         "delete from attempts where rowid in (select a.rowid from attempts a where a.at < :before \
             and not exists (select 1 from attempts b where b.delivery = a.delivery and b.answer_of = a.number \
             and b.at >= :before) order by a.at limit :limit)";
 }
 
-/// Inserts a delivery that is due at once.
+/// Inserts a delivery that is due now.
 pub fn insert(
     tx: &Tx<'_>,
     id: &str,
@@ -208,8 +210,8 @@ pub fn insert(
     INSERT.run(tx, params)
 }
 
-/// Saves an attempt and the new state of its delivery. `number` counts the attempts of all rounds.
-/// Returns `false` if the delivery does not exist any more.
+/// Stores an attempt and the resulting state of its delivery. `number` counts the attempts of all rounds. Returns
+/// `false` if the delivery no longer exists.
 pub fn record(
     tx: &Tx<'_>,
     id: &str,
@@ -232,7 +234,7 @@ pub fn record(
     Ok(exists)
 }
 
-/// Makes deliveries due now that are due later than `latest`.
+/// Makes every pending delivery that is due after `latest` due now.
 pub fn bring_forward(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     BRING_FORWARD.run(tx, named_params! { ":now": now, ":latest": latest })

@@ -1,6 +1,6 @@
-//! The tables `deliveries` and `attempts` for people: pages of deliveries, and sending them again.
+//! The tables `deliveries` and `attempts` for the API and the pages: lists of deliveries, and repeated sending.
 //!
-//! Invariant: every query has the account and the mode of the event.
+//! Invariant: every query for an account also tests the account and the mode of the event.
 
 use super::deliveries::{Attempt, Signed};
 use super::page::{PageBounds, Position};
@@ -12,10 +12,10 @@ use crate::domain::retry::{DELIVERY_ATTEMPTS_MAX, RETURNED_ATTEMPTS_MAX};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// A delivery and its event.
+/// A delivery with its event, as the merchant sees it.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// Id.
+    /// Id of the delivery.
     pub id: String,
     /// Id of the event.
     pub event: String,
@@ -25,27 +25,27 @@ pub struct Delivery {
     pub object: String,
     /// Id of the endpoint; `None` for the invoice's own webhookUrl.
     pub endpoint: Option<String>,
-    /// Destination.
+    /// Destination URL.
     pub url: String,
-    /// State of the delivery.
+    /// Whether the delivery is pending, delivered or failed.
     pub state: DeliveryState,
-    /// Time of the next attempt.
+    /// Time of the next attempt, in Unix milliseconds; `None` unless pending.
     pub next_attempt_at: Option<Time>,
-    /// Time of the event.
+    /// Time of the event, in Unix milliseconds.
     pub created_at: Time,
 }
 
-/// The position of a delivery: its event, and its endpoint within the event.
+/// Position of a delivery in a list: by its event, then by its endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryPosition {
-    /// The event, by its `seq`.
+    /// Event, by its `seq`.
     pub event: i64,
-    /// The endpoint, by its `seq`; 0 for the invoice's own webhookUrl.
+    /// Endpoint, by its `seq`; 0 for the invoice's own webhookUrl.
     pub endpoint: i64,
 }
 
 impl DeliveryPosition {
-    /// Position before every delivery.
+    /// Position before all deliveries.
     pub const FIRST: DeliveryPosition = DeliveryPosition {
         event: 0,
         endpoint: -1,
@@ -61,53 +61,53 @@ impl Position for DeliveryPosition {
 
 /// A query for deliveries of an account.
 pub struct DeliveryQuery<'a> {
-    /// Only deliveries to the endpoint with this id.
+    /// Filter: only deliveries to the endpoint with this id.
     pub endpoint: Option<&'a str>,
-    /// Only deliveries in this state.
+    /// Filter: only deliveries in this state.
     pub state: Option<DeliveryState>,
-    /// Only deliveries of this event, by its `seq`.
+    /// Filter: only deliveries of the event with this `seq`.
     pub event: Option<i64>,
     /// Bounds of the page.
     pub page: PageBounds<DeliveryPosition>,
 }
 
-/// A delivery that can be sent again.
+/// A delivery that a person may send again.
 pub struct ResendableDelivery {
-    /// Id.
+    /// Id of the delivery.
     pub id: String,
-    /// Present URL of the endpoint.
+    /// Current URL of the endpoint.
     pub url: String,
     /// Id of the endpoint; `None` for the invoice's own webhookUrl.
     pub endpoint: Option<String>,
-    /// Position of the delivery.
+    /// Position in the order of sending.
     pub position: DeliveryPosition,
     /// Whether the endpoint was removed.
     pub is_removed: bool,
-    /// Whether the endpoint has a format that does not include the event.
+    /// Whether the endpoint's format does not include the event.
     pub is_untold: bool,
     /// Number of attempts in all rounds.
     pub tried: u32,
 }
 
-/// The data from which the body of a delivery is made.
+/// Data from which the request body of a delivery is rendered.
 #[derive(Clone, Debug)]
 pub struct DeliveryContent {
-    /// Stored body of the event.
+    /// Stored JSON body of the event.
     pub body: String,
-    /// Id of the refunded invoice.
+    /// Refunded invoice as JSON, for a body in the legacy format.
     pub invoice: Option<String>,
-    /// Present format of the endpoint.
+    /// Current format of the endpoint; `None` for the invoice's own webhookUrl.
     pub format: Option<WebhookFormat>,
 }
 
 /// A query for deliveries to be sent again.
 #[derive(Clone)]
 pub struct ResendQuery {
-    /// Only deliveries of events from this time on.
+    /// Only deliveries of events that occurred at this time or later.
     pub since: Time,
-    /// Only deliveries to the endpoint with this id.
+    /// Filter: only deliveries to the endpoint with this id.
     pub endpoint: Option<String>,
-    /// Only deliveries of events up to this one, by its `seq`.
+    /// Only deliveries of events up to the one with this `seq`.
     pub until: i64,
 }
 
@@ -121,27 +121,27 @@ rows! {
         })
     }
 
-    /// Deliveries of the events from `:from` on, by event, then by endpoint.
+    /// Selects a page of deliveries of events from `:from` on, by event, then by endpoint, newest first.
     PAGE = select "from events e cross join deliveries d on d.event = e.seq left join endpoints n on n.seq = d.endpoint \
         where e.account = :account and e.mode = :mode and e.seq >= :from and e.seq <= :event \
         and (e.seq < :event or ifnull(d.endpoint, 0) < :place) and (:state is null or d.state = :state) \
         order by e.seq desc, ifnull(d.endpoint, 0) desc limit :limit";
 
-    /// The same page, by the index of deliveries that are not delivered.
+    /// Selects the page of [`PAGE`] by the index of deliveries that are pending or failed.
     PAGE_NOT_TAKEN = select "from deliveries d indexed by deliveries_not_taken cross join events e on e.seq = d.event \
         left join endpoints n on n.seq = d.endpoint \
         where d.state <> 'delivered' and d.state = :state and d.event >= :from and d.event <= :event \
         and (d.event < :event or ifnull(d.endpoint, 0) < :place) and e.account = :account and e.mode = :mode \
         order by d.event desc, ifnull(d.endpoint, 0) desc limit :limit";
 
-    /// The same page, by the index of the endpoint, which gets an event once.
+    /// Selects the page of [`PAGE`] by the index of the endpoint. An endpoint gets an event only once.
     PAGE_OF_ENDPOINT = select "from deliveries d cross join events e on e.seq = d.event \
         join endpoints n on n.seq = d.endpoint \
         where n.id = :endpoint and n.account = :account and e.account = :account and e.mode = :mode \
         and d.event >= :from and d.event < :event and (:state is null or d.state = :state) \
         order by d.event desc limit :limit";
 
-    /// Returns the delivery with this id if it is the account's.
+    /// Returns the delivery with this id if it belongs to the account.
     pub fn by_id(db, account: i64, mode: Mode, id: &str) -> Option<Delivery> =
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
             where d.id = :id and e.account = :account and e.mode = :mode";
@@ -157,13 +157,14 @@ rows! {
         Ok(ResendableDelivery { id, url, endpoint, position, is_removed, is_untold, tried })
     }
 
-    /// Returns the delivery with this id, to be sent again, if it is the account's.
+    /// Returns the delivery with this id, for sending it again, if it belongs to the account.
     pub fn to_resend(db, account: i64, mode: Mode, id: &str) -> Option<ResendableDelivery> =
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
             where d.id = :id and e.account = :account and e.mode = :mode";
 
-    /// Returns the next deliveries after a position that are to be sent again, oldest first.
-    /// Leaves out those whose endpoint was removed or does not get the event, and those that were tried too often.
+    /// Returns the next deliveries after a position that can be sent again, oldest first.
+    ///
+    /// Leaves out deliveries with too many attempts, and those whose endpoint was removed or does not get the event.
     pub fn to_resend_since(
         db, account: i64, mode: Mode, query: &ResendQuery, after: DeliveryPosition, limit: u32
     ) -> Vec<ResendableDelivery> =
@@ -185,7 +186,7 @@ rows! {
         Ok(DeliveryPosition { event, endpoint })
     }
 
-    /// Returns the position of the delivery with this id if it is the account's.
+    /// Returns the position of the delivery with this id if it belongs to the account.
     pub fn position(db, account: i64, mode: Mode, id: &str) -> Option<DeliveryPosition> =
         select "from deliveries d join events e on e.seq = d.event \
             where d.id = :id and e.account = :account and e.mode = :mode";
@@ -210,19 +211,19 @@ rows! {
         Ok(DeliveryContent { body, invoice, format })
     }
 
-    /// Returns the data from which the body of a delivery is made.
+    /// Returns the data from which the request body of a delivery is rendered.
     pub fn content(db, delivery: &str) -> Option<DeliveryContent> =
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
             where d.id = :delivery";
 }
 
 commands! {
-    /// Begins a new round of attempts at the present URL of the endpoint.
+    /// Starts a new round of attempts with the current URL of the endpoint.
     RESEND = "update deliveries set made_before = made_before + attempts, attempts = 0, state = 'pending', \
         next_attempt_at = :now, url = :url, lane = :lane where id = :id";
 }
 
-/// Returns a page of the deliveries that a query finds, newest first.
+/// Returns a page of deliveries that match a query, newest first.
 pub fn page(
     db: &Reader<'_>,
     account: i64,
@@ -230,7 +231,7 @@ pub fn page(
     query: &DeliveryQuery<'_>,
 ) -> Result<Vec<Delivery>, StoreError> {
     let PageBounds { before, limit } = query.page;
-    // Of one event, neither older nor newer deliveries are read.
+    // For one event, neither older nor newer events are read.
     let from = query.event.unwrap_or(0);
     let before = match query.event {
         Some(event) if event < before.event => DeliveryPosition {
@@ -244,7 +245,7 @@ pub fn page(
     }
     .to_vec();
     if let Some(endpoint) = &query.endpoint {
-        // An endpoint gets an event once, so the event alone is the position.
+        // An endpoint gets an event only once, so the position needs no endpoint.
         let until = before
             .event
             .saturating_add(i64::from(before.endpoint == i64::MAX));
@@ -266,7 +267,7 @@ pub fn attempts(db: &Reader<'_>, delivery: &str) -> Result<Vec<(u32, Attempt)>, 
     Ok(newest)
 }
 
-/// Begins a new round of attempts, which is due at once.
+/// Starts a new round of attempts, and makes its first attempt due now.
 pub fn resend(tx: &Tx<'_>, id: &str, url: &str, queue: &str, now: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     let params = named_params! { ":id": id, ":url": url, ":lane": queue, ":now": now };

@@ -1,6 +1,6 @@
-//! The table `deposits`.
+//! The table `deposits`: payments of customers outside invoices.
 //!
-//! Invariant: the state of a deposit on its chain is stored in the row of its observation only.
+//! Invariant: the state of a deposit on its chain is stored only in the row of its observation.
 
 use super::statement::{commands, require_one, rows};
 use super::{Reader, StoreError, Tx};
@@ -25,19 +25,19 @@ rows! {
         })
     }
 
-    /// Returns the deposit with this id, of any account.
+    /// Returns the deposit with this id, whatever its account.
     pub fn by_id(db, id: &str) -> Option<Deposit> =
         select "from deposits d join customers c on c.seq = d.customer \
             join observations o on o.seq = d.observation \
             where d.id = :id";
 
-    /// Returns the deposit of an observation.
+    /// Returns the deposit that belongs to an observation.
     pub fn of_observation(db, observation: i64) -> Option<Deposit> =
         select "from deposits d join customers c on c.seq = d.customer \
             join observations o on o.seq = d.observation \
             where d.observation = :observation";
 
-    /// Returns the next deposits after this `seq`, of any account.
+    /// Returns the next deposits of all accounts after the `seq` `after`.
     pub fn after(db, after: i64, limit: u32) -> Vec<Deposit> =
         select "from deposits d join customers c on c.seq = d.customer \
             join observations o on o.seq = d.observation \
@@ -56,7 +56,7 @@ rows! {
 }
 
 commands! {
-    /// Inserts a deposit that was just detected, and returns its `seq`.
+    /// Inserts a newly detected deposit, and returns its `seq`.
     pub fn insert(tx, deposit: &Deposit) -> i64 = insert into deposits {
         id: deposit.id, account: deposit.account, mode: deposit.mode, customer: deposit.customer,
         observation: deposit.observation, rate: deposit.quoted.rate, rate_source: deposit.quoted.source,
@@ -76,27 +76,27 @@ commands! {
     fn remove_row(tx, seq: i64) -> usize = "delete from deposits where seq = :seq and was_confirmed = 0";
 }
 
-/// Saves the rate, value and fee at which a deposit is fixed, and whether it is confirmed.
+/// Stores the rate, the value and the fee of a deposit, and whether it is confirmed.
 ///
 /// # Errors
-/// [`StoreError`] if it was confirmed before.
+/// [`StoreError`] if the deposit was confirmed before.
 pub fn fix(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
     require_one(fix_row(tx, deposit)?, || {
         format!("deposit {} was confirmed before", deposit.seq)
     })
 }
 
-/// Deletes a deposit that a person assigned to its customer.
+/// Deletes a deposit whose assignment to its customer a person has undone.
 ///
 /// # Errors
-/// [`StoreError`] if it was confirmed before.
+/// [`StoreError`] if the deposit was confirmed before.
 pub fn remove(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
     require_one(remove_row(tx, deposit.seq)?, || {
         format!("deposit {} was confirmed before", deposit.seq)
     })
 }
 
-/// Returns the newest deposits of an account; only those of one customer if `customer` is given.
+/// Returns the newest deposits of an account. With `customer`, only those of the customer with this reference.
 pub fn list(
     db: &Reader<'_>,
     account: i64,

@@ -1,6 +1,6 @@
-//! Problems in a file that an operator should fix, as queries that find them. Checks of the surroundings are in `cli`.
+//! Problems of a file that an operator should fix, as queries that find them. Checks of the environment are in `cli`.
 //!
-//! Invariant: a check only reads, and each finding says how to fix it.
+//! Invariant: a check only reads, and each problem comes with a fix.
 
 use super::identity::schema_differences;
 use super::statement::{Query, rows};
@@ -8,12 +8,12 @@ use super::{Reader, StoreError, migrate};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// A problem and its fix.
+/// A problem with its fix, as text for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// Problem.
+    /// Description of the problem.
     pub about: String,
-    /// Fix.
+    /// Description of the fix.
     pub mend: String,
 }
 
@@ -37,7 +37,7 @@ rows! {
         from file where maintenance = 1";
 }
 
-/// Name of each check, and its query.
+/// Checks with their names, each as one query.
 const CHECKS: [(&str, Query<Complaint>); 12] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),
@@ -53,14 +53,14 @@ const CHECKS: [(&str, Query<Complaint>); 12] = [
     ("maintenance", MAINTENANCE),
 ];
 
-/// Returns the names of the checks with their findings.
+/// Runs all checks. Returns the name of each check with the problems that it found.
 pub fn check(
     db: &Reader<'_>,
     now: Time,
 ) -> Result<Vec<(&'static str, Vec<Complaint>)>, StoreError> {
     let mut found = Vec::new();
     for (about, query) in CHECKS {
-        // Not every query has the parameter, and binding a missing one fails.
+        // Some queries have no `:now`, and binding a missing parameter fails.
         let complaints = if query.sql().contains(":now") {
             query.all(db, named_params! { ":now": now })?
         } else {

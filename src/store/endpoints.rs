@@ -63,7 +63,7 @@ fn event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>>
     ))
 }
 
-/// Returns the event types as a JSON array.
+/// Returns the event types of an endpoint as a JSON array; `None` for all types.
 fn types_text(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> {
     let types = endpoint.types.as_ref().map(serde_json::to_string);
     types
@@ -71,7 +71,7 @@ fn types_text(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> 
         .map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-/// Returns the endpoints of an account, oldest first, without removed ones.
+/// Returns the endpoints of an account, oldest first, without the removed ones.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<WebhookEndpoint>, StoreError> {
     recall(db.memo.map(|memo| &memo.endpoints), account, || {
         OF_ACCOUNT.all(db, named_params! { ":account": account })
@@ -89,20 +89,20 @@ pub fn insert(
     insert_row(tx, account, endpoint, types_text(endpoint)?, now)
 }
 
-/// Saves the fields of an endpoint that can change, without its secret.
+/// Saves the fields of an endpoint that can change, except its secret.
 pub fn update(tx: &Tx<'_>, endpoint: &WebhookEndpoint) -> Result<(), StoreError> {
     tx.changes_accounts();
     update_row(tx, endpoint, types_text(endpoint)?)
 }
 
-/// Gives an endpoint a new secret. The previous secret signs too until `until`.
+/// Replaces the secret of an endpoint. The previous secret signs too until `until`.
 pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
     ROLL_SECRET.run(tx, params)
 }
 
-/// Removes an endpoint of an account, and gives up its pending deliveries.
+/// Removes an endpoint of an account, and marks its pending deliveries as failed.
 pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":account": account, ":id": id, ":now": now };
@@ -110,26 +110,27 @@ pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), Stor
     give_up_removed(tx, account)
 }
 
-/// Removes every endpoint of an account, and gives up their pending deliveries.
+/// Removes every endpoint of an account, and marks their pending deliveries as failed.
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     REMOVE_ALL.run(tx, named_params! { ":account": account, ":now": now })?;
     give_up_removed(tx, account)
 }
 
-/// Gives up the pending deliveries to removed endpoints of an account.
+/// Marks pending deliveries to removed endpoints of an account as failed.
 fn give_up_removed(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     give_up_deliveries(tx, account)
 }
 
-/// Returns the time until which the previous secret signs, or signed; `None` if the secret was never rolled.
+/// Returns the time until which the previous secret signs. This time may be in the past. `None` if the secret was
+/// never replaced.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
     let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())
 }
 
-/// Forgets the previous secrets whose time has passed.
+/// Deletes the previous secrets that no longer sign.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     FORGET_OLD_SECRETS.run(tx, named_params! { ":now": now })

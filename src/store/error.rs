@@ -1,4 +1,4 @@
-//! The error of the store. Its text is for the log, never for a caller.
+//! The error of the store. Its text goes to the log, never into a response.
 
 use super::health::Refusing;
 
@@ -9,14 +9,14 @@ pub enum StoreError {
     Overloaded,
     /// A balance would exceed the range of its column.
     TooLarge,
-    /// Writes are refused. Nothing was changed.
+    /// Writes are refused for this reason. Nothing was changed.
     Refusing(Refusing),
-    /// Any other error, with its message.
+    /// Another error, with its message.
     Failed(String),
 }
 
 impl StoreError {
-    /// Returns the error of a stopped writer.
+    /// Returns the error of a write after the writer has stopped.
     pub(super) fn closed() -> StoreError {
         StoreError::Failed("the file is closed".to_owned())
     }
@@ -37,12 +37,12 @@ impl std::error::Error for StoreError {}
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {
-        // If a sum of integers exceeds 64 bits, SQLite makes it a REAL, which a strict table rejects.
+        // SQLite turns a sum that exceeds 64 bits into a REAL, which a strict table rejects.
         let code = error.sqlite_error().map(|error| error.extended_code);
         if code == Some(rusqlite::ffi::SQLITE_CONSTRAINT_DATATYPE) {
             return StoreError::TooLarge;
         }
-        // A full disk has written nothing. A failed disk may have.
+        // After the error of a full disk nothing was written. A failed disk may have written something.
         match Refusing::from_error(&error) {
             Some(why @ (Refusing::DiskFull | Refusing::Locked)) => StoreError::Refusing(why),
             Some(Refusing::DiskFailed | Refusing::FileMoved) | None => {

@@ -9,7 +9,7 @@ use rusqlite::named_params;
 
 /// An event to be stored.
 pub struct NewEvent<'a> {
-    /// Id, `evt_…`.
+    /// Id, which starts with `evt_`.
     pub id: &'a str,
     /// Account of the event, by its `seq`.
     pub account: i64,
@@ -19,38 +19,38 @@ pub struct NewEvent<'a> {
     pub kind: EventType,
     /// Id of the object that the event is about.
     pub object_id: &'a str,
-    /// Time of the event.
+    /// Time of the event, in Unix milliseconds.
     pub created_at: Time,
-    /// JSON body that is returned and sent.
+    /// JSON body that the API returns and webhooks send.
     pub body: &'a str,
-    /// Id of the refunded invoice, for the legacy body.
+    /// Refunded invoice as JSON, for webhooks in the legacy format.
     pub invoice: Option<&'a str>,
 }
 
 /// A query for events of an account.
 #[derive(Clone, Copy, Debug)]
 pub struct EventQuery<'a> {
-    /// Only events of this type.
+    /// Filter: only events of this type.
     pub kind: Option<EventType>,
-    /// Only events about the object with this id.
+    /// Filter: only events about the object with this id.
     pub object: Option<&'a str>,
     /// Bounds of the page.
     pub page: PageBounds,
 }
 
 values! {
-    /// Returns the `seq` of the last event; 0 if there is none.
+    /// Returns the `seq` of the newest event; 0 without events.
     pub fn last_seq(db) -> (seq: i64) = "select ifnull(max(seq), 0) as seq from events";
 
     fn newest_before(db, account: i64, mode: Mode, since: Time) -> Option<(seq: i64)> =
         "select seq from events \
             where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
 
-    /// Returns the body of an event if it is the account's.
+    /// Returns the body of an event if it belongs to the account.
     pub fn body(db, account: i64, mode: Mode, id: &str) -> Option<(body: String)> =
         "select body from events where id = :id and account = :account and mode = :mode";
 
-    /// Returns the body of an event of any account.
+    /// Returns the body of an event, whatever its account.
     pub fn body_of_any(db, id: &str) -> Option<(body: String)> = "select body from events where id = :id";
 
     /// Returns the body of the newest event about an object.
@@ -58,7 +58,7 @@ values! {
         "select body from events \
             where object_id = :object and account = :account order by seq desc limit 1";
 
-    /// Returns the `seq` of an event if it is the account's.
+    /// Returns the `seq` of an event if it belongs to the account.
     pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from events where id = :id and account = :account and mode = :mode";
 
@@ -86,7 +86,7 @@ commands! {
         values (:id, :account, :mode, :type, :object_id, :created_at, :body, :invoice)";
 }
 
-/// Returns the `seq` of the newest event before a time; 0 if there is none.
+/// Returns the `seq` of the newest event of an account before a time; 0 without such an event.
 pub fn last_before(
     db: &Reader<'_>,
     account: i64,
@@ -106,7 +106,7 @@ pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
     INSERT.insert(tx, params)
 }
 
-/// Returns the ids and bodies of a page of events, newest first.
+/// Returns a page of events, newest first: the id and the body of each.
 pub fn page(
     db: &Reader<'_>,
     account: i64,

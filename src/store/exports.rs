@@ -1,6 +1,6 @@
-//! Rows of exports, page by page in the order of insertion.
+//! Rows of exports, in pages by the order of insertion.
 //!
-//! Invariant: each page is a short read of its own, so a long export delays no checkpoint.
+//! Invariant: each page is a separate short read, so that a long export does not delay checkpoints.
 
 use super::row::Columns;
 use super::statement::{Query, made, text};
@@ -25,7 +25,7 @@ pub struct ExportQuery {
     pub limit: u32,
 }
 
-/// Returns the query of an export: the `seq` and the named columns of each row.
+/// Returns the query of an export. Its rows have a `seq` and the columns of the export.
 fn rows(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
     match export {
         ExportKind::Invoices => made!(Query, text!(file "sql/exports/invoices.sql"), read),
@@ -44,7 +44,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Vec<Cell>)> {
     Ok((next.take()?, next.rest()?))
 }
 
-/// Returns the `seq` and the cells of the next rows.
+/// Returns the next rows: the `seq` and the cells of each.
 pub fn page(
     db: &Reader<'_>,
     account: i64,

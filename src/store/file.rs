@@ -1,4 +1,4 @@
-//! The table `file`: one row with the kind of the file and the settings of the service.
+//! The table `file`: one row with the kind of the file and settings of the whole service.
 
 use super::statement::{commands, rows, text, values};
 use super::states::ValueKind;
@@ -7,17 +7,17 @@ use crate::domain::render::sandbox::CountsView;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// The row of the table.
+/// The only row of the table `file`.
 pub struct FileRow {
     /// Kind of server that made the file.
     pub kind: Kind,
-    /// Secret from which checkout tokens are derived.
+    /// Secret key from which checkout tokens are derived.
     pub checkout_secret: Vec<u8>,
     /// Whether live invoices and payouts are paused.
     pub maintenance: bool,
     /// Milliseconds by which the sandbox's clock is ahead of real time.
     pub clock_offset_ms: i64,
-    /// Time at which the sandbox's clock is frozen.
+    /// Time at which the sandbox's clock is stopped, in Unix milliseconds; `None` while it runs.
     pub clock_frozen_at: Option<Time>,
 }
 
@@ -43,15 +43,14 @@ rows! {
         Ok(CountsView { invoices, payments, payouts, refunds, events, deliveries, deliveries_pending })
     }
 
-    /// Returns the number of rows of each kind.
+    /// Returns the number of invoices, payments, payouts, refunds, events and deliveries.
     pub fn counts(db) -> Option<CountsView> = select "";
 }
 
 values! {
     RESTORED(restored: i64) = "select restored from file";
 
-    /// Returns the latest time that the file has seen, and the number of times that a person has accepted the wall
-    /// clock.
+    /// Returns the latest stored time, and how often a person has accepted the wall clock.
     pub fn clock(db) -> Option<(last_tick_at: Time, clock_accepted: i64)> =
         "select last_tick_at, clock_accepted from file where id = 1";
 
@@ -62,33 +61,35 @@ values! {
     SNAPSHOT_AT(snapshot_at: Option<Time>) = "select snapshot_at from file";
 }
 
-/// Script that empties a sandbox.
+/// Script that empties the file of a sandbox.
 pub(super) const RESET: &str = text!(file "sql/file/reset.sql");
 
 commands! {
     INSERT = "insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)";
 
-    /// Saves the sandbox's clock.
+    /// Stores the offset of the sandbox's clock, and the time at which it is stopped.
     pub fn set_clock(tx, offset_ms: i64, frozen_at: Option<Time>) =
         "update file set clock_offset_ms = :offset_ms, clock_frozen_at = :frozen_at where id = 1";
 
     SET_MAINTENANCE = "update file set maintenance = :maintenance where id = 1";
 
-    /// Saves the latest time at which statuses were updated by time.
+    /// Stores the latest time at which a worker updated statuses that depend on time.
     pub fn tick(tx, now: Time) = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
 
-    /// Saves the time of the server's clock; an earlier time than before only if the clock was `set_back`. `ahead_ms`
-    /// is how far the wall clock is ahead of it, in milliseconds, while the wall clock is not accepted.
+    /// Stores the time of the server's clock. An earlier time replaces a later one only with `set_back`.
+    ///
+    /// `ahead_ms` is the time by which the wall clock is ahead of the server's clock, in milliseconds. It is `None`
+    /// while the wall clock is trusted.
     pub fn keep_clock(tx, now: Time, set_back: bool, ahead_ms: Option<i64>) =
         "update file set last_tick_at = iif(:set_back, :now, max(last_tick_at, :now)), \
             clock_ahead_ms = :ahead_ms where id = 1";
 
-    /// Accepts the wall clock as right: a later time that the file has seen was read from a wrong clock.
+    /// Accepts the wall clock as right. A stored time after `wall` came from a wrong clock, and is set back.
     pub fn accept_clock(tx, wall: Time) =
         "update file set clock_accepted = clock_accepted + 1, clock_ahead_ms = null, \
             last_tick_at = min(last_tick_at, :wall) where id = 1";
 
-    /// Saves the hash and the expiry of the link that creates the first operator; `None` deletes them.
+    /// Stores the hash and the expiry of the link that creates the first operator. `None` deletes both.
     pub fn set_setup(tx, link: Option<(&[u8; 32], Time)>) =
         "update file set setup_hash = :hash, setup_expires_at = :expires_at"
         with { hash: link.map(|(hash, _)| hash), expires_at: link.map(|(_, end)| end) };
@@ -109,18 +110,18 @@ pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError>
     SET_MAINTENANCE.run(tx, named_params! { ":maintenance": maintenance })
 }
 
-/// Returns the clock's time at which this copy was taken as a snapshot.
+/// Returns the time of the sandbox's clock at which this file was taken as a snapshot; `None` if it is no snapshot.
 pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
     let found = SNAPSHOT_AT.first(db, &[])?;
     Ok(found.flatten())
 }
 
-/// Returns the number of restores of an older copy that a server continued from.
+/// Returns how often a server has continued from a restored copy.
 pub fn restored(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(RESTORED.first(db, &[])?.unwrap_or_default())
 }
 
-/// Deletes everything but the row of this table.
+/// Deletes the rows of all tables, and keeps the row of this table.
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.everything = true);
     tx.changes_value(ValueKind::Maintenance, 1);

@@ -1,4 +1,4 @@
-//! The state that refuses writes, and its reason.
+//! Whether the store accepts writes, and why not.
 //!
 //! Invariant: a reason that only a restart ends stays until the restart.
 
@@ -6,25 +6,25 @@ use super::StoreError;
 use rusqlite::ErrorCode;
 use std::sync::{Mutex, PoisonError};
 
-/// `SQLITE_IOERR_SHMSIZE`: the `-shm` file could not grow. It contains no data.
+/// Extended error code `SQLITE_IOERR_SHMSIZE`: the `-shm` file could not grow. That file contains no data of its own.
 const SHM_SIZE: i32 = 4874;
 
-/// The reason why writes are refused. Reads continue.
+/// The reason why the store refuses writes. Reads continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusing {
-    /// The disk is full. Ends when there is room again.
+    /// The disk is full. Writes resume when there is room again.
     DiskFull,
-    /// Another program has locked the database. Ends with its lock.
+    /// Another program has locked the database. Writes resume when the lock is released.
     Locked,
-    /// The disk failed. The system may have dropped data, and may report success at the next attempt. Ends with a
-    /// restart, which reads the data that is really there.
+    /// The disk failed. The system may have lost data, and may still report success at the next attempt. Only a
+    /// restart ends this state, as it reads the data that is really on the disk.
     DiskFailed,
-    /// The file or its log is out of its place, so writes would be lost. Ends with a restart.
+    /// The file or its log was moved or replaced, so writes would be lost. Only a restart ends this state.
     FileMoved,
 }
 
 impl Refusing {
-    /// Returns `true` if only a restart ends the reason.
+    /// Returns `true` if only a restart ends this state.
     fn is_final(self) -> bool {
         match self {
             Refusing::DiskFull | Refusing::Locked => false,
@@ -32,7 +32,7 @@ impl Refusing {
         }
     }
 
-    /// Returns the reason that an error of SQLite gives.
+    /// Returns the reason for refusing writes that follows from an error of SQLite, if any.
     pub(super) fn from_error(error: &rusqlite::Error) -> Option<Refusing> {
         let failure = error.sqlite_error()?;
         match failure.code {
@@ -64,22 +64,22 @@ impl std::fmt::Display for Refusing {
     }
 }
 
-/// The reason why writes are refused, if they are.
+/// Whether writes are accepted, shared by the writer and the readers.
 #[derive(Default)]
 pub(super) struct Health {
     refusing: Mutex<Option<Refusing>>,
 }
 
 impl Health {
-    /// Returns the reason; `None` if writes are accepted.
+    /// Returns the reason why writes are refused; `None` if they are accepted.
     pub(super) fn refusing(&self) -> Option<Refusing> {
         *self.refusing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Checks that writes are accepted.
+    /// Fails if writes are refused.
     ///
     /// # Errors
-    /// [`StoreError::Refusing`] if they are not.
+    /// [`StoreError::Refusing`] with the reason.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         self.refusing()
             .map_or(Ok(()), |why| Err(StoreError::Refusing(why)))
@@ -90,14 +90,14 @@ impl Health {
         self.refusing().is_some_and(Refusing::is_final)
     }
 
-    /// Refuses writes if an error of the writer's connection gives a reason.
+    /// Refuses writes from now on if an error on the writer's connection is a reason.
     pub(super) fn observe(&self, error: &rusqlite::Error) {
         if let Some(why) = Refusing::from_error(error) {
             self.refuse(why, &error.to_string());
         }
     }
 
-    /// Refuses writes from now on, and logs the first reason with its cause.
+    /// Refuses writes from now on, and logs the reason with its cause. A reason that only a restart ends is kept.
     pub(super) fn refuse(&self, why: Refusing, cause: &str) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         let stays = refusing.is_some_and(|before| before == why || before.is_final());
@@ -107,7 +107,7 @@ impl Health {
         }
     }
 
-    /// Refuses writes, as the file is out of its place. The first thread that finds this refuses for all.
+    /// Refuses writes, as the file is out of its place. It is called by the thread that finds this first.
     pub(super) fn refuse_moved(&self) {
         self.refuse(Refusing::FileMoved, "its name is no longer its own");
     }

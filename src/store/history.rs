@@ -1,6 +1,6 @@
-//! The hash chain over `ledger` and `audit_log`: appends rows to it and reads it back.
+//! The hash chains of `ledger` and `audit_log`: appends rows and reads them back.
 //!
-//! Invariant: the row before is read in the transaction that inserts, whichever process wrote it.
+//! Invariant: the previous row is read in the transaction that inserts, as another process may have written it.
 
 use super::statement::{Params, Statement, commands, rows, values};
 use super::{Reader, StoreError};
@@ -11,13 +11,13 @@ use crate::domain::history::{
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, named_params};
 
-/// A row of a chained log.
+/// A row of the ledger or the audit log, with its link in the hash chain.
 pub struct ChainedRow {
     /// Link of the row; `None` for a row from before the chain.
     pub link: Option<HashLink>,
-    /// Order of insertion.
+    /// Key of the row, in the order of insertion.
     pub seq: i64,
-    /// All of its fields, `seq` first.
+    /// All fields of the row, `seq` first.
     pub form: HashedFields,
 }
 
@@ -32,7 +32,7 @@ commands! {
     BEGIN = "insert into history_starts (log, last_seq, link) values (:log, :last_seq, :link)";
 }
 
-/// Returns a row of a log; `fields` are hashed after its `seq`.
+/// Returns a row of a log. Its hash covers `seq`, then `fields`.
 fn chained(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
     let mut form = HashedFields::default();
     form.add("seq", HashedValue::Number(seq));
@@ -67,7 +67,7 @@ rows! {
     AUDIT_LOG = select "from audit_log order by seq";
 }
 
-/// Appends a row to its log and returns its `seq`. `fields` have the names and the order in which they are read here.
+/// Appends a row to its log and returns its `seq`. `fields` must have the names and the order in which rows are read.
 pub(super) fn append(
     conn: &Connection,
     log: ChainedLog,
@@ -99,7 +99,7 @@ pub(super) fn append(
     }
 }
 
-/// Returns the head of a log.
+/// Returns the newest `seq` and link of a log.
 fn head_on(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     let last = match log {
         ChainedLog::Ledger => LAST_OF_LEDGER.first_on(conn, &[])?,
@@ -116,12 +116,12 @@ fn head_on(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     Ok(LogHead { log, seq, link })
 }
 
-/// Returns the head of every log; none for a file without hash chain.
+/// Returns the newest `seq` and link of every log; nothing for a file without hash chains.
 pub fn heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
     db.checked(heads_on)
 }
 
-/// Returns [`heads`] on a connection that no server uses.
+/// Returns the same as [`heads`], on a connection that no server uses.
 pub(super) fn heads_on(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
     if IS_CHAINED.first_on(conn, &[])? != Some(true) {
         return Ok(Vec::new());
@@ -132,12 +132,12 @@ pub(super) fn heads_on(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
         .collect()
 }
 
-/// Returns the `seq` of the last row before the chain, and the first link, which covers all those rows.
+/// Returns the `seq` of the last row before the chain, and the link that covers all rows up to it.
 pub fn start(db: &Reader<'_>, log: ChainedLog) -> Result<Option<(i64, HashLink)>, StoreError> {
     START.first(db, named_params! { ":log": log })
 }
 
-/// Passes every row of a log to `each`, in order.
+/// Passes every row of a log to `each`, oldest first.
 pub fn each(
     db: &Reader<'_>,
     log: ChainedLog,
@@ -149,7 +149,7 @@ pub fn each(
     }
 }
 
-/// Starts the chains of a file that has rows.
+/// Starts the hash chains of an older file. The first link covers the existing rows.
 pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
     for &log in ChainedLog::ALL {
         let (mut start, mut last) = (ChainStart::new(log), 0);
@@ -166,7 +166,7 @@ pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns a value as it is hashed.
+/// Converts a value of SQLite to the form in which it is hashed.
 fn field(value: ValueRef<'_>) -> rusqlite::Result<HashedValue<'_>> {
     match value {
         ValueRef::Null => Ok(HashedValue::Nothing),

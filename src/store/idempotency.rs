@@ -1,4 +1,4 @@
-//! The table `idempotency`: responses that are kept for idempotent retries.
+//! The table `idempotency`: stored responses of requests with an Idempotency-Key.
 
 use super::row::enum_as_text;
 use super::statement::{commands, rows};
@@ -7,18 +7,18 @@ use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 
 text_enum! {
-    /// Result of a POST that creates an object.
+    /// Result of a request that creates an object.
     pub enum CreateOutcome {
-        /// The object was created.
+        /// The request created the object.
         Created = "created",
-        /// The object existed.
+        /// The object existed already.
         Existing = "existing",
     }
 }
 
 enum_as_text!(CreateOutcome);
 
-/// The key of a kept response.
+/// Key of a stored response.
 #[derive(Clone, Debug)]
 pub struct IdempotencySlot {
     /// Account, by its `seq`.
@@ -31,7 +31,7 @@ pub struct IdempotencySlot {
     pub client_key: String,
 }
 
-/// A kept response.
+/// A stored response, with the request that it answers.
 pub struct KeptResponse {
     /// Body of the request.
     pub request: String,
@@ -46,7 +46,7 @@ rows! {
         Ok(KeptResponse { request, outcome, answer })
     }
 
-    /// Returns the response that was kept after a time.
+    /// Returns the response if it was stored after `after`.
     pub fn get(db, slot: &IdempotencySlot, after: Time) -> Option<KeptResponse> =
         select "from idempotency \
             where account = :account and mode = :mode and route = :route and client_key = :client_key \
@@ -55,7 +55,7 @@ rows! {
 }
 
 commands! {
-    /// Saves a response, in place of one that is too old.
+    /// Stores a response. An expired response with the same key is replaced.
     pub fn put(tx, slot: &IdempotencySlot, kept: &KeptResponse, now: Time) =
         file "sql/idempotency/put.sql"
         with {

@@ -1,5 +1,4 @@
-//! The identity of a file: whether it is Coffer's, its version, its kind, and whether its schema is that of the
-//! migrations.
+//! The identity of a file: whether it belongs to Coffer, its version, its kind, and differences of its schema.
 //!
 //! Invariant: identifying a file writes nothing.
 
@@ -31,7 +30,7 @@ pub(super) enum Identity {
     Empty,
     /// A database of another program.
     Foreign,
-    /// A file of Coffer: its version, and its kind if it has the row of `file`.
+    /// A file of Coffer: its version, and its kind. The kind is `None` for a new file without a row in `file`.
     Ours(usize, Option<Kind>),
 }
 
@@ -52,7 +51,7 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
         0 if version == 0 && COUNT_OBJECTS.first_on(conn, &[])? == Some(0) => {
             return Ok(Identity::Empty);
         }
-        // Files of the first versions have no application id, but this table.
+        // Files of versions 1 and 2 have no application id. They are recognized by the columns of `file`.
         0 => COUNT_COLUMNS.first_on(conn, &[])? == Some(2),
         _ => false,
     };
@@ -62,10 +61,10 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
     Ok(Identity::Ours(version, KIND.first_on(conn, &[])?))
 }
 
-/// Returns the version and the kind of a file of Coffer that this program can read.
+/// Returns the version and the kind of a file if this program can read it.
 ///
 /// # Errors
-/// [`StoreError`] with a message for a person if it cannot.
+/// [`StoreError`] with a message for the operator if this program cannot read it.
 pub(super) fn require_ours(
     identity: Identity,
     path: &Path,
@@ -78,11 +77,13 @@ pub(super) fn require_ours(
     }
 }
 
-/// Objects of a schema, by type and name: table, statement, and whether the object has pages of its own.
+/// Objects of a schema. The key is type and name. The value is table, statement, and whether the object has its own
+/// pages.
 type Objects = BTreeMap<(String, String), (String, String, bool)>;
 
-/// Returns the differences between a file's schema and that of the migrations up to its version. A foreign trigger or
-/// view would run with every write or read, and a changed table could hold invalid rows.
+/// Returns the differences between the schema of a file and that of a new file of the same version.
+///
+/// A foreign trigger or view would run with our statements, and a changed table could contain invalid rows.
 pub(super) fn schema_differences(
     conn: &Connection,
     version: usize,
@@ -113,7 +114,7 @@ pub(super) fn schema_differences(
     Ok(findings)
 }
 
-/// Returns `true` for a table or index of SQLite or Litestream that has no references to our tables.
+/// Returns `true` for a table or index of SQLite or Litestream without references to our tables.
 fn is_bookkeeping_of_others(
     conn: &Connection,
     (kind, _): &(String, String),

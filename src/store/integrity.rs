@@ -2,7 +2,7 @@
 
 use super::statement::rows;
 
-/// A violation of a rule.
+/// A violation of a rule of the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Number of the rule in `src/web/guides/backup.md`.
@@ -35,10 +35,10 @@ rows! {
         Ok((about, found, should))
     }
 
-    /// Rule 6: the file is whole.
+    /// Rule 6: pages, rows and indexes are intact.
     INTEGRITY = whole "select 'the file' as about, c.integrity_check as found, 'whole' as should \
         from pragma_integrity_check c where c.integrity_check <> 'ok'";
-    /// Rule 5: every reference has its row.
+    /// Rule 5: every foreign key refers to an existing row.
     FOREIGN_KEYS = whole "select format('row %s of %s', ifnull(k.rowid, 'without a number'), k.\"table\") as about, \
         'a reference to a row that is not there' as found, format('a row of %s', k.parent) as should \
         from pragma_foreign_key_check k";

@@ -1,8 +1,8 @@
 //! The table `invoice_steps`: the history of an invoice, in order.
 //!
-//! Invariant: no row is changed. A row is deleted only if it is an earlier pick of a coin that is picked again before
-//! anything else happens, so that an invoice has no more such rows than coins, or if an assigned payment is
-//! unassigned.
+//! Invariant: no row is changed, and a row is deleted in two cases only. A coin that is picked again, with only other
+//! picks between, replaces its earlier pick. If the assignment of a payment is undone, the steps of the payment and
+//! of its quote are deleted.
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
@@ -29,30 +29,30 @@ rows! {
 }
 
 commands! {
-    /// Notes that a payment of an invoice came to a state.
+    /// Records that a payment of an invoice changed its state.
     pub(super) fn payment(tx, invoice: i64, payment: i64, state: PaymentState, at: Time) =
         insert into invoice_steps { invoice, at, payment, state };
 
-    /// Deletes the pick of a quote if only picks have happened since.
+    /// Deletes the pick of a quote if no other change than picks followed.
     fn remove_pick(tx, invoice: i64, quote: i64) =
         "delete from invoice_steps where invoice = :invoice and quote = :quote \
             and seq > ifnull((select max(seq) from invoice_steps where invoice = :invoice and quote is null), 0)";
 
-    /// Notes the first pick of a coin, whose quote is new.
+    /// Records the first pick of a coin, with its new quote.
     pub fn picked_first(tx, invoice: i64, quote: i64, at: Time) = insert into invoice_steps { invoice, at, quote };
 
-    /// Deletes the steps of a payment that is unassigned.
+    /// Deletes the steps of a payment whose assignment was undone.
     pub(super) fn remove_payment(tx, payment: i64) = "delete from invoice_steps where payment = :payment";
 
     /// Deletes the steps of a quote that was made for an assigned payment.
     pub(super) fn remove_quote(tx, quote: i64) = "delete from invoice_steps where quote = :quote";
 
-    /// Notes a new status.
+    /// Records a new status of an invoice.
     pub fn status(tx, invoice: i64, status: InvoiceStatus, at: Time) =
         insert into invoice_steps { invoice, at, status };
 }
 
-/// Notes the pick of a coin, in place of an earlier pick if only picks have happened since.
+/// Records the pick of a coin. An earlier pick of the coin is deleted if no other change than picks followed it.
 pub fn picked(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     remove_pick(tx, invoice, quote)?;
     picked_first(tx, invoice, quote, now)

@@ -41,7 +41,7 @@ rows! {
         })
     }
 
-    /// Returns the invoice with this id, of any account.
+    /// Returns the invoice with this id, whatever its account.
     pub fn by_id(db, id: &str) -> Option<Invoice> = select "from invoices where id = :id";
 
     BY_SEQ = select "from invoices where seq = :seq";
@@ -92,12 +92,12 @@ commands! {
         };
 }
 
-/// Reads JSON text in a column.
+/// Parses the JSON text of a column.
 fn json(text: String) -> rusqlite::Result<Box<RawValue>> {
     Ok(RawValue::from_string(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
-/// Inserts an invoice without payments and returns its `seq`; `None` if its orderId is taken.
+/// Inserts an invoice and returns its `seq`; `None` if the orderId exists already.
 pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError> {
     tx.note(|changes| changes.deadlines = true);
     let coin = invoice.coin.as_ref();
@@ -119,19 +119,19 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError>
 pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
     tx.note(|changes| {
         changes.invoices.push(invoice.id.clone());
-        // A dropped payment may have reopened the invoice.
+        // A dropped payment may have reopened the invoice, so its deadline counts again.
         changes.deadlines |= invoice.status.is_open();
     });
     update_row(tx, invoice, invoice.coin.as_ref())
 }
 
-/// Returns the invoice that another row refers to.
+/// Returns the invoice with this `seq`, to which another row refers.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Invoice, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("invoice {seq} is missing")))
 }
 
-/// Returns the ids of a page of invoices, newest first; only those of one status if `status` is given.
+/// Returns the ids of a page of invoices, newest first. With `status`, only invoices of this status.
 pub fn list(
     db: &Reader<'_>,
     account: i64,
@@ -145,26 +145,26 @@ pub fn list(
     }
 }
 
-/// A search of an operator for invoices of an account.
+/// An operator's search for invoices of an account.
 pub struct InvoiceSearch<'a> {
-    /// Only invoices of this status.
+    /// Filter: only invoices of this status.
     pub status: Option<InvoiceStatus>,
-    /// Only invoices in this currency.
+    /// Filter: only invoices in this currency.
     pub currency: Option<Currency>,
-    /// Only invoices that were created at this time or later.
+    /// Filter: only invoices that were created at this time or later.
     pub from: Option<Time>,
-    /// Only invoices that were created before this time.
+    /// Filter: only invoices that were created before this time.
     pub to: Option<Time>,
-    /// Only invoices with this text.
+    /// Filter: only invoices that contain this text.
     pub text: Option<&'a str>,
     /// Bounds of the page.
     pub page: PageBounds,
 }
 
-/// Returns the newest invoices that a search finds and that are not older than `floor`, by `seq`.
+/// Returns the newest invoices that match a search and whose `seq` is at least `floor`.
 ///
-/// The text is found in the id, orderId, description, email, or a value of the metadata. `key=value` finds a key of the
-/// metadata and its value. Reads every invoice that is newer than the last one found.
+/// The text may be part of the id, the orderId, the description, the email or a value of the metadata. `key=value`
+/// matches a key of the metadata with its value. Reads every invoice that is newer than the last match.
 pub fn search(
     db: &Reader<'_>,
     account: i64,
@@ -172,15 +172,15 @@ pub fn search(
     search: &InvoiceSearch<'_>,
     floor: i64,
 ) -> Result<Vec<Invoice>, StoreError> {
-    // A pattern ends at a NUL, and would match everything.
+    // A `like` pattern ends at a NUL, so a text with a NUL would match too much.
     if search.text.is_some_and(|text| text.contains('\0')) {
         return Ok(Vec::new());
     }
     let like = search.text.map(contains);
-    // Metadata is parsed only if its JSON contains the text.
+    // SQLite parses the metadata only if its JSON contains the text.
     let in_json = search.text.map(|text| contains(&within_json(text)));
-    // Keys and values may contain a `=`. A key begins with the text before the first one, a value ends with the text
-    // after the last one.
+    // Keys and values may contain a `=`. Every key that matches starts with the text before the first `=`. Every
+    // value that matches ends with the text after the last `=`.
     let key = search.text.and_then(|text| text.split_once('='));
     let key = key.map(|(start, _)| format!("\"{}", within_json(start)));
     let value = search.text.and_then(|text| text.rsplit_once('='));
@@ -207,7 +207,7 @@ pub fn search(
     })
 }
 
-/// Returns the newest invoices that a search finds and whose id, address or paying txid is the text.
+/// Returns the newest invoices that match a search and whose id, address or txid is exactly the text.
 pub fn named(
     db: &Reader<'_>,
     account: i64,
@@ -233,15 +233,15 @@ pub fn named(
     NAMED.all(db, params)
 }
 
-/// The part of the invoices that one search reads.
+/// Limits of the invoices that one search reads.
 pub struct SearchScope {
     /// Maximum number of invoices.
     pub count: u32,
-    /// Maximum size of their metadata, in bytes.
+    /// Maximum total size of the metadata, in bytes.
     pub bytes: u32,
 }
 
-/// Returns the `seq` and the id of the last invoice that a search reads; `None` if there are fewer invoices.
+/// Returns the `seq` and the id of the oldest invoice that a search reads; `None` if the limits are not reached.
 pub fn floor(
     db: &Reader<'_>,
     account: i64,
@@ -256,7 +256,7 @@ pub fn floor(
     }
 }
 
-/// Returns a text as JSON, without the quotes around it.
+/// Returns a text with the escapes of JSON, without quotes.
 fn within_json(text: &str) -> String {
     let json = Value::from(text).to_string();
     let inside = json
@@ -265,7 +265,7 @@ fn within_json(text: &str) -> String {
     inside.unwrap_or_default().to_owned()
 }
 
-/// Returns a pattern that matches every text with this text in it.
+/// Returns a `like` pattern that matches every text that contains this text.
 fn contains(text: &str) -> String {
     let literal = text
         .replace('\\', "\\\\")
@@ -274,7 +274,7 @@ fn contains(text: &str) -> String {
     format!("%{literal}%")
 }
 
-/// Returns names and their values as one JSON object.
+/// Returns names with their values as one JSON object.
 fn json_object<'a, T: Serialize>(
     entries: impl Iterator<Item = (&'a str, T)>,
 ) -> Result<String, StoreError> {

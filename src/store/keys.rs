@@ -7,7 +7,7 @@ use crate::domain::asset::Mode;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// A key that a request presents.
+/// An API key that was found for a request.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
     /// Id.
@@ -20,11 +20,11 @@ pub struct ApiKey {
     pub mode: Mode,
     /// Time of the last use, to the minute.
     pub last_used_at: Option<Time>,
-    /// Time at which a rolled key stops working.
+    /// Time at which a replaced key stops working; `None` for a key that was not replaced.
     pub expires_at: Option<Time>,
 }
 
-/// A key as the operator sees it.
+/// An API key as the operator sees it.
 #[derive(Clone, Debug)]
 pub struct KeyRow {
     /// Id.
@@ -35,19 +35,19 @@ pub struct KeyRow {
     pub class: KeyClass,
     /// Live or test.
     pub mode: Mode,
-    /// Last four characters.
+    /// Last four characters of the key.
     pub last4: String,
     /// Time of creation.
     pub created_at: Time,
     /// Time of the last use, to the minute.
     pub last_used_at: Option<Time>,
-    /// Time at which the key was revoked.
+    /// Time at which the key was revoked; `None` if it was not.
     pub revoked_at: Option<Time>,
-    /// Time at which a rolled key stops working.
+    /// Time at which a replaced key stops working; `None` for a key that was not replaced.
     pub expires_at: Option<Time>,
 }
 
-/// A key to be stored.
+/// An API key to be inserted.
 pub struct NewKey<'a> {
     /// Id.
     pub id: &'a str,
@@ -59,7 +59,7 @@ pub struct NewKey<'a> {
     pub mode: Mode,
     /// SHA-256 of the key.
     pub hash: &'a [u8; 32],
-    /// Last four characters.
+    /// Last four characters of the key.
     pub last4: &'a str,
     /// Time of creation.
     pub created_at: Time,
@@ -76,7 +76,7 @@ rows! {
     /// Returns the keys of an account, oldest first.
     pub fn of_account(db, account: i64) -> Vec<KeyRow> = select "from keys where account = :account order by rowid";
 
-    /// Returns the key with this id, also a revoked one.
+    /// Returns the key with this id, even a revoked one.
     pub fn by_id(db, id: &str) -> Option<KeyRow> = select "from keys where id = :id";
 }
 
@@ -85,22 +85,22 @@ rows! {
         Ok(ApiKey { id, account, class, mode, last_used_at, expires_at })
     }
 
-    /// Returns the key with this hash unless it is revoked. It may have expired.
+    /// Returns the key with this hash, which may have expired; `None` for a revoked key.
     pub fn by_hash(db, hash: &[u8; 32]) -> Option<ApiKey> = select "from keys where hash = :hash and revoked_at is null";
 }
 
 values! {
-    /// Returns `true` if a key with this hash exists, also a revoked one.
+    /// Returns `true` if a key with this hash exists, even a revoked one.
     pub fn exists(db, hash: &[u8; 32]) -> (found: bool) =
         "select exists (select 1 from keys where hash = :hash) as found";
 
-    /// Returns `true` if an active account has a working key of live mode.
+    /// Returns `true` if an active account has a live key that is neither revoked nor expired.
     pub fn any_live(db, now: Time) -> (found: bool) =
         "select exists (select 1 from keys k join accounts a on a.seq = k.account \
             where a.status = 'active' and k.mode = 'live' and k.revoked_at is null \
             and ifnull(k.expires_at, :now + 1) > :now) as found";
 
-    /// Returns the number of working keys of an account.
+    /// Returns the number of keys of an account that are neither revoked nor expired.
     pub fn count_in_use(db, account: i64, now: Time) -> (count: i64) =
         "select count(*) as count from keys \
             where account = :account and revoked_at is null and (expires_at is null or expires_at > :now)";
@@ -128,14 +128,14 @@ pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
     insert_row(tx, key)
 }
 
-/// Revokes a key. Returns `false` if no such key is in use.
+/// Revokes a key. Returns `false` if no such key exists or it was revoked before.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
     tx.changes_key(id);
     REVOKE.changes(tx, named_params! { ":id": id, ":now": now })
 }
 
-/// Sets the expiry of a key. Returns `false` if no such key is in use, or its expiry is set already.
+/// Sets the expiry of a key. Returns `false` if no such key exists, it is revoked, or it has an expiry.
 pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
     tx.changes_key(id);

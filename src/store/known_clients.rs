@@ -1,10 +1,10 @@
-//! The table `known_clients`: the clients by which users have signed in, each by a SHA-256.
+//! The table `known_clients`: SHA-256 hashes of the clients from which users have signed in.
 
 use super::statement::{commands, values};
 use super::{StoreError, Tx};
 
 values! {
-    /// Returns `true` if a client is known.
+    /// Returns `true` if a user has signed in from this client.
     pub fn has(db, client: &[u8; 32]) -> (found: bool) =
         "select exists (select 1 from known_clients where client = :client) as found";
 }

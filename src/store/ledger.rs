@@ -10,7 +10,7 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// The account and the source of a posting.
+/// Account and origin of a ledger entry that is to be booked.
 pub struct Booking<'a> {
     /// Account, by its `seq`.
     pub account: i64,
@@ -20,13 +20,13 @@ pub struct Booking<'a> {
     pub currency: Currency,
     /// Type of the object that the entry refers to.
     pub ref_type: RefType,
-    /// Id of that object.
+    /// Id of the referenced object.
     pub ref_id: &'a str,
-    /// Row that is booked.
+    /// Row that the entry books.
     pub source: BookingSource,
 }
 
-/// The row that an entry books. Each row is booked once for each kind of entry.
+/// The row that a ledger entry books. A row has at most one entry of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BookingSource {
     /// A payment of an invoice, by its `seq`.
@@ -40,7 +40,7 @@ pub enum BookingSource {
 }
 
 impl BookingSource {
-    /// Returns the columns `payment`, `deposit` and `transfer`.
+    /// Returns the values of the columns `payment`, `deposit` and `transfer`.
     fn columns(self) -> [Option<i64>; 3] {
         match self {
             BookingSource::Payment(seq) => [Some(seq), None, None],
@@ -75,19 +75,19 @@ rows! {
         Ok((payment, LedgerEntry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at }))
     }
 
-    /// Returns the entries of the payments of an invoice, oldest first, each with its payment.
+    /// Returns the entries of an invoice's payments, oldest first, each with the `seq` of its payment.
     pub fn of_invoice(db, invoice: i64) -> Vec<(i64, LedgerEntry)> =
         select "from ledger \
             where payment in (select seq from payments where invoice = :invoice) order by seq";
 }
 
 values! {
-    /// Returns the `seq` and the amount of the entries of a row that were not reversed.
+    /// Returns the `seq` and the amount of each entry that books a row and was not reversed.
     pub fn unreversed(db, source: BookingSource) -> Vec<(seq: i64, amount: Cents)> =
         file "sql/ledger/unreversed.sql"
         with { payment: source.columns()[0], deposit: source.columns()[1], transfer: source.columns()[2] };
 
-    /// Returns the `seq` of the entry with this id if it is the account's.
+    /// Returns the `seq` of the entry with this id if it belongs to the account.
     pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from ledger where id = :id and account = :account and mode = :mode";
 }
@@ -96,7 +96,7 @@ commands! {
     INSERT = file "sql/ledger/insert.sql";
 }
 
-/// Books an entry and changes the running balance.
+/// Inserts a ledger entry and adds it to the running sums.
 pub fn book(
     tx: &Tx<'_>,
     id: &str,
@@ -122,7 +122,7 @@ pub fn book(
     )
 }
 
-/// Books an adjustment by the operator and changes the running balance.
+/// Inserts an adjustment by the operator and adds it to the running sums.
 pub fn adjust(
     tx: &Tx<'_>,
     account: i64,
@@ -141,7 +141,7 @@ pub fn adjust(
     balances::move_by(tx, account, mode, entry.currency, entry.kind, entry.amount)
 }
 
-/// Returns a page of entries, newest first; only those of one currency if `currency` is given.
+/// Returns a page of entries, newest first. With `currency`, only entries in this currency.
 pub fn page(
     db: &Reader<'_>,
     account: i64,

@@ -1,7 +1,7 @@
-//! Files that killed processes have left in the folder for temporary files, where anybody may create files.
+//! Files that killed processes have left in the directory for temporary files, where any user may create files.
 //!
-//! Invariant: only plain files and folders of this process's user that are old and unused are opened or removed. Links
-//! and pipes are never opened.
+//! Invariant: only old, unused files and folders of this process's user are opened or removed. Links and pipes are
+//! never opened.
 
 use super::lock::Lock;
 use rustix::process::geteuid;
@@ -10,21 +10,22 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Minimum age difference to a file of ours. A younger file may be about to be locked.
+/// Minimum age of a leftover file relative to our file. The creator of a younger file may be about to lock it.
 const AFTER: Duration = Duration::from_secs(600);
 
-/// An entry of a folder, neither followed nor opened.
+/// A directory entry that has not been opened. A link has not been followed.
 pub struct LeftFile {
-    /// Name.
+    /// File name.
     pub name: String,
-    /// Path.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Metadata; that of the link itself for a link.
+    /// Metadata of the entry; for a link, that of the link itself.
     pub metadata: Metadata,
 }
 
 impl LeftFile {
-    /// Returns `true` if the file is older than the grace period before ours: its creator has locked it, or has exited.
+    /// Returns `true` if the file is more than ten minutes older than ours. By then its creator has locked the file
+    /// or has exited.
     pub fn is_older_than(&self, ours: &Metadata) -> bool {
         let (theirs, ours) = (self.metadata.modified(), ours.modified());
         let age = theirs.ok().zip(ours.ok());
@@ -33,7 +34,7 @@ impl LeftFile {
     }
 }
 
-/// Returns the files of this process's user in a folder whose names fit.
+/// Returns the entries of a directory that belong to this process's user and whose names match.
 pub fn own(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<LeftFile> {
     let user = geteuid().as_raw();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -50,9 +51,9 @@ pub fn own(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<LeftFile> {
     found.collect()
 }
 
-/// Removes the files of a database unless a server uses it. Errors are ignored.
+/// Removes the files of a database unless a server uses it. Ignores errors.
 pub fn remove(database: &Path, files: &[PathBuf]) {
-    // Held until all files are removed.
+    // The lock is held until all files are removed.
     if let Ok(Some(_held)) = Lock::of_left_behind(database, files) {
         for file in files {
             let _ = std::fs::remove_file(file);

@@ -1,9 +1,9 @@
-//! Locks on the database file itself, and on the `-lock` file beside it, which older programs know; and checks that a
-//! file is in its place.
+//! Locks on the database file and on the `-lock` file beside it, which older versions use. Also checks that a file is
+//! in its place.
 //!
-//! Invariant: this process has at most one descriptor of its own on a database file, and closes it after SQLite's last
-//! connection. Closing any descriptor of a file drops all POSIX locks of the process on it, also those of SQLite. So a
-//! database file is never opened only to examine it.
+//! Invariant: this process has at most one descriptor of its own for a database file, and closes it after SQLite's
+//! last connection. Closing any descriptor of a file releases all POSIX locks of the process on that file, including
+//! those of SQLite. So a database file is never opened only to examine it.
 
 use super::StoreError;
 use super::paths::{create_private, with_suffix};
@@ -19,53 +19,53 @@ use std::time::Duration;
 
 /// Suffix of the name of a `-lock` file.
 pub(super) const LOCK: &str = "-lock";
-/// Number of attempts to take a lock. A starting process shares its parent's locks for a moment.
+/// Number of attempts to take a lock. A process that was just started shares the locks of its parent for a moment.
 const TRIES: u32 = 25;
-/// Pause between two attempts.
+/// Pause between two attempts to take a lock.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Whether `flock` and POSIX locks are independent. If not, a lock on the database file would lock SQLite out, and
-/// only the `-lock` file is locked.
+/// Whether `flock` locks and POSIX locks are independent. If they are not, a lock on the database file would exclude
+/// SQLite, so only the `-lock` file is locked.
 const HAS_SEPARATE_LOCKS: bool = cfg!(target_os = "linux");
 
-/// Identity of a file, independent of its name: device and inode.
+/// Device and inode of a file, which stay the same if the file is renamed.
 type FileId = (u64, u64);
 
-/// The database files that this process has open. It is global because POSIX locks belong to the process.
+/// Database files that this process has open. The map is global because POSIX locks belong to the process.
 static OPEN: Mutex<BTreeMap<FileId, Descriptor>> = Mutex::new(BTreeMap::new());
 
-/// The descriptor of a database file.
+/// Our descriptor of a database file, with the number of its users.
 struct Descriptor {
     file: File,
     users: usize,
-    /// Whether a user in this process has locked the file.
+    /// Whether a user in this process has an exclusive lock on the file.
     locked: bool,
 }
 
-/// A use of a [`Descriptor`].
+/// One use of a [`Descriptor`]. Dropping the last use closes the descriptor.
 struct DescriptorUse {
     id: FileId,
     locked: bool,
 }
 
-/// The permission to use a file, alone or beside others. It must outlive the connections to the file.
+/// Permission to use a file, alone or together with other processes. It must outlive all connections to the file.
 pub(super) struct Lock {
     path: PathBuf,
-    // Released before the files beside it: while this one is locked, those are locked too.
+    // Dropped before `_beside`: while the database file is locked, the `-lock` file must be locked too.
     file: Option<DescriptorUse>,
     _beside: Vec<File>,
 }
 
 impl Lock {
-    /// Locks a name against other servers. If the file exists, [`Lock::take_file`] comes next.
+    /// Locks the `-lock` file against other servers. If the database exists, [`Lock::take_file`] must follow.
     ///
     /// # Errors
-    /// [`StoreError`] if another process has locked it.
+    /// [`StoreError`] if another process has locked the `-lock` file.
     pub(super) fn exclusive(path: &Path) -> Result<Lock, StoreError> {
         let resolved = resolve(path);
         let mut names = vec![with_suffix(&resolved, LOCK)];
         if is_link(path) {
-            // An older program locks beside the link.
+            // An older version locks a `-lock` file beside the link.
             names.push(with_suffix(path, LOCK));
         }
         let beside = names.iter().map(|name| lock_beside(name, path));
@@ -76,10 +76,10 @@ impl Lock {
         })
     }
 
-    /// Locks the file itself against other servers, under whatever name they open it.
+    /// Locks the database file against other servers, even those that open it under another name.
     ///
     /// # Errors
-    /// [`StoreError`] if another process has locked it, or it does not exist.
+    /// [`StoreError`] if another process has locked the file, or the file does not exist.
     pub(super) fn take_file(&mut self) -> Result<(), StoreError> {
         for attempt in 0..TRIES {
             if attempt > 0 {
@@ -92,10 +92,10 @@ impl Lock {
         Err(in_use(&self.path))
     }
 
-    /// Tries once to lock the file itself. Returns `false` if another process has locked it.
+    /// Tries once to lock the database file. Returns `false` if another process has locked it.
     fn try_take_file(&mut self) -> Result<bool, StoreError> {
         let mut held = DescriptorUse::open(&self.path)?;
-        // The file may have been replaced between opening and locking.
+        // The file may have been replaced after it was opened.
         let is_ours = held.lock()? && id_at(&self.path)? == Some(held.id);
         if is_ours {
             self.file = Some(held);
@@ -103,11 +103,11 @@ impl Lock {
         Ok(is_ours)
     }
 
-    /// Locks a left database whose existing files are `files`; `None` if a server uses it. Tries once, creates no
-    /// file, and opens no other.
+    /// Locks a leftover database of which the files `files` exist; `None` if a server uses it. Tries once, and
+    /// neither creates nor opens other files.
     ///
     /// # Errors
-    /// [`StoreError`] if one of them cannot be opened.
+    /// [`StoreError`] if one of the files cannot be opened.
     pub(super) fn of_left_behind(
         path: &Path,
         files: &[PathBuf],
@@ -132,10 +132,10 @@ impl Lock {
         Ok(is_free.then_some(lock))
     }
 
-    /// Uses a file beside a server that may have it open under the same name.
+    /// Opens a file for use beside a server that uses the same name.
     ///
     /// # Errors
-    /// [`StoreError`] if a server has it open under another name: SQLite would keep a log for each name.
+    /// [`StoreError`] if a server uses the file under another name, because SQLite would keep a log for each name.
     pub(super) fn beside(path: &Path) -> Result<Lock, StoreError> {
         let path = resolve(path);
         let held = DescriptorUse::open(&path)?;
@@ -159,8 +159,8 @@ impl Lock {
         Err(StoreError::Failed(message))
     }
 
-    /// Returns `true` if a server has locked the file. Holds a shared lock for a moment, which a starting server waits
-    /// out.
+    /// Returns `true` if a server has locked the file. The check holds a shared lock for a moment, and a starting
+    /// server waits for its end.
     pub(super) fn is_server_file(&self) -> Result<bool, StoreError> {
         let open = open_files();
         let Some(descriptor) = self.file.as_ref().and_then(|held| open.get(&held.id)) else {
@@ -179,7 +179,7 @@ impl Lock {
 }
 
 impl DescriptorUse {
-    /// Opens the file unless this process has it open.
+    /// Opens a descriptor of the file, or shares the one that this process has.
     fn open(path: &Path) -> Result<DescriptorUse, StoreError> {
         let failed = |error| of_path(path, error);
         let found = std::fs::metadata(path).map_err(failed)?;
@@ -200,8 +200,8 @@ impl DescriptorUse {
                         locked: false,
                     });
                 }
-                // The file was just replaced by one that is in use here. Closing this descriptor would drop SQLite's
-                // locks.
+                // The file was just replaced by a file that is open in this process. Closing the new descriptor would
+                // release SQLite's locks.
                 Entry::Occupied(_) => std::mem::forget(file),
             }
         }
@@ -211,7 +211,7 @@ impl DescriptorUse {
         Ok(DescriptorUse { id, locked: false })
     }
 
-    /// Tries to lock the file for this use. Returns `false` if another use or process has locked it.
+    /// Tries once to lock the file for this use. Returns `false` if another use or process has locked it.
     fn lock(&mut self) -> Result<bool, StoreError> {
         let mut open = open_files();
         let Some(descriptor) = open.get_mut(&self.id).filter(|one| !one.locked) else {
@@ -242,7 +242,7 @@ impl Drop for DescriptorUse {
         descriptor.users = descriptor.users.saturating_sub(1);
         if self.locked {
             descriptor.locked = false;
-            // If this fails, closing the descriptor releases the lock.
+            // If unlocking fails, closing the descriptor releases the lock.
             let _ = descriptor.file.unlock();
         }
         if descriptor.users == 0 {
@@ -251,30 +251,30 @@ impl Drop for DescriptorUse {
     }
 }
 
-/// The paths and identities of an open file and of its log, from when it was opened.
+/// Paths and identities of an open database file and its log, as they were when the file was opened.
 pub(super) struct FilePlace {
     database: (PathBuf, FileId),
     beside: Vec<(PathBuf, FileId)>,
 }
 
-/// The present place of an open file.
+/// Whether an open database file and its log are still in their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FoundPlace {
-    /// The file and its log are in their places.
+    /// Both the file and its log are in their places.
     InPlace,
-    /// The file was moved or removed. Its log is in its place.
+    /// The file was moved or removed. Its log is still in its place.
     Moved,
     /// The log was moved, removed or replaced.
     Torn,
 }
 
 impl FilePlace {
-    /// Returns the place of the file at `path`, and of the log that SQLite keeps for this connection.
+    /// Returns the paths and identities of the file at `path`, and of the log that SQLite uses for this connection.
     ///
     /// # Errors
     /// [`StoreError`] if there is no file at `path`.
     pub(super) fn locate(path: &Path, conn: &Connection) -> Result<FilePlace, StoreError> {
-        // The first read makes SQLite create the log.
+        // SQLite creates the log at the first read.
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         let database = conn.path().map_or(path, Path::new);
         let id = id_at(path)?.ok_or_else(|| of_path(path, ErrorKind::NotFound.into()))?;
@@ -291,7 +291,8 @@ impl FilePlace {
         })
     }
 
-    /// Compares the present place, without opening a file. A file that cannot be examined counts as in its place.
+    /// Compares the files that are now at the paths with the open ones. Opens no file. A file that cannot be examined
+    /// counts as in its place.
     pub(super) fn look(&self) -> FoundPlace {
         let is_there =
             |(path, id): &(PathBuf, FileId)| id_at(path).map_or(true, |now| now == Some(*id));
@@ -305,7 +306,7 @@ impl FilePlace {
     }
 }
 
-/// Returns an error about a file, with its name.
+/// Returns an error that names the file.
 fn of_path(path: &Path, error: std::io::Error) -> StoreError {
     StoreError::Failed(format!("{}: {error}", path.display()))
 }
@@ -322,7 +323,7 @@ fn id_of(metadata: &Metadata) -> FileId {
     (metadata.dev(), metadata.ino())
 }
 
-/// Returns the identity of the file with this name; `None` if there is none.
+/// Returns the identity of the file at this path; `None` without a file.
 fn id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
     match std::fs::metadata(path) {
         Ok(found) => Ok(Some(id_of(&found))),
@@ -333,7 +334,7 @@ fn id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
     }
 }
 
-/// Returns `true` for a symbolic link.
+/// Returns `true` if the path is a symbolic link.
 fn is_link(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
@@ -343,7 +344,7 @@ pub(super) fn resolve(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Creates and locks a `-lock` file. The system releases the lock when the process ends.
+/// Locks a `-lock` file, and creates it if necessary. The system releases the lock when the process ends.
 fn lock_beside(name: &Path, path: &Path) -> Result<File, StoreError> {
     for attempt in 0..TRIES {
         if attempt > 0 {
@@ -369,7 +370,7 @@ fn open_beside(name: &Path) -> Result<File, StoreError> {
 fn try_lock_beside(file: &File, name: &Path) -> Result<bool, StoreError> {
     let failed = |error| of_path(name, error);
     match file.try_lock() {
-        // The previous owner may have removed the file. Then another process can create and lock a new one.
+        // The previous holder may have removed the file, and another process may have created a new one.
         Ok(()) => Ok(id_at(name)? == Some(id_of(&file.metadata().map_err(failed)?))),
         Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(failed(error)),
@@ -382,14 +383,14 @@ fn is_locked_beside(path: &Path) -> Result<bool, StoreError> {
         Ok(file) => is_locked(&file),
         Err(error) => match error.kind() {
             ErrorKind::NotFound => Ok(false),
-            // The server of another user has created it.
+            // A server of another user has created the file.
             ErrorKind::PermissionDenied => Ok(true),
             _ => Err(of_path(path, error)),
         },
     }
 }
 
-/// Returns `true` if another descriptor has an exclusive lock on this file. If not, this one has a shared lock now.
+/// Returns `true` if another descriptor has an exclusive lock. Otherwise this descriptor gets a shared lock.
 fn is_locked(file: &File) -> Result<bool, StoreError> {
     match file.try_lock_shared() {
         Ok(()) => Ok(false),

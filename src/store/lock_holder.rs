@@ -1,4 +1,4 @@
-//! A write lock that another program holds: waiting for its end, and the name of the process.
+//! The write lock of another program: waits for its release, and finds the process that holds it.
 //!
 //! The lock is byte 120 of the `-shm` file (<https://sqlite.org/walformat.html>, section 2.3). Linux lists the locks
 //! of all processes in `/proc/locks`.
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Byte of the `-shm` file that a writer locks.
 const WRITE_LOCK: u64 = 120;
 
-/// Waits until no other program has locked the database, and names the program.
+/// Waits until no other program has locked the database. Tells the operator once which program holds the lock.
 pub(super) fn wait_until_unlocked(
     conn: &Connection,
     path: &Path,
@@ -37,13 +37,14 @@ pub(super) fn wait_until_unlocked(
                     is_told = true;
                 }
             }
-            // Other errors are reported by the first write.
+            // The first write will report any other error.
             Ok(()) | Err(_) => return Ok(conn.busy_timeout(BUSY_TIMEOUT)?),
         }
     }
 }
 
-/// Returns the holder, for example `process 812 (sqlite3)`; `None` if the system does not tell.
+/// Returns the process that holds the lock, for example `process 812 (sqlite3)`; `None` if the system does not list
+/// it.
 pub(super) fn find_holder(database: &Path) -> Option<String> {
     let inode = std::fs::metadata(with_suffix(database, "-shm")).ok()?.ino();
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
@@ -59,8 +60,8 @@ pub(super) fn find_holder(database: &Path) -> Option<String> {
     })
 }
 
-/// Returns the process of a line of `/proc/locks` that holds the write lock of the file with this inode. A line is like
-/// `1: POSIX  ADVISORY  WRITE 812 fd:01:131 120 120`.
+/// Returns the process id in a line of `/proc/locks` if the line is a write lock on the file with this inode. A line
+/// looks like `1: POSIX  ADVISORY  WRITE 812 fd:01:131 120 120`.
 fn writer(line: &str, inode: u64) -> Option<u32> {
     let fields: Vec<_> = line.split_whitespace().collect();
     let [_, "POSIX", _, "WRITE", process, file, first, last] = fields[..] else {
@@ -69,7 +70,7 @@ fn writer(line: &str, inode: u64) -> Option<u32> {
     let is_file = file.rsplit(':').next()?.parse() == Ok(inode);
     let locked = first.parse().ok()?..=last.parse().ok()?;
     let process = process.parse().ok()?;
-    // 0 is a process of another container.
+    // The id 0 stands for a process of another container.
     (is_file && process > 0 && locked.contains(&WRITE_LOCK)).then_some(process)
 }
 

@@ -1,19 +1,20 @@
-//! The writer's cache of accounts and endpoints, which nearly every write reads and few change.
+//! The writer's cache of accounts and endpoints. Nearly every write reads them, and few change them.
 //!
-//! Invariant: it equals the rows. A change of such a row, a rollback, or a write of another process clears it.
+//! Invariant: the cache equals the rows. A change of such a row, a rollback, or a write of another process clears the
+//! cache.
 
 use super::{StoreError, Tx};
 use crate::domain::account::{Account, WebhookEndpoint};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Maximum number of cached accounts. One more clears the cache.
+/// Maximum number of cached accounts. The cache is cleared before it would exceed this number.
 const ACCOUNTS_MAX: usize = 1024;
 
 /// Cached values by the `seq` of their account.
 pub(super) type Cached<T> = RefCell<HashMap<i64, T>>;
 
-/// The cache of the writer.
+/// The writer's cache of accounts and endpoints.
 #[derive(Default)]
 pub(super) struct Memo {
     pub(super) accounts: Cached<Account>,
@@ -28,7 +29,7 @@ impl Memo {
     }
 }
 
-/// Returns the cached value of an account, or reads and caches it.
+/// Returns the cached value of an account. If there is none, reads the value and caches it.
 pub(super) fn recall<T: Clone>(
     cached: Option<&Cached<T>>,
     account: i64,
@@ -50,7 +51,7 @@ pub(super) fn recall<T: Clone>(
 }
 
 impl Tx<'_> {
-    /// Notes that accounts or endpoints change, and clears the cache.
+    /// Records that accounts or endpoints change, and clears the cache.
     pub(super) fn changes_accounts(&self) {
         self.note(|changes| changes.accounts = true);
         if let Some(memo) = self.memo {

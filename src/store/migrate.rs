@@ -1,7 +1,7 @@
 //! The schema and its migrations.
 //!
-//! Invariant: the version of a file is its `user_version`. A migration runs completely or not at all, and a newer file
-//! is not touched.
+//! Invariant: `user_version` is the version of a file. An upgrade runs completely or not at all, and a file of a
+//! newer version is not changed.
 
 mod indexes;
 mod template;
@@ -15,7 +15,7 @@ use crate::domain::progress::{Progress, ProgressSink, to_count};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-/// Every migration, oldest first. Its position is its version.
+/// Every migration, oldest first. The first one creates version 1.
 const MIGRATIONS: [&str; 29] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
@@ -48,16 +48,17 @@ const MIGRATIONS: [&str; 29] = [
     include_str!("../../sql/migrations/0029_read_backs.sql"),
 ];
 
-/// Version of the last migration that edits the text of the schema. An upgrade past it checks the whole file.
+/// Version of the last migration that edits the text of the schema. An upgrade from an earlier version checks the
+/// whole file.
 const SCHEMA_EDITED: usize = 29;
 
-/// First version whose ledger and audit log have hash chains.
+/// First version with hash chains of the ledger and the audit log.
 const HISTORY_SINCE: usize = 26;
 /// First version whose audit log has hashes of accounts, keys, users, wallets, pools and settings.
 const STATES_SINCE: usize = 28;
 
-/// Upgrades a file to the newest version, in one transaction. A missing referenced row rolls it back. `tell` is told
-/// of each step, and of none if there is nothing to do.
+/// Upgrades a file to the newest version, in one transaction. A missing referenced row rolls back the transaction.
+/// `tell` gets the progress of each step; nothing if the file is up to date.
 pub(super) fn migrate(
     conn: &mut Connection,
     tell: &mut ProgressSink<'_>,
@@ -67,12 +68,12 @@ pub(super) fn migrate(
     if version == NEWEST {
         return Ok(());
     }
-    // A referenced table is created anew. References are not checked meanwhile, and all are checked afterwards.
+    // Migrations create some referenced tables anew, so foreign keys are checked only after them.
     // The setting cannot be changed inside a transaction (<https://sqlite.org/lang_altertable.html>, in 12 steps).
     let enforced: bool =
         conn.pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))?;
     conn.pragma_update(None, "foreign_keys", false)?;
-    // A CHECK is changed in the schema table, which SQLite protects by default.
+    // Some migrations change a CHECK in the schema table, which SQLite protects by default.
     let defensive = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false);
     let migrated = defensive
         .map_err(StoreError::from)
@@ -85,9 +86,9 @@ pub(super) fn migrate(
 /// Runs the missing migrations in one transaction.
 fn migrate_in_one(conn: &mut Connection, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    // Read again: another process may have upgraded the file.
+    // The version is read again, as another process may have upgraded the file.
     let version = user_version(&tx)?;
-    // The check of all references after the migrations takes as long as a step.
+    // The final check of all foreign keys takes as long as one migration.
     let of = to_count(NEWEST.saturating_sub(version)).saturating_add(1);
     let part = "upgrade steps made";
     for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {
@@ -124,7 +125,7 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut ProgressSink<'_>) -> Result<
     Ok(())
 }
 
-/// Checks that every page, row and index fits the schema.
+/// Checks the pages, rows and indexes of a file against the schema.
 ///
 /// # Errors
 /// [`StoreError`] with the first problem.
@@ -139,10 +140,10 @@ fn check_integrity(conn: &Connection) -> Result<(), StoreError> {
     )))
 }
 
-/// The newest version.
+/// Newest version of the schema.
 pub(super) const NEWEST: usize = MIGRATIONS.len();
 
-/// Checks that this program knows a version, which may be an older one.
+/// Fails if a version is newer than this program. An older version is accepted.
 pub(super) fn require_known(version: usize) -> Result<(), StoreError> {
     if version <= NEWEST {
         return Ok(());
@@ -159,7 +160,7 @@ pub(super) fn replay(conn: &Connection, version: usize) -> rusqlite::Result<()> 
     migrations.try_for_each(|migration| conn.execute_batch(migration))
 }
 
-/// Checks that a file is of the newest version, for a reader that cannot upgrade it.
+/// Fails unless a file is of the newest version, for a reader that cannot upgrade it.
 pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
     let version = user_version(conn)?;
     require_known(version)?;
@@ -189,7 +190,7 @@ mod tests {
     use crate::store::statement::{commands, values};
     use rusqlite::{Connection, named_params};
 
-    /// Every coin that a file of these versions may have, with its chain.
+    /// Coins of the versions 5 to 7, each with its chain.
     const COINS_THEN: [(&str, &str); 13] = [
         ("BTC", "bitcoin"),
         ("LTC", "litecoin"),
@@ -281,7 +282,7 @@ mod tests {
     }
 
     commands! {
-        /// An invoice of a file from before 0008.
+        /// Inserts an invoice in a file from before migration 0008.
         INVOICE = "insert into invoices (seq, id, account, mode, status, amount, currency, metadata, under_bps, over_bps, \
             created_at, expires_at, cancelled_at, asset, rate, amount_expected, deposit_address, picked_quote) \
             values (:seq, :seq, 1, :mode, iif(:cancelled_at is null, 'awaiting_payment', 'cancelled'), 1, 'EUR', '{}', \
@@ -294,7 +295,8 @@ mod tests {
         WAITS_FOR(waits_for: String) = "select waits_for from invoices order by seq";
     }
 
-    /// Inserts an invoice of a mode with its quotes; the second value of `of` is the time of its cancellation.
+    /// Inserts an invoice with its quotes. `of` is the mode, and the time of the cancellation if the invoice is
+    /// cancelled.
     fn insert_quoted(
         conn: &Connection,
         seq: usize,

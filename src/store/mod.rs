@@ -1,7 +1,7 @@
 //! The SQLite file: one writer, many readers, and a module for each table.
 //!
 //! Functions fail with a [`StoreError`] if SQLite or the disk fails.
-//! Invariant: a row is written only through [`Tx`], which only the writer makes, and no write is answered before its
+//! Invariant: a row is written only through [`Tx`], which only the writer creates. No write is answered before its
 //! commit.
 
 pub mod accounts;
@@ -97,20 +97,20 @@ use rusqlite::Connection;
 use std::sync::Arc;
 use tokio::sync::oneshot::{self, error::RecvError};
 
-/// A function that the writer calls after each commit, before it answers the writes.
+/// A function that the writer calls after each commit, before it answers the writes of the batch.
 pub type OnCommit = Box<dyn Fn(&Changes) + Send + Sync>;
 
-/// A connection that can be read from.
+/// A connection for reading.
 pub struct Reader<'c> {
     conn: &'c Connection,
-    /// Health of the writer, if this is the writer's connection.
+    /// Health of the writer; `None` unless this is the writer's connection.
     health: Option<&'c Health>,
-    /// Cached rows, if this is the writer's connection.
+    /// The writer's cache; `None` unless this is the writer's connection.
     memo: Option<&'c Memo>,
 }
 
 impl<'c> Reader<'c> {
-    /// Returns a reader of a connection that is not the writer's.
+    /// Creates a reader for a connection other than the writer's.
     const fn new(conn: &'c Connection) -> Reader<'c> {
         Reader {
             conn,
@@ -126,7 +126,7 @@ impl Reader<'_> {
         &self,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        // Dropping the transaction ends it. There is nothing to commit.
+        // Dropping the transaction ends it. It has no changes to commit.
         let _transaction = self
             .conn
             .unchecked_transaction()
@@ -134,7 +134,7 @@ impl Reader<'_> {
         work(self)
     }
 
-    /// Returns the file that is read, for further connections to it.
+    /// Returns the file of this connection, for opening more connections to it.
     ///
     /// # Errors
     /// [`StoreError`] if the database has no file.
@@ -144,7 +144,7 @@ impl Reader<'_> {
         Ok(SameFile::at(path.ok_or_else(nameless)?.as_ref()))
     }
 
-    /// Runs `work`. An error on the writer's connection also updates the health of the writer.
+    /// Runs `work` on the connection. An error on the writer's connection may make the store refuse writes.
     fn checked<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -158,7 +158,7 @@ impl Reader<'_> {
     }
 }
 
-/// An open file.
+/// An open database file. Clones share it.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -173,8 +173,8 @@ struct Shared {
 }
 
 impl Store {
-    /// Reads on the calling thread, without waiting for a connection. A thread of the runtime may do short reads only:
-    /// one row, or one page.
+    /// Runs `work` on the calling thread, without waiting for a connection. On a runtime thread, `work` may read only
+    /// one row or one page.
     ///
     /// # Errors
     /// The error of `work`, or [`StoreError`] if the file cannot be opened.
@@ -185,7 +185,7 @@ impl Store {
         self.shared.readers.read(work)
     }
 
-    /// Reads as [`Store::read`], with all statements of `work` on the same snapshot.
+    /// Runs `work` as [`Store::read`], with one snapshot for all its statements.
     ///
     /// # Errors
     /// As [`Store::read`].
@@ -196,9 +196,9 @@ impl Store {
         self.shared.readers.read(|db| db.at_one_moment(work))
     }
 
-    /// Runs `work` in the writer's next transaction and returns its result after the commit.
+    /// Runs `work` in the writer's next transaction, and returns its result after the commit.
     ///
-    /// An error of `work` rolls back the rows that `work` wrote, and no others.
+    /// An error of `work` rolls back only the rows that `work` wrote.
     ///
     /// # Errors
     /// The error of `work`, or [`StoreError`] if the transaction fails.
@@ -213,10 +213,10 @@ impl Store {
         answer(self.submit_once(work)?.await)
     }
 
-    /// Writes as [`Store::write`], with `work` that may run twice before it is answered.
+    /// Writes as [`Store::write`], with `work` that may run twice.
     ///
-    /// If another write of the same batch fails, the rows of this one may be rolled back and `work` runs again. This
-    /// saves a savepoint, so frequent writes use it.
+    /// If another write of the same batch fails, the rows of this write may be rolled back, and `work` runs again.
+    /// Writes of this kind need no savepoint of their own, so frequent writes use this function.
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -246,7 +246,7 @@ impl Store {
         answer(self.submit_once(work)?.blocking_recv())
     }
 
-    /// Begins a write as [`Store::write`], and returns a function that blocks until its end.
+    /// Submits a write as [`Store::write`], and returns a function that blocks until its result.
     ///
     /// # Errors
     /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] if the write is not accepted.
@@ -299,7 +299,7 @@ impl Store {
         self.shared.writer.health.refusing()
     }
 
-    /// Returns the size of the write-ahead log's file, in bytes; 0 if there is none.
+    /// Returns the size of the write-ahead log, in bytes; 0 without a log.
     pub fn log_bytes(&self) -> u64 {
         std::fs::metadata(&self.shared.log).map_or(0, |found| found.len())
     }
@@ -310,7 +310,7 @@ impl Store {
     }
 }
 
-/// Returns the answer of the writer to a job. Without one the writer has stopped.
+/// Returns the writer's answer to a job. A missing answer means that the writer has stopped.
 fn answer<T, E: From<StoreError>>(received: Result<Result<T, E>, RecvError>) -> Result<T, E> {
     received.unwrap_or_else(|_| Err(StoreError::closed().into()))
 }

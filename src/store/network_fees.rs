@@ -1,4 +1,4 @@
-//! The table `network_fees`: the network fee of each coin for which the operator has set one.
+//! The table `network_fees`: network fees of coins that the operator has set.
 
 use super::statement::{commands, values};
 use super::states::ValueKind;
@@ -7,7 +7,7 @@ use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
 
 values! {
-    /// Returns the fee that is set for a coin, in base units.
+    /// Returns the network fee that the operator has set for a coin, in base units.
     pub fn of_asset(db, asset: &Asset) -> Option<(fee: Units)> =
         "select fee from network_fees where asset = :asset" with { asset: asset.id };
 }
@@ -20,7 +20,7 @@ commands! {
     fn remove(tx, asset: &str) = "delete from network_fees where asset = :asset";
 }
 
-/// Sets the fee of a coin; `None` returns to the default of the program.
+/// Sets the network fee of a coin. `None` restores the program's default.
 pub fn set(tx: &Tx<'_>, asset: &Asset, fee: Option<Units>) -> Result<(), StoreError> {
     tx.changes_coin(ValueKind::NetworkFee, "network_fee", asset.id);
     match fee {

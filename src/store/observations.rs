@@ -1,6 +1,7 @@
-//! The table `observations`: outputs that were seen on chains, each at its place.
+//! The table `observations`: outputs that were seen on chains, each identified by chain, transaction and position.
 //!
-//! Invariant: a place has one row, and no row is ever deleted. The transaction and the amount of a row never change.
+//! Invariant: no two rows have the same place, and no row is deleted. The transaction and the amount of a row never
+//! change.
 
 use super::row::{Spends, SpendsRef};
 use super::statement::{commands, require_one, rows};
@@ -21,13 +22,13 @@ rows! {
         Ok(StoredObservation { seq, seen, state, confirmed_at })
     }
 
-    /// Returns the observation at a place.
+    /// Returns the observation with this key: mode, chain, transaction and position.
     pub fn at(db, place: &ObservationKey) -> Option<StoredObservation> =
         select "from observations \
             where mode = :mode and chain = :chain and txid = :txid and position = :position"
         with { mode: place.mode, chain: place.chain, txid: place.txid, position: place.position };
 
-    /// Returns the observations of a transaction, by position.
+    /// Returns the observations of a transaction, in the order of their positions.
     pub fn of_transaction(db, mode: Mode, chain: Chain, txid: &str) -> Vec<StoredObservation> =
         select "from observations where mode = :mode and chain = :chain and txid = :txid order by position";
 
@@ -50,28 +51,28 @@ commands! {
             block_hash = iif(:state = 'confirmed', block_hash, null) \
             where seq = :seq and state = :before";
 
-    /// Notes that the next step of an observation cannot be booked. Returns `false` if that was known.
+    /// Records that the next step of an observation cannot be booked. Returns `false` if that was recorded before.
     pub fn cannot_be_booked(tx, seq: i64, now: Time) -> bool =
         "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
 
-    /// Moves an observation to a place after all others, as another output is at its place now.
+    /// Gives an observation an unused position above all real ones, because another output is now at its position.
     pub fn give_way(tx, seq: i64) = file "sql/observations/give_way.sql";
 
-    /// Saves an earlier time of an observation than the one known.
+    /// Moves the time of first sight back to `seen_at`, if `seen_at` is earlier.
     pub fn seen_earlier(tx, seq: i64, seen_at: Time) =
         "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
 
-    /// Saves the block of an observation.
+    /// Stores the block that contains an observation.
     pub fn put_in_block(tx, seq: i64, block: &Block) =
         "update observations set block_height = :height, block_hash = :hash, vanished_at = null, \
             unbookable_at = null where seq = :seq"
         with { seq, height: block.height, hash: block.hash };
 }
 
-/// Moves an observation from the state `before` to the next, and notes that its steps can be booked.
+/// Moves an observation from the state `before` to `state`. Its steps can be booked again.
 ///
 /// # Errors
-/// [`StoreError`] if it is in another state.
+/// [`StoreError`] if the observation is not in the state `before`.
 pub fn update(
     tx: &Tx<'_>,
     seq: i64,

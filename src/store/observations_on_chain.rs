@@ -1,6 +1,6 @@
-//! The table `observations`, by the blocks of a chain.
+//! The table `observations` as the followers of chains use it, by block.
 //!
-//! Invariant: all queries are of live mode, and leave out observations that gave their place to others.
+//! Invariant: every query reads live mode only, and leaves out observations whose position another output has taken.
 
 use super::row::Spends;
 use super::statement::{commands, rows, sql_limit, values};
@@ -12,7 +12,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, ObservationKey};
 use crate::domain::time::Time;
 
-/// Maximum number of vanished observations that are looked for, in case they come back.
+/// Maximum number of vanished observations that a follower still looks for.
 const COMES_BACK_MAX: u32 = 500;
 
 rows! {
@@ -31,12 +31,13 @@ rows! {
         select "from observations where mode = 'live' and chain = :chain and vanished_at >= :since \
             and state = 'dropped' and position < 2147483648 order by vanished_at desc limit :limit";
 
-    /// Returns the observations in the blocks from one height to another.
+    /// Returns the observations in the blocks from height `from` to height `to`.
     pub fn in_blocks(db, chain: Chain, from: u32, to: u32) -> Vec<OpenObservation> =
         select "from observations where mode = 'live' and chain = :chain and block_height between :from and :to";
 }
 
-/// The owner of unconfirmed payments. Their sum decides how many confirmations each of them needs.
+/// The invoice or customer that owns unconfirmed payments. The sum of these payments decides how many confirmations
+/// each of them needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Payer {
     /// An invoice, by its `seq`.
@@ -45,19 +46,19 @@ pub enum Payer {
     Customer(i64),
 }
 
-/// An observation that waits to be confirmed.
+/// An observation in a block that waits for confirmations.
 pub struct UnconfirmedObservation {
-    /// Order of insertion.
+    /// Key of the row, in the order of insertion.
     pub seq: i64,
     /// Id of the transaction.
     pub txid: String,
-    /// Position inside the transaction.
+    /// Position of the output in its transaction.
     pub position: u32,
-    /// Height of the block.
+    /// Height of the block that contains it.
     pub height: u32,
-    /// Coin.
+    /// Coin of the output.
     pub asset: &'static Asset,
-    /// Owner of the payment; `None` if it has no price.
+    /// Owner of the payment; `None` for a payment without a price.
     pub payer: Option<Payer>,
 }
 
@@ -69,19 +70,19 @@ rows! {
         Ok(UnconfirmedObservation { seq, txid, position, height, asset, payer })
     }
 
-    /// Returns the next observations after this `seq` that are in a block up to this height and wait to be confirmed.
+    /// Returns the next unconfirmed observations after the `seq` `after`, in blocks up to this height.
     pub fn waiting(db, chain: Chain, height: u32, after: i64, limit: usize) -> Vec<UnconfirmedObservation> =
         file "sql/observations_on_chain/waiting.sql"
         with { chain, height, after, limit: sql_limit(limit) };
 }
 
 values! {
-    /// Returns the places of observations that are confirmed in a block above this height.
+    /// Returns the transactions and positions of confirmed observations in blocks above this height.
     pub fn confirmed_above(db, chain: Chain, height: u32) -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
             where mode = 'live' and chain = :chain and block_height > :height and state = 'confirmed'";
 
-    /// Returns the places of observations that vanished before this time and are not dropped.
+    /// Returns the transactions and positions of observations that vanished before this time and are not dropped yet.
     pub fn given_up(db, chain: Chain, before: Time, limit: usize)
         -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
@@ -89,28 +90,28 @@ values! {
             and block_height is null limit :limit"
         with { chain, before, limit: sql_limit(limit) };
 
-    /// Returns the first output of a transaction to an address in a coin that is seen and in no block.
+    /// Returns the position of a transaction's first output to an address in a coin that is in no block yet.
     pub fn first_seen_in(db, txid: &str, asset: &Asset, address: &str) -> Option<(position: u32)> =
         "select position from observations where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and block_height is null and asset = :asset and address = :address \
             and position < 2147483648 order by position limit 1"
         with { chain: asset.chain, txid, asset: asset.id, address };
 
-    /// Returns the places of observations that are in no block any more, but are confirmed, as their
-    /// confirmation could not be reversed.
+    /// Returns the transactions and positions of observations that are confirmed although a reorg removed their
+    /// block: their confirmation could not be reversed.
     pub fn unbooked(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
             where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
             and block_height is null limit :limit"
         with { chain, limit: sql_limit(limit) };
 
-    /// Returns the amounts that an address received in a coin, in blocks up to this height.
+    /// Returns the amounts of a coin that an address received in blocks up to this height.
     pub fn amounts_received(db, asset: &Asset, address: &str, height: u32) -> Vec<(amount: Units)> =
         "select amount from observations where mode = 'live' and chain = :chain \
             and block_height <= :height and asset = :asset and address = :address and state <> 'dropped'"
         with { chain: asset.chain, asset: asset.id, address, height };
 
-    /// Returns `true` if an observation is seen and not confirmed.
+    /// Returns `true` if a chain has an observation that is neither confirmed nor dropped.
     pub fn is_any_seen(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from observations \
             where mode = 'live' and chain = :chain and state = 'seen') as found";
@@ -124,7 +125,7 @@ values! {
         "select coalesce(sum(d.gross), 0) as at_stake \
             from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
 
-    /// Passes each address to `each` that has an unconfirmed observation, or one in a block above this height.
+    /// Passes each address with an unconfirmed observation, or with one in a block above this height, to `each`.
     pub fn each_open_address(db, chain: Chain, height: u32) -> each (address: String) =
         "select address from observations \
             where mode = 'live' and chain = :chain and state = 'seen' \
@@ -138,31 +139,31 @@ values! {
 }
 
 commands! {
-    /// Removes all observations from the blocks above this height, after a reorg.
+    /// Removes all observations from blocks above this height, after a reorg.
     pub fn take_out_above(tx, chain: Chain, height: u32, now: Time) =
         "update observations set block_height = null, block_hash = null, \
             vanished_at = ifnull(vanished_at, :now) \
             where mode = 'live' and chain = :chain and block_height > :height";
 
-    /// Removes the observation at a place from its block.
+    /// Removes an observation from its block.
     pub fn take_out(tx, place: &ObservationKey, now: Time) =
         "update observations set block_height = null, block_hash = null, vanished_at = ifnull(vanished_at, :now) \
             where mode = 'live' and chain = :chain and txid = :txid and position = :position \
             and block_height is not null"
         with { chain: place.chain, txid: place.txid, position: place.position, now };
 
-    /// Notes that a transaction is neither in a block nor in the mempool, unless that was known.
+    /// Records that a transaction is neither in a block nor in the mempool. An earlier time stays.
     pub fn vanish(tx, chain: Chain, txid: &str, now: Time) =
         "update observations set vanished_at = :now where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and block_height is null and vanished_at is null";
 
-    /// Notes that a transaction is in the mempool again.
+    /// Records that a vanished transaction is in the mempool again.
     pub fn appear(tx, chain: Chain, txid: &str) =
         "update observations set vanished_at = null where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and vanished_at is not null";
 }
 
-/// Returns unconfirmed observations, and those that vanished since a time.
+/// Returns the unconfirmed observations of a chain, and the newest ones that vanished at `since` or later.
 pub fn open(
     db: &Reader<'_>,
     chain: Chain,
@@ -173,8 +174,8 @@ pub fn open(
     Ok(open)
 }
 
-/// Returns the amount at stake: of a customer the sum of all unconfirmed payments, of an invoice that sum or its price,
-/// whichever is larger.
+/// Returns the amount that decides the needed confirmations. For a customer, it is the sum of all unconfirmed
+/// payments. For an invoice, it is that sum or the price, whichever is larger.
 pub fn at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
     match payer {
         Payer::Invoice(invoice) => stake_of_invoice(db, invoice),

@@ -1,6 +1,6 @@
-//! Opening a file: creating, locking and upgrading it.
+//! Opens a file: creates, locks and upgrades it.
 //!
-//! Invariant: two servers never share a file, and a new file is complete or does not exist.
+//! Invariant: no two servers use the same file. A new file is complete or does not exist.
 
 use super::connection::{WRITER_BUSY, open_reader, open_writer, prepare};
 use super::health::{Health, Refusing};
@@ -19,32 +19,32 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// First SQLite version without a bug of the write-ahead log that can corrupt a file.
+/// First SQLite version with a fix for a bug of the write-ahead log that can corrupt a file.
 const SQLITE_MIN: i32 = 3_051_003;
-/// Maximum number of processes that create the same file at once. A file left by a crash counts as one.
+/// Maximum number of temporary files of processes that create the same file. A crashed process may leave one.
 const BESIDE_MAX: u32 = 100;
 
 text_enum! {
-    /// Kind of server that created a file. A server of the other kind refuses it.
+    /// Kind of server that created a file. A server of the other kind does not open it.
     pub enum Kind {
-        /// `coffer sandbox`.
+        /// Created by `coffer sandbox`.
         Sandbox = "sandbox",
-        /// `coffer serve`.
+        /// Created by `coffer serve`.
         Production = "production",
     }
 }
 
 enum_as_text!(Kind);
 
-/// Size of the `-shm` file that SQLite needs to open a file, in bytes.
+/// Size of the `-shm` file without which SQLite cannot open a file, in bytes.
 const BESIDE_BYTES: u64 = 32 * 1024;
 
-/// Durability of commits.
+/// How durable commits are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// A commit survives a power failure.
     Full,
-    /// A commit survives the end of the process only, for a file that is removed with the process.
+    /// A commit survives a crash of the process only. For temporary files.
     Process,
 }
 
@@ -54,21 +54,22 @@ pub struct Opening {
     pub path: PathBuf,
     /// Required kind; `None` accepts any.
     pub kind: Option<Kind>,
-    /// Durability of commits.
+    /// How durable commits are.
     pub durability: Durability,
     /// Whether to create the file if it does not exist.
     pub create: bool,
-    /// Whether to lock the file against other servers. Commands that write beside a running server do not.
+    /// Whether to lock the file against other servers. Commands that run beside a server do not lock it.
     pub exclusive: bool,
     /// Function that gets the progress of an upgrade.
     pub tell: fn(Progress<'_>),
 }
 
 impl Store {
-    /// Opens a file and upgrades it. Creates it first if that is wanted.
+    /// Opens a file and upgrades it. Creates the file first if `opening` allows this.
     ///
     /// # Errors
-    /// [`StoreError`] with a message for a person: no such file, locked by another server, newer than this program.
+    /// [`StoreError`] with a message for the operator: the file does not exist, is in use by another server, or is
+    /// newer than this program.
     pub fn open(opening: &Opening, on_commit: OnCommit) -> Result<Store, StoreError> {
         if rusqlite::version_number() < SQLITE_MIN {
             return Err(StoreError::Failed(format!(
@@ -88,7 +89,7 @@ impl Store {
             }
             begin(opening)?;
         }
-        // Declared before the connection, so that it is dropped after it, also on an error.
+        // Declared before the connection, so that the lock is dropped after the connection, even on an error.
         let lock = match held {
             Some(mut lock) => {
                 lock.take_file()?;
@@ -98,12 +99,13 @@ impl Store {
         };
         let mut conn = open_writer(path)?;
         bring_up_to_date(&mut conn, opening)?;
-        // The writer checkpoints, because SQLite hides the errors of automatic checkpoints. A command beside a server
-        // leaves checkpoints to the server, which knows whether its disk has failed.
+        // The writer checkpoints by itself, because SQLite hides errors of automatic checkpoints. A command beside a
+        // server leaves checkpoints to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
-        // The log is truncated to this size when it starts anew.
+        // SQLite truncates the log to this size when the log restarts.
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
-        // The schema was read through the memory map. The writer keeps the pages that it changes in its own memory.
+        // The schema was read through the memory map. The writer does not need the map any more, as it keeps changed
+        // pages in its own memory.
         conn.pragma_update(None, "mmap_size", 0)?;
         if opening.exclusive {
             conn.busy_timeout(WRITER_BUSY)?;
@@ -118,7 +120,7 @@ impl Store {
             _lock: lock,
         };
         let writer = Writer::start(file, Arc::clone(&health), on_commit)?;
-        // Last: nothing fails from here on, so the lock outlives every connection.
+        // Created last: nothing can fail after this, so the lock outlives every connection.
         let readers = Readers::new(path, place, health);
         Ok(Store {
             shared: Arc::new(Shared {
@@ -130,7 +132,7 @@ impl Store {
     }
 }
 
-/// Examines a file and upgrades it. A server first waits until no other program has locked it.
+/// Checks a file and upgrades it. A server first waits until no other program has locked the file.
 fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
     let (version, is_empty) = admit(conn, opening)?;
     if opening.exclusive {
@@ -146,7 +148,7 @@ fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), Stor
         conn.pragma_update(None, "journal_mode", "wal")?;
     }
     if !opening.exclusive && version != migrate::NEWEST {
-        // A running server of an older version must not find its tables changed.
+        // While a server of an older version runs, its tables must not change.
         let mut alone = Lock::exclusive(&opening.path)?;
         alone.take_file()?;
         upgrade(conn, opening)
@@ -162,7 +164,8 @@ fn upgrade(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
         .map_err(|error| room::named(error, path, path, &with_suffix(path, "-wal")))
 }
 
-/// Checks that a file may be opened, before anything is written. Returns its version, and whether it is empty.
+/// Checks that a file may be opened, before anything is written. Returns the version of the file, and whether it is
+/// empty.
 fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreError> {
     let path = &opening.path;
     let identity = identify(conn);
@@ -199,10 +202,11 @@ fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreErr
     Err(StoreError::Failed(format!("{} {why}", path.display())))
 }
 
-/// Reads a snapshot of a file, read-only, also beside a running server.
+/// Runs `work` on a snapshot of a file, read-only. A server may be using the file.
 ///
 /// # Errors
-/// The error of `work`, or [`StoreError`] with a message for a person: no such file, or of another version.
+/// The error of `work`, or [`StoreError`] with a message for the operator: the file does not exist, or is of another
+/// version.
 pub fn read_only<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
@@ -211,7 +215,7 @@ pub fn read_only<T, E: From<StoreError>>(
     work(&Reader::new(&conn))
 }
 
-/// Opens a connection inside a read transaction, with the lock that must outlive it.
+/// Opens a read-only connection and begins a transaction. The returned lock must outlive the connection.
 fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
     if !path.exists() {
         let message = format!("{} does not exist", path.display());
@@ -224,12 +228,12 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
     Ok((lock, conn))
 }
 
-/// Fails if there is a log of a removed file: SQLite would read that log into the new file.
+/// Fails if the log of a removed file exists, because SQLite would apply this log to the new file.
 fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
     let logs = ["-wal", "-journal"].map(|suffix| with_suffix(path, suffix));
     let is_there = |log: &&PathBuf| std::fs::metadata(log).is_ok_and(|found| found.len() > 0);
     match logs.iter().find(is_there) {
-        // If the file exists, another process has just created it, and this is its log.
+        // If the file exists, another process has just created it, and the log belongs to it.
         Some(log) if !path.exists() => {
             let (path, log) = (path.display(), log.display());
             Err(StoreError::Failed(format!(
@@ -241,7 +245,8 @@ fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Creates the file. A command names it, as it may have been meant for another file. A server prints its file anyway.
+/// Creates the file. A command also prints its path, because the user may have meant another file. A server prints
+/// its path anyway.
 fn begin(opening: &Opening) -> Result<(), StoreError> {
     let path = &opening.path;
     check_nothing_left(path)?;
@@ -255,8 +260,7 @@ fn begin(opening: &Opening) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Copies the template to a temporary file, syncs it and renames it. Returns `false` if another process was first,
-/// whose file stays.
+/// Creates a file from the template. Returns `false` if another process has created it first.
 fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     let failed = |error: std::io::Error| match error.kind() {
         ErrorKind::StorageFull => room::missing(path, to_count(migrate::template().len()), 0),
@@ -264,7 +268,7 @@ fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     };
     let (file, temporary) = fresh_beside(path).map_err(failed)?;
     let made = make_by_way_of(file, &temporary, path, durability);
-    // The file in place has its own name by now.
+    // The created file has its final name now.
     let _ = std::fs::remove_file(&temporary);
     made.map_err(failed)
 }
@@ -281,7 +285,7 @@ fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Writes the template to `file`, and links it to `path`.
+/// Writes the template to `file`, and gives it the name `path` by a hard link or a rename.
 fn make_by_way_of(
     mut file: File,
     temporary: &Path,
@@ -305,7 +309,7 @@ fn make_by_way_of(
     Ok(true)
 }
 
-/// Opens a connection to write to a file that nobody else uses.
+/// Opens a read-write connection to a file that nobody else uses, and upgrades the file.
 pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = Connection::open(path)?;
     prepare(&conn)?;

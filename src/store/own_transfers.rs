@@ -22,13 +22,13 @@ rows! {
 }
 
 values! {
-    /// Returns `true` if an address was declared as own.
+    /// Returns `true` if the operator has declared an address as own.
     pub fn is_declared(db, mode: Mode, chain: Chain, address: &str) -> (found: bool) =
         "select exists (select 1 from own_addresses \
             where mode = :mode and pool = :pool and address = :address) as found"
         with { mode, pool: chain.address_pool(), address };
 
-    /// Returns the pool, the text and the time of declaration of every own address.
+    /// Returns every own address: its pool, its text, and the time of its declaration.
     pub fn declared(db, mode: Mode) -> Vec<(pool: String, address: String, created_at: Time)> =
         "select pool, address, created_at from own_addresses \
             where mode = :mode order by pool, created_at, address";

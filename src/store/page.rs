@@ -1,15 +1,15 @@
-//! Pages of rows, newest first.
+//! Bounds of pages of rows, newest first.
 
-/// Bounds of a page: the newest rows that are older than a position.
+/// Bounds of a page: the newest rows before a position.
 #[derive(Clone, Copy, Debug)]
 pub struct PageBounds<P = i64> {
-    /// Position of the row that the page follows.
+    /// The page has only rows before this position.
     pub before: P,
     /// Maximum number of rows.
     pub limit: u32,
 }
 
-/// A position in an order of rows; the `seq` of a row in most orders.
+/// A position in a list of rows. In most lists, it is the `seq` of a row.
 pub trait Position {
     /// Position after every row.
     const END: Self;
@@ -20,7 +20,7 @@ impl Position for i64 {
 }
 
 impl<P: Position> PageBounds<P> {
-    /// Returns the bounds of a page that begins with the newest row.
+    /// Returns the bounds of the first page, which begins with the newest row.
     pub const fn newest(limit: u32) -> PageBounds<P> {
         PageBounds {
             before: P::END,
@@ -28,8 +28,10 @@ impl<P: Position> PageBounds<P> {
         }
     }
 
-    /// Returns the bounds of a page of `limit` rows, and of one row more, which tells whether another page follows.
-    /// Without `before` the page begins with the newest row.
+    /// Returns the bounds of a page with one row more than `limit`. The additional row shows that another page
+    /// follows.
+    ///
+    /// Without `before`, the page begins with the newest row.
     pub fn with_one_more(before: Option<P>, limit: u32) -> PageBounds<P> {
         PageBounds {
             before: before.unwrap_or(P::END),

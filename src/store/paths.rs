@@ -1,16 +1,17 @@
-//! Names of files beside a database, and files that only their owner may read.
+//! Names of the files beside a database, and creation of private files.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Mode of every new file.
+/// File mode of every new file: only its owner may read and write it.
 const PRIVATE: u32 = 0o600;
 
 /// Suffixes of files beside a database: of SQLite, of the lock, and of a copy in progress.
 const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", "-lock", "-copying"];
 
-/// Creates a file that only its owner may read and write, whatever the umask. SQLite gives its log the same mode.
+/// Creates a file that only its owner may read and write, even with another umask. SQLite gives its log the same
+/// mode.
 pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     let options = options.read(true).write(true).create_new(true);
@@ -28,7 +29,8 @@ pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Returns `true` if a path has the name of a file beside a database. SQLite would take a file there for its log.
+/// Returns `true` if the path ends like the name of a file beside a database. SQLite might take such a file for its
+/// log.
 pub fn is_beside(path: &Path) -> bool {
     let name = path.as_os_str().as_encoded_bytes();
     BESIDE.iter().any(|end| name.ends_with(end.as_bytes()))

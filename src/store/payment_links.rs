@@ -11,10 +11,10 @@ rows! {
         Ok(PaymentLink { seq, id, account, mode, name, amount, currency, description, active, created_at })
     }
 
-    /// Returns the link with this id, of any account.
+    /// Returns the payment link with this id, whatever its account.
     pub fn by_id(db, id: &str) -> Option<PaymentLink> = select "from payment_links where id = :id";
 
-    /// Returns a page of the links of an account, newest first.
+    /// Returns a page of an account's payment links, newest first.
     pub fn page(db, account: i64, mode: Mode, page: PageBounds) -> Vec<PaymentLink> =
         select "from payment_links where account = :account and mode = :mode and seq < :before \
             order by seq desc limit :limit"
@@ -22,7 +22,7 @@ rows! {
 }
 
 values! {
-    /// Returns the number of open unpaid invoices of a link, and the time at which the first of them expires.
+    /// Returns the number of open unpaid invoices of a payment link, and the time at which the first of them expires.
     pub fn open_invoices(db, id: &str, now: Time) -> (open: i64, first_end: Option<Time>) =
         "select count(*) as open, min(expires_at) as first_end \
             from invoices where payment_link_id = :id and status in ('created', 'awaiting_payment') and expires_at > \
@@ -30,13 +30,13 @@ values! {
 }
 
 commands! {
-    /// Inserts a link and returns its `seq`.
+    /// Inserts a payment link and returns its `seq`.
     pub fn insert(tx, link: &PaymentLink) -> i64 = insert into payment_links {
         id: link.id, account: link.account, mode: link.mode, name: link.name, amount: link.amount,
         currency: link.currency, description: link.description, active: link.active, created_at: link.created_at,
     };
 
-    /// Saves the fields of a link that can change.
+    /// Saves the fields of a payment link that can change.
     pub fn update(tx, link: &PaymentLink) =
         "update payment_links set name = :name, amount = :amount, description = :description, active = :active \
             where seq = :seq"

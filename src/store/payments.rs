@@ -1,6 +1,6 @@
-//! The table `payments`.
+//! The table `payments`: payments of invoices.
 //!
-//! Invariant: the state of a payment on its chain is stored in the row of its observation only.
+//! Invariant: the state of a payment on its chain is stored only in the row of its observation.
 
 use super::statement::{commands, require_one, rows, values};
 use super::{StoreError, Tx, invoice_steps, observations};
@@ -25,7 +25,7 @@ rows! {
         })
     }
 
-    /// Returns the payments of an invoice, in the order in which they were recorded.
+    /// Returns the payments of an invoice, in the order of insertion.
     pub fn of_invoice(db, invoice: i64) -> Vec<Payment> =
         select "from payments p join observations o on o.seq = p.observation \
             where p.invoice = :invoice order by p.seq";
@@ -40,14 +40,14 @@ rows! {
         select "from payments p join observations o on o.seq = p.observation \
             where p.id = :id";
 
-    /// Returns the payment of an observation.
+    /// Returns the payment that belongs to an observation.
     pub fn of_observation(db, observation: i64) -> Option<Payment> =
         select "from payments p join observations o on o.seq = p.observation \
             where p.observation = :observation";
 }
 
 values! {
-    /// Returns the value of each payment of an invoice that is not dropped.
+    /// Returns the values of an invoice's payments, without dropped ones.
     pub fn counting(db, invoice: i64) -> Vec<(value: Cents)> =
         "select p.value from payments p join observations o on o.seq = p.observation \
             where p.invoice = :invoice and o.state <> 'dropped'";
@@ -87,10 +87,10 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
     Ok(seq)
 }
 
-/// Moves the observation of a payment from the payment's state to the next.
+/// Moves a payment and its observation to another state.
 ///
 /// # Errors
-/// [`StoreError`] if the observation is in another state.
+/// [`StoreError`] if the observation does not have the state of `payment`.
 pub fn update(
     tx: &Tx<'_>,
     payment: &Payment,
@@ -101,17 +101,17 @@ pub fn update(
     note_state(tx, payment, state, now)
 }
 
-/// Saves the time from which a payment counts, whether it is in time, and its value by that.
+/// Stores the time from which a payment counts, whether it is in time, and its rate and value.
 ///
 /// # Errors
-/// [`StoreError`] if it was confirmed before.
+/// [`StoreError`] if the payment was confirmed before.
 pub fn judge_again(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
     require_one(update_terms(tx, payment)?, || {
         format!("payment {} was confirmed before", payment.seq)
     })
 }
 
-/// Notes that a payment came to a state, which its observation has already.
+/// Records that a payment changed its state. The observation must have this state already.
 pub fn note_state(
     tx: &Tx<'_>,
     payment: &Payment,
@@ -124,10 +124,10 @@ pub fn note_state(
     invoice_steps::payment(tx, payment.invoice, payment.seq, state, now)
 }
 
-/// Deletes a payment that a person assigned to its invoice, with its steps.
+/// Deletes a payment and its steps, because its assignment to the invoice was undone.
 ///
 /// # Errors
-/// [`StoreError`] if it was confirmed before.
+/// [`StoreError`] if the payment was confirmed before.
 pub fn remove(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
     invoice_steps::remove_payment(tx, payment.seq)?;
     require_one(remove_row(tx, payment.seq)?, || {

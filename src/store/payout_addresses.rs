@@ -1,4 +1,4 @@
-//! The table `payout_addresses`: destinations of an account's payouts, one for each chain.
+//! The table `payout_addresses`: destinations of payouts, one for each account and chain.
 
 use super::statement::{commands, values};
 use super::{StoreError, Tx};
@@ -7,7 +7,7 @@ use crate::domain::time::Time;
 use rusqlite::named_params;
 
 values! {
-    /// Returns the address and the time at which it was set.
+    /// Returns the payout address of an account, and the time at which it was set.
     pub fn get(db, account: i64, chain: Chain) -> Option<(address: String, changed_at: Time)> =
         "select address, changed_at from payout_addresses where account = :account and chain = :chain";
 }
@@ -19,7 +19,7 @@ commands! {
     REMOVE = "delete from payout_addresses where account = :account and chain = :chain";
 }
 
-/// Sets the address. Its cooling period starts at `changed_at`.
+/// Sets the payout address of an account. Its cooling period starts at `changed_at`.
 pub fn put(
     tx: &Tx<'_>,
     account: i64,
@@ -32,7 +32,7 @@ pub fn put(
     PUT.run(tx, params)
 }
 
-/// Removes the address.
+/// Removes the payout address of an account.
 pub fn remove(tx: &Tx<'_>, account: i64, chain: Chain) -> Result<(), StoreError> {
     tx.changes_payout_address(account, chain.as_str());
     REMOVE.run(tx, named_params! { ":account": account, ":chain": chain })

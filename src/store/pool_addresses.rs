@@ -1,6 +1,6 @@
 //! The table `pool_addresses`: live addresses that the operator has imported.
 //!
-//! Invariant: an address goes from `free` to `assigned` once, and never back.
+//! Invariant: an address changes from `free` to `assigned` once, and never back.
 
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
@@ -8,14 +8,14 @@ use crate::domain::asset::Chain;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// Number of addresses of a pool in each state.
+/// Number of addresses in a pool, by state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolCounts {
-    /// Number of addresses that are not handed out yet.
+    /// Number of addresses that can be handed out.
     pub free: i64,
     /// Number of addresses that are handed out.
     pub assigned: i64,
-    /// Number of addresses that are never handed out any more.
+    /// Number of addresses that must not be handed out.
     pub retired: i64,
 }
 
@@ -28,7 +28,7 @@ rows! {
         Ok(PoolCounts { free, assigned, retired })
     }
 
-    /// Returns the number of addresses of a chain's pool in each state.
+    /// Returns the number of addresses in a chain's pool, by state.
     pub fn counts(db, chain: Chain) -> PoolCounts =
         select "from pool_addresses where pool = :pool" with { pool: chain.address_pool() };
 }
@@ -38,7 +38,7 @@ values! {
         where seq = (select seq from pool_addresses where pool = :pool and state = 'free' order by seq limit 1) \
         returning address";
 
-    /// Returns the number of addresses of a pool that an account took since a time.
+    /// Returns the number of addresses of a pool that an account took at `since` or later.
     pub fn taken_since(db, chain: Chain, account: i64, since: Time) -> (count: u32) =
         "select count(*) as count from pool_addresses \
             where account = :account and pool = :pool and assigned_at >= :since"
@@ -53,13 +53,13 @@ values! {
         "select count(*) as count from \
             (select 1 from pool_addresses where pool = :pool and state = 'free' limit :limit)";
 
-    /// Returns `true` if this address was imported.
+    /// Returns `true` if the address was imported to the pool of this chain.
     pub fn has(db, chain: Chain, address: &str) -> (found: bool) =
         "select exists (select 1 from pool_addresses \
             where pool = :pool and address = :address) as found"
         with { pool: chain.address_pool(), address };
 
-    /// Returns `true` if an address was ever imported for this chain.
+    /// Returns `true` if any address was imported to the pool of this chain.
     pub fn is_used(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from pool_addresses where pool = :pool) as found" with { pool: chain.address_pool() };
 }
@@ -68,7 +68,7 @@ commands! {
     IMPORT = file "sql/pool_addresses/import.sql";
 }
 
-/// Adds an address to a pool. Returns `false` if it is in the pool, or has an owner.
+/// Imports an address to a pool. Returns `false` if the pool has the address already, or the address has an owner.
 pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<bool, StoreError> {
     let params =
         named_params! { ":pool": chain.address_pool(), ":address": address, ":imported_at": now };
@@ -80,7 +80,7 @@ pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<boo
     Ok(added.is_some())
 }
 
-/// Takes the free address that was imported first, for an account.
+/// Assigns the oldest free address of a pool to an account, and returns it.
 pub fn take(
     tx: &Tx<'_>,
     chain: Chain,
@@ -91,7 +91,7 @@ pub fn take(
     TAKE.first(tx, params)
 }
 
-/// Returns `true` if more than `count` addresses of a pool are free.
+/// Returns `true` if a pool has more than `count` free addresses.
 pub fn has_more_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
     let limit = i64::from(count).saturating_add(1);
     Ok(free_up_to(db, chain.address_pool(), limit)? > count)

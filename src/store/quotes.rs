@@ -1,4 +1,4 @@
-//! The table `quotes`.
+//! The table `quotes`: coin amounts that invoices expect, with their rates.
 
 use super::statement::{commands, rows, values};
 use super::{StoreError, Tx, invoice_steps};
@@ -24,7 +24,7 @@ rows! {
 }
 
 values! {
-    /// Returns a quote if it was made for an assigned payment, and has no payment.
+    /// Returns the `seq` of a quote if it exists only for an assigned payment, and has no payment any more.
     fn unused(db, seq: i64) -> Option<(seq: i64)> =
         "select q.seq from quotes q where q.seq = :seq and q.by_person = 1 \
             and not exists (select 1 from payments p where p.quote = q.seq)";
@@ -41,18 +41,18 @@ commands! {
         created_at: quote.created_at,
     };
 
-    /// Saves whether a quote exists only because a person assigned a payment to its invoice.
+    /// Sets whether a quote exists only because a person assigned a payment to its invoice.
     pub fn by_person(tx, seq: i64, by_person: bool) = "update quotes set by_person = :by_person where seq = :seq";
 
     fn remove(tx, seq: i64) = "delete from quotes where seq = :seq";
 }
 
-/// Returns the `seq` of the next quote.
+/// Returns the `seq` that the next quote will get.
 pub fn next_seq(tx: &Tx<'_>) -> Result<i64, StoreError> {
     NEXT_SEQ.only(tx, &[])
 }
 
-/// Deletes a quote that was made for an assigned payment, unless the customer asked for it or it has a payment.
+/// Deletes a quote that exists only for an assigned payment, if it has no payment any more.
 pub fn remove_unused(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
     if unused(tx, seq)?.is_some() {
         invoice_steps::remove_quote(tx, seq)?;

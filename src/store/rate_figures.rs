@@ -10,7 +10,7 @@ rows! {
         Ok(Figure { source, rate, via, at })
     }
 
-    /// Returns the prices of a coin in a currency.
+    /// Returns the last prices of a coin in a currency, one from each source.
     pub fn of_coin(db, coin: &str, currency: Currency) -> Vec<Figure> =
         select "from rate_figures where coin = :coin and currency = :currency order by source";
 }

@@ -1,4 +1,4 @@
-//! The table `rate_sources`: sources of rates, and the result of their last request.
+//! The table `rate_sources`: sources of rates, with the result of the last request to each.
 
 use super::statement::{commands, rows};
 use crate::domain::rate::{FigureSource, SourceState};
@@ -9,21 +9,21 @@ rows! {
         Ok(SourceState { source, tried_at, told_at, problem })
     }
 
-    /// Returns every source that was asked.
+    /// Returns every source to which a request was sent.
     pub fn all(db) -> Vec<SourceState> = select "from rate_sources order by source";
 }
 
 commands! {
-    /// Notes that a request of a source succeeded.
+    /// Records that a request to a source succeeded.
     pub fn succeeded(tx, source: FigureSource, at: Time) =
         "insert into rate_sources (source, tried_at, told_at, problem) values (:source, :at, :at, null) \
             on conflict (source) do update set tried_at = :at, told_at = :at, problem = null";
 
-    /// Notes that a request of a source failed, and the reason.
+    /// Records that a request to a source failed, with the reason.
     pub fn failed(tx, source: FigureSource, at: Time, problem: &str) =
         "insert into rate_sources (source, tried_at, told_at, problem) values (:source, :at, null, :problem) \
             on conflict (source) do update set tried_at = :at, problem = :problem";
 
-    /// Deletes a source that is not asked any more.
+    /// Deletes a source that is no longer used.
     pub fn forget(tx, source: FigureSource) = "delete from rate_sources where source = :source";
 }

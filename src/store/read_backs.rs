@@ -1,5 +1,5 @@
-//! The table `read_backs`: chains that are read back once, for addresses that customers had before addresses were
-//! watched.
+//! The table `read_backs`: chains whose older blocks are read once. Customers had addresses on these chains before
+//! Coffer followed them.
 //!
 //! Invariant: only the upgrade inserts rows, and no row is deleted.
 
@@ -8,25 +8,26 @@ use crate::domain::asset::Chain;
 use crate::domain::time::Time;
 
 values! {
-    /// Returns the time from which a chain is to be read back; `None` if it is not, or the block of that time was
-    /// found.
+    /// Returns the time from which older blocks of a chain are to be read. `None` if no older blocks are to be read,
+    /// or the first of them is known.
     pub fn undated(db, chain: Chain) -> Option<(since: Time)> =
         "select since from read_backs \
             where chain = :chain and until_height is not null and from_height is null";
 
-    /// Returns `true` if the block of this height was made before the chain was followed, and is read back.
+    /// Returns `true` if a block is older than the start of following its chain, and is among the older blocks that
+    /// are read.
     pub fn covers(db, chain: Chain, height: u32) -> (found: bool) =
         "select exists (select 1 from read_backs \
             where chain = :chain and until_height >= :height) as found";
 }
 
 commands! {
-    /// Saves the block from which a chain is followed, the first time.
+    /// Stores the height at which following a chain started. A stored height stays.
     pub fn begin(tx, chain: Chain, height: u32) =
         "update read_backs set until_height = :height where chain = :chain and until_height is null";
 
-    /// Saves the first block that is read back, and the time before which no block is. Returns `true` if it was
-    /// unknown.
+    /// Stores the height of the first older block to read. Payments before the time `unread` are not read. Returns
+    /// `false` if the height was known.
     pub fn date(tx, chain: Chain, from: u32, unread: Time) -> bool =
         "update read_backs set from_height = min(:from, until_height), \
             unread_before = iif(since < :unread, :unread, null) \

@@ -1,6 +1,6 @@
 //! A pool of read-only connections.
 //!
-//! Invariant: no read waits for a connection. A read that finds none idle opens one for itself alone.
+//! Invariant: no read waits for a connection. A read that finds no idle connection opens its own.
 
 use super::connection::{READ_ONLY, prepare};
 use super::health::Health;
@@ -15,14 +15,14 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Size of the pool. A connection beyond it is closed after its read.
+/// Maximum number of connections in the pool. Further connections are closed after their read.
 const IDLE_MAX: usize = 16;
-/// Idle connections below which the pool adds one by itself.
+/// Minimum number of idle connections. Below it, the pool adds one in the background.
 const IDLE_MIN: u32 = 1;
 
-/// Read-only connections to one file.
+/// A pool of read-only connections to one file.
 pub(super) struct Readers {
-    // Dropped before the thread, which may be using it.
+    // Dropped before the thread, which may still use the pool.
     pool: Pool<Opener>,
     _thread: PoolThread,
     opener: Opener,
@@ -30,7 +30,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Returns the pool for this file, without waiting for its first connection.
+    /// Creates the pool for a file, without waiting for its first connection.
     pub(super) fn new(path: &Path, place: Arc<FilePlace>, health: Arc<Health>) -> Readers {
         let opener = Opener::new(path, place);
         let thread = PoolThread::start();
@@ -51,7 +51,7 @@ impl Readers {
         }
     }
 
-    /// Runs `work` on the calling thread.
+    /// Runs `work` on the calling thread, on an idle or a new connection.
     pub(super) fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
@@ -64,11 +64,11 @@ impl Readers {
 
     /// Takes an idle connection out of the pool.
     fn idle(&self) -> Option<PooledConnection<Opener>> {
-        // A timeout of zero does not wait. It makes the pool add a connection for later reads.
+        // With a timeout of zero, the call does not wait, but makes the pool add a connection for later reads.
         let ask_for_more = || self.pool.get_timeout(Duration::ZERO).ok();
         let newest = self.pool.try_get().or_else(ask_for_more)?;
         if newest.sqlite.is_none() {
-            // The one below it may be open.
+            // This connection has not been opened yet. The next one in the pool may be open.
             return Some(self.pool.try_get().unwrap_or(newest));
         }
         Some(newest)
@@ -88,7 +88,7 @@ impl Readers {
 
     fn open(&self) -> Result<Connection, StoreError> {
         self.opener.open().inspect_err(|error| {
-            // The writer finds this too, but later. After this error no write may be accepted.
+            // The writer finds this error later. Until then it would accept writes that are lost.
             if matches!(error, StoreError::Refusing(Refusing::FileMoved)) {
                 self.health.refuse_moved();
             }
@@ -98,14 +98,14 @@ impl Readers {
 
 /// A connection that its first read opens.
 ///
-/// The pool adds a connection at each checkout that leaves it below its minimum, also while others are being added. So
-/// a burst of short reads fills it, and those that no read needs are never opened.
+/// The pool may add more connections than are needed in a burst of short reads, because it adds one at each checkout
+/// below its minimum. As no read uses these connections, they are never opened.
 #[derive(Default)]
 struct ReadConnection {
     sqlite: Option<Connection>,
 }
 
-/// Opens connections to the file, as long as it is in its place.
+/// Opens connections to a file that is in its place.
 #[derive(Clone)]
 struct Opener {
     sqlite: Arc<SqliteConnectionManager>,
@@ -118,7 +118,7 @@ impl Opener {
             .with_flags(READ_ONLY)
             .with_init(|conn| {
                 prepare(conn)?;
-                // The first read makes SQLite open the log and its index.
+                // At the first read SQLite opens the log and its index.
                 conn.pragma_query_value(None, "schema_version", |_| Ok(()))
             });
         Opener {
@@ -130,12 +130,13 @@ impl Opener {
     fn open(&self) -> Result<Connection, StoreError> {
         self.check_place()?;
         let opened = self.sqlite.connect();
-        // The file may have been moved in between. That explains a failure, and a success is not to our file.
+        // The file may have been moved while it was opened. That explains an error, and after a success the
+        // connection is to another file.
         self.check_place()?;
         Ok(opened?)
     }
 
-    /// Fails if the path leads to another file by now, or the log beside it is another.
+    /// Fails if another file or another log is now at the path.
     fn check_place(&self) -> Result<(), StoreError> {
         match self.place.look() {
             FoundPlace::InPlace => Ok(()),
@@ -153,12 +154,12 @@ impl ManageConnection for Opener {
         Ok(ReadConnection::default())
     }
 
-    /// Never called: the place of the file is checked when a connection is opened.
+    /// Never called by the pool. The place of the file is checked when a connection is opened.
     fn is_valid(&self, _: &mut ReadConnection) -> Result<(), StoreError> {
         self.check_place()
     }
 
-    /// Returns `true` for a connection that was left inside a transaction: its next read would see old rows.
+    /// Returns `true` for a connection with an open transaction, because its next read would see old rows.
     fn has_broken(&self, conn: &mut ReadConnection) -> bool {
         let open = conn.sqlite.as_ref();
         open.is_some_and(|open| !open.is_autocommit())
@@ -167,7 +168,7 @@ impl ManageConnection for Opener {
 
 /// The thread on which the pool adds connections.
 ///
-/// Invariant: once it is dropped, no connection of the pool is open. The lock on the file relies on that.
+/// Invariant: after the thread is dropped, no connection of the pool is open. The lock on the file relies on this.
 struct PoolThread(Arc<ScheduledThreadPool>);
 
 impl PoolThread {
@@ -184,14 +185,15 @@ impl PoolThread {
     fn finish(&self) {
         let (finish, finished) = channel::<()>();
         self.0.execute(move || drop(finish));
-        // Nothing is sent: dropping the sender ends the wait.
+        // Nothing is sent. The wait ends when the sender is dropped.
         let _ = finished.recv();
     }
 }
 
 impl Drop for PoolThread {
     fn drop(&mut self) {
-        // While it adds a connection, it holds the pool, and would be the last to drop it.
+        // While the thread adds a connection, it holds the pool. If it were the last to hold the pool, connections
+        // would outlive the lock.
         self.finish();
     }
 }
@@ -211,7 +213,7 @@ mod tests {
     use std::sync::Barrier;
 
     impl Readers {
-        /// Takes every idle connection, after the pool has added the requested ones.
+        /// Waits until the pool has added the requested connections, and takes all of them.
         fn lock(&self) -> Vec<PooledConnection<Opener>> {
             self._thread.finish();
             std::iter::from_fn(|| self.pool.try_get()).collect()
@@ -248,7 +250,7 @@ mod tests {
                 let outcome = readers.read(|db| {
                     read(db)?;
                     harm(path);
-                    // The one connection is in use, so this read opens another.
+                    // The only idle connection is in use, so this read opens another one.
                     let refused = readers.read(read);
                     assert!(
                         matches!(refused, Err(StoreError::Refusing(Refusing::FileMoved))),
@@ -256,7 +258,7 @@ mod tests {
                     );
                     let refusing = readers.health.refusing();
                     assert_eq!(refusing, Some(Refusing::FileMoved), "no write is taken in");
-                    // The open connection continues to read.
+                    // The connection that was open before continues to read.
                     read(db)
                 });
                 outcome.unwrap();
@@ -302,7 +304,7 @@ mod tests {
     }
 
     fn forty_reads(readers: &Readers) {
-        // Each read waits until all have begun.
+        // Each read waits until all reads have begun.
         let all_inside = Barrier::new(40);
         let read = || {
             readers.read(|db| {
@@ -332,7 +334,7 @@ mod tests {
     fn one_connection_serves_reads_one_after_the_other() {
         with_readers("one", |_, readers| {
             for _ in 0..3 * IDLE_MAX {
-                // Includes the connections that the pool has added.
+                // The next read also finds the connections that the pool has added.
                 readers._thread.finish();
                 readers.read(file::load).map(drop).unwrap();
             }

@@ -1,4 +1,4 @@
-//! The table `recovery_codes`: codes that replace a lost authenticator app. A code is found by its SHA-256.
+//! The table `recovery_codes`: codes for users without their authenticator app. Only the SHA-256 of a code is stored.
 
 use super::statement::{commands, values};
 
@@ -8,10 +8,10 @@ values! {
 }
 
 commands! {
-    /// Inserts a code of a user.
+    /// Inserts the hash of a user's code.
     pub fn insert(tx, user: i64, hash: &[u8; 32]) = insert into recovery_codes { hash, user };
 
-    /// Uses a code. Returns `false` if it is no unused code of the user.
+    /// Uses up a code. Returns `false` if the user has no such unused code.
     pub fn take(tx, user: i64, hash: &[u8; 32]) -> bool =
         "delete from recovery_codes where hash = :hash and user = :user";
 

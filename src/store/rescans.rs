@@ -1,6 +1,6 @@
-//! The table `rescans`: blocks that are read again on request of a person.
+//! The table `rescans`: blocks that are read again at a person's request.
 //!
-//! Invariant: at most one rescan of a chain is running.
+//! Invariant: a chain has at most one running rescan.
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
@@ -10,13 +10,13 @@ use crate::domain::time::Time;
 /// A running rescan.
 #[derive(Clone, Debug)]
 pub struct Rescan {
-    /// Order of insertion.
+    /// Key of the row, in the order of insertion.
     pub seq: i64,
-    /// Height of the first block.
+    /// Height of the first block of the rescan.
     pub from_height: u32,
-    /// Height of the next block.
+    /// Height of the next block to read.
     pub next_height: u32,
-    /// Hash of the block before that; `None` if no block has been read.
+    /// Hash of the block before the next one; `None` if no block has been read.
     pub last_hash: Option<String>,
 }
 
@@ -33,7 +33,7 @@ commands! {
     fn insert_row(tx, chain: Chain, from: u32, now: Time) =
         insert into rescans { chain, from_height: from, next_height: from, asked_at: now };
 
-    /// Saves the position of a rescan.
+    /// Stores the next height and the last hash of a rescan.
     pub fn advance(tx, seq: i64, next: u32, last_hash: Option<&str>) =
         "update rescans set next_height = :next, last_hash = :last_hash where seq = :seq and ended_at is null";
 
@@ -42,7 +42,7 @@ commands! {
         "update rescans set ended_at = :now where chain = :chain and ended_at is null";
 }
 
-/// Inserts a rescan, in place of the running one.
+/// Starts a rescan, and ends the one that is running.
 pub fn insert(tx: &Tx<'_>, chain: Chain, from: u32, now: Time) -> Result<(), StoreError> {
     end(tx, chain, now)?;
     insert_row(tx, chain, from, now)

@@ -1,9 +1,9 @@
-//! The table `reseller_tokens`.
+//! The table `reseller_tokens`: API tokens of resellers.
 
 use super::statement::{commands, rows, values};
 use crate::domain::time::Time;
 
-/// A token that a request presents.
+/// A reseller token that was found for a request.
 #[derive(Clone, Debug)]
 pub struct ResellerToken {
     /// Id.
@@ -14,20 +14,20 @@ pub struct ResellerToken {
     pub last_used_at: Option<Time>,
 }
 
-/// A token as people see it.
+/// A reseller token as users see it.
 #[derive(Clone, Debug)]
 pub struct TokenRow {
     /// Id.
     pub id: String,
     /// Account, by its `seq`.
     pub account: i64,
-    /// Last four characters.
+    /// Last four characters of the token.
     pub last4: String,
     /// Time of creation.
     pub created_at: Time,
     /// Time of the last use, to the minute.
     pub last_used_at: Option<Time>,
-    /// Time at which the token was revoked.
+    /// Time at which the token was revoked; `None` if it was not.
     pub revoked_at: Option<Time>,
 }
 
@@ -36,11 +36,11 @@ rows! {
         Ok(TokenRow { id, account, last4, created_at, last_used_at, revoked_at })
     }
 
-    /// Returns the tokens of an account, oldest first, also revoked ones.
+    /// Returns the tokens of an account, oldest first, even revoked ones.
     pub fn of_account(db, account: i64) -> Vec<TokenRow> =
         select "from reseller_tokens where account = :account order by rowid";
 
-    /// Returns the token of an account with this id, also a revoked one.
+    /// Returns the token of an account with this id, even a revoked one.
     pub fn by_id(db, account: i64, id: &str) -> Option<TokenRow> =
         select "from reseller_tokens where id = :id and account = :account";
 }
@@ -50,13 +50,13 @@ rows! {
         Ok(ResellerToken { id, account, last_used_at })
     }
 
-    /// Returns the token with this hash unless it is revoked.
+    /// Returns the token with this hash; `None` if it is revoked.
     pub fn by_hash(db, hash: &[u8; 32]) -> Option<ResellerToken> =
         select "from reseller_tokens where hash = :hash and revoked_at is null";
 }
 
 values! {
-    /// Returns the number of working tokens of an account.
+    /// Returns the number of tokens of an account that are not revoked.
     pub fn count_in_use(db, account: i64) -> (count: i64) =
         "select count(*) as count from reseller_tokens where account = :account and revoked_at is null";
 }
@@ -72,7 +72,7 @@ commands! {
         "update reseller_tokens set last_used_at = :now \
             where id = :id and (last_used_at is null or last_used_at < :now)";
 
-    /// Revokes a token of an account. Returns `false` if no such token is in use.
+    /// Revokes a token of an account. Returns `false` if no such token exists or it was revoked before.
     pub fn revoke(tx, account: i64, id: &str, now: Time) -> bool =
         "update reseller_tokens set revoked_at = :now where id = :id and account = :account and revoked_at is null";
 }

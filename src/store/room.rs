@@ -1,4 +1,4 @@
-//! Room on a disk: the message of one that is full.
+//! The error message of a full disk.
 
 use super::StoreError;
 use super::health::Refusing;
@@ -6,8 +6,8 @@ use rustix::fs::statvfs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the error of a full disk: file, disk, and how many of `needed` bytes are missing. `written` bytes will be
-/// freed.
+/// Returns the error of a full disk. It names the file and the disk, and says how many of `needed` bytes are missing.
+/// `written` bytes count as free.
 pub(super) fn missing(path: &Path, needed: u64, written: u64) -> StoreError {
     let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder.parent().unwrap_or(&folder);
@@ -29,8 +29,8 @@ pub(super) fn missing(path: &Path, needed: u64, written: u64) -> StoreError {
     ))
 }
 
-/// Replaces the error of a full disk by [`missing`]. The file `like` has the needed size, and the file `begun`, which
-/// will be removed, has the written bytes.
+/// Replaces an error of a full disk by [`missing`]. The needed size is that of the file `like`. The file `begun` will
+/// be removed, so its bytes count as free.
 pub(super) fn named(error: StoreError, path: &Path, like: &Path, begun: &Path) -> StoreError {
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
     match error {
@@ -39,7 +39,7 @@ pub(super) fn named(error: StoreError, path: &Path, like: &Path, begun: &Path) -
     }
 }
 
-/// Returns the highest folder on the same disk.
+/// Returns the mount point of a folder: its highest ancestor on the same device.
 fn mount_point(folder: &Path) -> PathBuf {
     let device = |folder: &Path| std::fs::metadata(folder).ok().map(|found| found.dev());
     let here = device(folder);

@@ -1,6 +1,6 @@
-//! Conversions between rows and the types of `domain`.
+//! Conversions between columns and types of `domain`.
 //!
-//! Invariant: a value that cannot be read as its type is an error, never a default.
+//! Invariant: a value that does not fit its type is an error, never a default.
 
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
@@ -29,14 +29,14 @@ use crate::domain::wallet::{ScriptType, WalletNetwork};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, Null, ToSql, ToSqlOutput, ValueRef};
 
-/// A reader of a row's columns, from first to last.
+/// Reads the columns of a row, from first to last.
 pub(super) struct Columns<'r> {
     row: &'r Row<'r>,
     next: usize,
 }
 
 impl<'r> Columns<'r> {
-    /// Returns a reader that begins at the first column.
+    /// Creates a reader at the first column.
     pub(super) fn new(row: &'r Row<'r>) -> Columns<'r> {
         Columns { row, next: 0 }
     }
@@ -59,12 +59,12 @@ impl<'r> Columns<'r> {
     }
 }
 
-/// Returns the error of a text that is no value of its type.
+/// Returns the error of a text that is not a value of its type.
 pub(super) fn unreadable(text: &str) -> FromSqlError {
     FromSqlError::Other(format!("unreadable value {text:?}").into())
 }
 
-/// Text columns of types that are read by their [`FromStr`](std::str::FromStr).
+/// Reads text columns with the [`FromStr`](std::str::FromStr) of their types.
 macro_rules! read_as_text {
     ($($name:ty),+) => { $(
         impl rusqlite::types::FromSql for $name {
@@ -76,7 +76,7 @@ macro_rules! read_as_text {
     )+ };
 }
 
-/// Text columns of enumerations.
+/// Reads and writes enumerations as text columns.
 macro_rules! enum_as_text {
     ($($name:ty),+) => { $(
         $crate::store::row::read_as_text!($name);
@@ -167,7 +167,7 @@ impl FromSql for &'static Asset {
     }
 }
 
-/// The transactions that a transaction spends, as JSON; null if they are not known.
+/// Transactions whose outputs a transaction spends, read from JSON. Empty if the column is null.
 pub(super) struct Spends(pub(super) Vec<InputSource>);
 
 impl FromSql for Spends {
@@ -180,7 +180,7 @@ impl FromSql for Spends {
     }
 }
 
-/// [`Spends`] to be stored.
+/// Transactions whose outputs a transaction spends, to be stored as JSON. Null if empty.
 pub(super) struct SpendsRef<'s>(pub(super) &'s [InputSource]);
 
 impl ToSql for SpendsRef<'_> {
@@ -194,7 +194,7 @@ impl ToSql for SpendsRef<'_> {
     }
 }
 
-/// Integer columns of one-field types.
+/// Reads and writes one-field types as integer columns.
 macro_rules! as_integer {
     ($($name:ident($inner:ty)),+) => { $(
         impl FromSql for $name {

@@ -1,19 +1,20 @@
-//! Further connections to a file that is being read.
+//! Further connections to the file of a [`Reader`].
 
 use super::connection::open_reader;
 use super::{Reader, StoreError};
 use std::path::{Path, PathBuf};
 
-/// A file that is being read.
+/// The file of a [`Reader`], for opening further connections to it.
 pub struct SameFile(PathBuf);
 
 impl SameFile {
-    /// Returns the file with this name.
+    /// Returns the file at this path.
     pub(super) fn at(path: &Path) -> SameFile {
         SameFile(path.to_owned())
     }
 
-    /// Reads a snapshot of the file on a new connection that maps as much of the file as SQLite can.
+    /// Runs `work` on a snapshot of the file, on a new connection. The connection maps as much of the file as SQLite
+    /// can.
     ///
     /// # Errors
     /// The error of `work`, or [`StoreError`] if the file cannot be opened.

@@ -1,4 +1,4 @@
-//! The table `sent_outputs`: outputs of attached transactions to watched destinations.
+//! The table `sent_outputs`: outputs of sent transactions to destinations of payouts and refunds.
 
 use super::statement::{commands, rows};
 use crate::domain::asset::{Chain, Mode};
@@ -11,23 +11,23 @@ rows! {
         Ok(SentOutput { observation, transfer, address, asset, amount, state, height })
     }
 
-    /// Returns the outputs of a transaction, by position, without those that gave their places to others.
+    /// Returns the outputs of a transaction, by position. Leaves out those whose position another output has taken.
     pub fn of_transaction(db, mode: Mode, chain: Chain, txid: &str) -> Vec<SentOutput> =
         select "from observations o join sent_outputs s on s.observation = o.seq \
             where o.mode = :mode and o.chain = :chain and o.txid = :txid and o.position < 2147483648 \
             order by o.position";
 
-    /// Returns the output of an observation.
+    /// Returns the output that belongs to an observation.
     pub fn of_observation(db, observation: i64) -> Option<SentOutput> =
         select "from sent_outputs s join observations o on o.seq = s.observation \
             where s.observation = :observation";
 }
 
 commands! {
-    /// Inserts an output that counts for no transfer yet.
+    /// Inserts an output that is not assigned to a transfer yet.
     pub fn insert(tx, observation: i64) = insert into sent_outputs { observation };
 
-    /// Makes an output count for a transfer, or for none.
+    /// Assigns an output to a transfer, or to none.
     pub fn count_for(tx, observation: i64, transfer: Option<i64>) =
         "update sent_outputs set transfer = :transfer where observation = :observation";
 }

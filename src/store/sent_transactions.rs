@@ -1,4 +1,4 @@
-//! The table `sent_transactions`: transactions that are attached to payouts and refunds.
+//! The table `sent_transactions`: transactions that pay payouts and refunds.
 
 use super::row::{Spends, SpendsRef};
 use super::statement::{commands, rows};
@@ -22,10 +22,10 @@ rows! {
     pub fn by_txid(db, mode: Mode, chain: Chain, txid: &str) -> Option<AttachedTransaction> =
         select "from sent_transactions s where s.mode = :mode and s.chain = :chain and s.txid = :txid";
 
-    /// Returns live transactions that a node is to be asked for by id, the least recently asked first.
+    /// Returns live transactions that a node should be asked about, the least recently asked first.
     ///
-    /// A mined transaction is not asked for, unless it is reverted and not final, or was passed to [`ask_again`]. A
-    /// transaction of a paid transfer is asked for while a person has to review its disappearance.
+    /// A mined transaction is asked about only if it is reverted and not final, or after [`ask_again`]. A transaction
+    /// of a paid transfer is asked about while a person has to review its disappearance.
     pub fn to_ask(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
         select "from sent_transactions s where s.mode = 'live' and s.chain = :chain \
             and (s.state <> 'mined' or s.is_reverted or s.asked_at = 0) and exists (select 1 from transfers t \
@@ -57,12 +57,13 @@ commands! {
     pub fn note_asked(tx, chain: Chain, txid: &str, now: Time) =
         "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
 
-    /// Makes a node be asked for a transaction once more, as another destination is watched now.
+    /// Makes the node be asked about a transaction again, because one more destination is watched.
     pub fn ask_again(tx, mode: Mode, chain: Chain, txid: &str) =
         "update sent_transactions set asked_at = 0, is_read_back = 0 \
             where mode = :mode and chain = :chain and txid = :txid";
 
-    /// Removes transactions from the blocks above this height, and forgets the transactions that replaced others there.
+    /// Rolls transactions back to a height after a reorg. Blocks and replacing transactions above this height are
+    /// forgotten.
     pub fn give_up(tx, chain: Chain, height: u32) =
         "update sent_transactions set state = iif(block_height > :height, 'absent', state), \
             block_height = iif(block_height > :height, null, block_height), \

@@ -1,4 +1,4 @@
-//! The table `servers`.
+//! The table `servers`: servers that resellers have ordered.
 
 use super::statement::{commands, require_one, rows, values};
 use super::{Reader, StoreError, Tx};
@@ -24,7 +24,7 @@ rows! {
         })
     }
 
-    /// Returns the server with this id, of any account.
+    /// Returns the server with this id, whatever its account.
     pub fn by_id(db, id: &str) -> Option<OrderedServer> = select "from servers where id = :id";
 
     /// Returns the servers of an account, newest first.
@@ -36,7 +36,7 @@ rows! {
     fn list_of_status(db, status: ServerStatus, limit: u32) -> Vec<OrderedServer> =
         select "from servers where status = :status order by seq desc limit :limit";
 
-    /// Returns the oldest order that a provisioner can begin with.
+    /// Returns the oldest order or removal that a provisioner can start.
     pub fn next_to_do(db) -> Option<OrderedServer> =
         select "from servers \
             where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) \
@@ -47,7 +47,7 @@ rows! {
 }
 
 values! {
-    /// Returns the number of servers that an account has or has ordered.
+    /// Returns the number of an account's servers, including ordered ones.
     pub fn held(db, account: i64) -> (count: i64) =
         "select count(*) as count from servers where account = :account and status not in ('failed', 'deleted')";
 }
@@ -78,10 +78,10 @@ pub fn insert(tx: &Tx<'_>, server: &OrderedServer) -> Result<i64, StoreError> {
     insert_row(tx, server)
 }
 
-/// Saves the fields of a server that can change. `before` is its state when it was read.
+/// Saves the fields of a server that can change. `before` is the state in which the server was read.
 ///
 /// # Errors
-/// [`StoreError::Failed`] if it is in another state, which cannot happen with one writer.
+/// [`StoreError::Failed`] if the server is not in the state `before`.
 pub fn update(tx: &Tx<'_>, server: &OrderedServer, before: ServerState) -> Result<(), StoreError> {
     tx.note(|changes| changes.servers = true);
     require_one(update_row(tx, server, before)?, || {
@@ -89,7 +89,7 @@ pub fn update(tx: &Tx<'_>, server: &OrderedServer, before: ServerState) -> Resul
     })
 }
 
-/// Returns the servers of all accounts, newest first; only those of one status if `status` is given.
+/// Returns the servers of all accounts, newest first. With `status`, only servers of this status.
 pub fn list_all(
     db: &Reader<'_>,
     status: Option<ServerStatus>,

@@ -1,4 +1,4 @@
-//! The table `sessions`: sessions of signed-in users. A session is found by the SHA-256 of its cookie.
+//! The table `sessions`: sessions of signed-in users, identified by the SHA-256 of the session cookie.
 
 use super::statement::{commands, rows};
 use crate::domain::time::Time;
@@ -18,11 +18,11 @@ rows! {
 }
 
 commands! {
-    /// Inserts a session. `password_at` is real time.
+    /// Inserts a session. `password_at` is the real time of the password check.
     pub fn insert(tx, hash: &[u8; 32], user: i64, created_at: Time, expires_at: Time, password_at: Time) =
         insert into sessions { hash, user, created_at, expires_at, password_at };
 
-    /// Saves the time of a new password check, in real time. Returns `false` if the session has ended.
+    /// Stores the real time of another password check. Returns `false` if the session has ended.
     pub fn confirm(tx, hash: &[u8; 32], user: i64, password_at: Time) -> bool =
         "update sessions set password_at = :password_at where hash = :hash and user = :user";
 
@@ -32,7 +32,7 @@ commands! {
     /// Ends every session of a user.
     pub fn delete_of_user(tx, user: i64) = "delete from sessions where user = :user";
 
-    /// Ends every other session of a user than this one.
+    /// Ends all sessions of a user except this one.
     pub fn delete_others(tx, user: i64, hash: &[u8; 32]) =
         "delete from sessions where user = :user and hash <> :hash";
 

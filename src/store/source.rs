@@ -1,8 +1,8 @@
-//! Reading a file that may not be readable in its place: a file of an older version, or in a read-only folder.
+//! Reads a file that may not be readable in its place: a file of an older version, or in a read-only folder. Then the
+//! file is copied to a temporary folder, and the copy is read.
 //!
-//! Such a file is copied to a temporary folder, and the copy is read.
-//! Invariant: the file is not changed. Only this user can read the copy, which is removed after reading. A copy of a
-//! killed process is removed by the next one.
+//! Invariant: the file is not changed. Only this user can read the copy, which is removed after reading. If the
+//! process is killed, a later process removes the copy.
 
 use super::Kind;
 use super::connection::prepare;
@@ -21,7 +21,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// A file that can be read. Its fields are dropped in order: the connection first, then its file.
+/// A file that is open for reading. Its fields are dropped in order: first the connection, then the lock and the
+/// folder.
 pub(super) struct Source {
     pub(super) conn: Connection,
     pub(super) version: usize,
@@ -32,14 +33,14 @@ pub(super) struct Source {
 
 /// Prefix of the names of folders for copies.
 const PREFIX: &str = "coffer-copy-";
-/// Name of the file in such a folder that is locked while the folder is in use.
+/// Name of a file in a temporary folder. The file is locked while the folder is in use.
 const IN_USE: &str = "lock";
-/// Pages that are copied between two reports of progress: 1 MiB.
+/// Number of pages that are copied between two progress reports: 1 MiB.
 const STEP_PAGES: i32 = 256;
-/// Bytes that are copied between two reports of progress.
+/// Number of bytes that are copied between two progress reports.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// A folder for one copy. Dropping it removes the folder.
+/// A temporary folder for one copy. Dropping it removes the folder.
 struct Folder {
     path: PathBuf,
     _in_use: File,
@@ -47,7 +48,7 @@ struct Folder {
 
 impl Folder {
     fn new() -> Result<Folder, StoreError> {
-        // The name is random. If it is taken all the same, the folder is not ours.
+        // The name is random. If a folder with this name exists, it is not ours, and creating it fails.
         let folder = std::env::temp_dir();
         let path = folder.join(format!("{PREFIX}{}", id::new(Time(0))));
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| {
@@ -62,7 +63,7 @@ impl Folder {
                 _in_use: in_use,
             }),
             Err(error) => {
-                // The folder may not exist.
+                // Creating the folder may have failed.
                 let _ = std::fs::remove_dir_all(&path);
                 Err(StoreError::Failed(format!("{}: {error}", path.display())))
             }
@@ -102,7 +103,7 @@ fn sweep(folder: &Path, ours: &Metadata) {
                 && let Ok(held) = File::open(&lock.path)
                 && held.try_lock().is_ok()
             {
-                // Errors are ignored.
+                // Another process may remove the folder at the same time.
                 let _ = std::fs::remove_dir_all(&found.path);
             }
         }
@@ -110,10 +111,11 @@ fn sweep(folder: &Path, ours: &Metadata) {
 }
 
 impl Source {
-    /// Opens a file to read it, or a copy if SQLite cannot write beside it. `tell` is told of a copy.
+    /// Opens a file for reading. If SQLite cannot write beside it, a copy is opened, and `tell` gets a note.
     ///
     /// # Errors
-    /// [`StoreError`] with a message for a person: no such file, of another program, of a newer version.
+    /// [`StoreError`] with a message for the operator: the file does not exist, belongs to another program, or is
+    /// newer than this program.
     pub(super) fn open(path: &Path, tell: &mut ProgressSink<'_>) -> Result<Source, StoreError> {
         if !path.exists() {
             let message = format!("{} does not exist", path.display());
@@ -123,13 +125,13 @@ impl Source {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(path, flags).and_then(|conn| {
             prepare(&conn)?;
-            // The first read makes SQLite open the log.
+            // At the first read SQLite opens the log.
             conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
             Ok(conn)
         });
         match opened {
             Ok(conn) => Source::identified(conn, path, Some(lock), None),
-            // While a server writes, a copy of the bytes would be no snapshot.
+            // While a server writes to the file, a copy of its bytes is not consistent.
             Err(error) if needs_room(&error) && !lock.is_server_file()? => {
                 Source::copied(path, &error, tell)
             }
@@ -140,14 +142,14 @@ impl Source {
         }
     }
 
-    /// Returns the source of a connection to a file or to its copy.
+    /// Creates the source from a connection to a file, or to its copy.
     fn identified(
         conn: Connection,
         path: &Path,
         lock: Option<Lock>,
         folder: Option<Folder>,
     ) -> Result<Source, StoreError> {
-        // Made first, so that its fields are dropped in order even if this is no file of Coffer.
+        // Created first, so that its fields are dropped in order even if the file does not belong to Coffer.
         let mut source = Source {
             conn,
             version: 0,
@@ -159,7 +161,8 @@ impl Source {
         Ok(source)
     }
 
-    /// Copies the file and its log byte by byte. Nobody writes to them, as the folder is read-only.
+    /// Copies the file and its log byte by byte, and opens the copy. Nobody writes to the file, as its folder is
+    /// read-only.
     fn copied(
         path: &Path,
         why: &rusqlite::Error,
@@ -180,10 +183,10 @@ impl Source {
         Source::identified(conn, path, None, Some(folder))
     }
 
-    /// Returns the source itself, or an upgraded copy if it is of an older version.
+    /// Returns an upgraded copy if the file is of an older version; otherwise the source itself.
     ///
     /// # Errors
-    /// [`StoreError`] if the copy cannot be made.
+    /// [`StoreError`] if the copy cannot be created.
     pub(super) fn up_to_date(
         self,
         path: &Path,
@@ -210,10 +213,10 @@ impl Source {
         Source::identified(conn, path, None, Some(folder))
     }
 
-    /// Copies a snapshot into a new file, which nobody else may read.
+    /// Copies a snapshot to a new file that only this user can read.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written, or the name is taken.
+    /// [`StoreError`] if the copy cannot be written, or its name is taken.
     pub(super) fn copy_to(
         &self,
         to: &Path,
@@ -222,7 +225,7 @@ impl Source {
         let made = create_private(to).map(drop);
         made.map_err(|error| StoreError::Failed(format!("{}: {error}", to.display())))?;
         let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // All steps are in one read transaction, so writers neither wait for them nor disturb them.
+        // All steps share one read transaction, so a writer neither waits for the copy nor restarts it.
         let moment = self.conn.unchecked_transaction()?;
         moment.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         let backup = rusqlite::backup::Backup::new(&self.conn, &mut target)?;
@@ -247,11 +250,13 @@ impl Source {
     }
 }
 
-/// Reads a snapshot of a file, read-only, also beside a running server. A file that cannot be read like that is
-/// copied, and `tell` is told of the copy.
+/// Runs `work` on a snapshot of a file of this or an older version. A server may be using the file.
+///
+/// If the file cannot be read in its place, a copy is read, and `tell` gets a note.
 ///
 /// # Errors
-/// The error of `work`, or [`StoreError`] with a message for a person: no such file, or of a newer version.
+/// The error of `work`, or [`StoreError`] with a message for the operator: the file does not exist, or is newer than
+/// this program.
 pub fn read_any<T, E: From<StoreError>>(
     path: &Path,
     tell: &mut ProgressSink<'_>,
@@ -263,7 +268,7 @@ pub fn read_any<T, E: From<StoreError>>(
     work(&Reader::new(&source.conn))
 }
 
-/// Returns `true` for an error of SQLite that cannot write beside the file.
+/// Returns `true` if the error means that SQLite cannot write beside the file.
 fn needs_room(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -271,7 +276,8 @@ fn needs_room(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Copies a file that may not exist. This process has no connection to it whose locks the descriptor could drop.
+/// Copies a file if it exists. The descriptor releases no locks when it is closed, as this process has no other
+/// connection to the file.
 fn copy_file(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
     let source = match File::open(from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

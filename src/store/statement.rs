@@ -1,8 +1,8 @@
 //! Statements: their types, and the macros that define them.
 //!
-//! A short statement is text beside its callers, a long one is a file in `sql/`.
-//! Invariant: each macro makes a test of each statement. SQLite prepares it against the schema of a new file, and its
-//! columns are those of its reader, in order. So a row is read by position, and each value is still the named one.
+//! A short statement is a text beside its callers. A long statement is a file in `sql/`.
+//! Invariant: each macro also defines a test of each statement. SQLite prepares it against the schema of a new file,
+//! and its columns must be those of its reader, in order. So a row can be read by position.
 
 mod functions;
 mod macros;
@@ -27,7 +27,7 @@ pub(super) use text::{name, names};
 /// Parameters by name, as [`rusqlite::named_params`] makes them.
 pub(super) type Params<'p> = &'p [(&'p str, &'p dyn ToSql)];
 
-/// Fails with the message of `otherwise` unless a statement changed one row.
+/// Fails with the message `otherwise` unless exactly one row was changed.
 pub(super) fn require_one(
     rows: usize,
     otherwise: impl FnOnce() -> String,
@@ -38,12 +38,12 @@ pub(super) fn require_one(
     }
 }
 
-/// Returns a number of rows as a parameter.
+/// Converts a number of rows to the type of a `limit` parameter.
 pub(super) fn sql_limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
 
-/// Returns a statement with its parameters bound. It is prepared once for each connection.
+/// Returns a prepared statement with bound parameters. Each connection prepares a statement only once.
 fn bound<'c>(
     conn: &'c Connection,
     sql: &str,
@@ -69,12 +69,12 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// Returns a statement. Only for `commands`, which tests it.
+    /// Creates a statement. Use the macro `commands` instead, which also tests the statement.
     pub(super) const fn new(sql: &'static str, names: &'static Names) -> Statement {
         Statement { sql, names }
     }
 
-    /// Returns the text.
+    /// Returns the SQL text.
     #[cfg(test)]
     pub(super) const fn sql(&self) -> &'static str {
         self.sql
@@ -90,15 +90,15 @@ impl Statement {
         tx.checked(|conn| self.execute(conn, params))
     }
 
-    /// Runs the statement and returns `true` if it changed a row.
+    /// Runs the statement and returns `true` if it changed any row.
     pub(super) fn changes(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<bool, StoreError> {
         self.count(tx, params).map(|rows| rows > 0)
     }
 
-    /// Runs a statement that inserts one row, and returns the `seq` of that row.
+    /// Runs a statement that inserts one row, and returns the `seq` of this row.
     ///
     /// # Errors
-    /// [`StoreError`] if it inserts none, or several.
+    /// [`StoreError`] if not exactly one row is inserted.
     pub(super) fn insert(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<i64, StoreError> {
         tx.checked(|conn| match self.execute(conn, params)? {
             1 => Ok(conn.last_insert_rowid()),
@@ -106,7 +106,8 @@ impl Statement {
         })
     }
 
-    /// Runs a statement that inserts one row unless the row exists, and returns the `seq` of a new row.
+    /// Runs a statement that inserts one row unless it exists. Returns the `seq` of the new row; `None` if the row
+    /// exists.
     pub(super) fn insert_unless_there(
         &self,
         tx: &Tx<'_>,
@@ -124,7 +125,7 @@ impl Statement {
     }
 }
 
-/// A statement that returns rows, each read as a `T`.
+/// A statement that returns rows of the type `T`.
 pub(super) struct Query<T> {
     sql: &'static str,
     names: &'static Names,
@@ -132,7 +133,7 @@ pub(super) struct Query<T> {
 }
 
 impl<T> Query<T> {
-    /// Returns a query. Only for `rows`, `values` and `exports`, which test it.
+    /// Creates a query. Use `rows`, `values` or `exports` instead, which also test the query.
     pub(super) const fn new(
         sql: &'static str,
         names: &'static Names,
@@ -141,12 +142,12 @@ impl<T> Query<T> {
         Query { sql, names, read }
     }
 
-    /// Returns the text.
+    /// Returns the SQL text.
     pub(super) const fn sql(&self) -> &'static str {
         self.sql
     }
 
-    /// Returns the first row if there is one.
+    /// Returns the first row; `None` without rows.
     pub(super) fn first(
         &self,
         db: &Reader<'_>,
@@ -155,10 +156,10 @@ impl<T> Query<T> {
         db.checked(|conn| self.first_on(conn, params))
     }
 
-    /// Returns the first row of a statement that always returns one.
+    /// Returns the row of a query that always returns one.
     ///
     /// # Errors
-    /// [`StoreError`] if there is none.
+    /// [`StoreError`] if the query returns no row.
     pub(super) fn only(&self, db: &Reader<'_>, params: Params<'_>) -> Result<T, StoreError> {
         let row = self.first(db, params)?;
         row.ok_or_else(|| StoreError::Failed(format!("there is no row: {}", self.sql)))
@@ -169,7 +170,7 @@ impl<T> Query<T> {
         db.checked(|conn| self.all_on(conn, params))
     }
 
-    /// Passes every row to `work`, one after the other, for more rows than memory should hold.
+    /// Passes every row to `work`, one at a time. For results that may not fit in memory.
     pub(super) fn each(
         &self,
         db: &Reader<'_>,
@@ -186,10 +187,10 @@ impl<T> Query<T> {
         })
     }
 
-    /// Returns the first `limit` rows that fit, and reads none after them.
+    /// Returns the first `limit` rows for which `fits` returns `true`. Reads no further rows.
     ///
     /// # Errors
-    /// [`StoreError`] also if `fits` fails.
+    /// [`StoreError`] of the query or of `fits`.
     pub(super) fn first_that(
         &self,
         db: &Reader<'_>,

@@ -1,8 +1,9 @@
-//! Hashes of values whose changes are in the audit log: accounts, keys, users, wallets, pools, payout addresses,
-//! settings.
+//! Hashes of values whose changes are recorded in the audit log: accounts, keys, users, wallets, pools, payout
+//! addresses and settings.
 //!
-//! Invariant: a transaction that changes such a value adds its hash to the audit log. A hash leaves out fields that
-//! change by use: the last use of a key, the next index of a wallet, the owner of an address.
+//! Invariant: a transaction that changes such a value adds the new hash to the audit log. The hash does not cover
+//! fields that change by normal use. These are the last use of a key, the next index of a wallet and the owner of an
+//! address.
 
 mod pending;
 mod values;
@@ -18,11 +19,11 @@ use crate::domain::time::Time;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
-/// Action of an audit log row that only has hashes.
+/// Action of audit log entries that contain only hashes.
 pub const NOTE: &str = "state.note";
 
 values! {
-    /// The newest time in the file, for rows that only have hashes.
+    /// Newest time in the file, for audit log entries that contain only hashes.
     NEWEST(at: Time) = "select max(last_tick_at, ifnull((select at from audit_log order by seq desc limit 1), 0), \
         ifnull((select created_at from accounts order by seq desc limit 1), 0)) as at from file";
     NOTED(name: String, link: Option<String>) = "select j.key as name, j.value as link \
@@ -31,7 +32,8 @@ values! {
         "select pool, min(seq) as first, max(seq) as last from pool_addresses group by pool order by pool";
 }
 
-/// Passes every noted hash to `each`, oldest first: the name of the value, and its hash or `None` if it was removed.
+/// Passes every recorded hash to `each`, oldest first: the name of the value, and its hash. The hash is `None` if the
+/// value was removed.
 pub fn noted(
     db: &Reader<'_>,
     mut each: impl FnMut(String, Option<String>),
@@ -39,19 +41,20 @@ pub fn noted(
     NOTED.each(db, &[], |(name, link)| each(name, link))
 }
 
-/// Returns the name of addresses of a pool that were imported together, by the `seq` of the first and of the last.
+/// Returns the name under which an import of pool addresses is hashed. `first` and `last` are the `seq` of its first
+/// and last address.
 pub fn pool_name(pool: &str, first: i64, last: i64) -> String {
     format!("pool {pool} {first}-{last}")
 }
 
-/// Parses a [`pool_name`].
+/// Parses a [`pool_name`] into the pool and the `seq` of the first and last address.
 pub fn pool_of(name: &str) -> Option<(&str, i64, i64)> {
     let (pool, range) = name.strip_prefix("pool ")?.rsplit_once(' ')?;
     let (first, last) = range.split_once('-')?;
     Some((pool, first.parse().ok()?, last.parse().ok()?))
 }
 
-/// Adds an audit log row that only has hashes.
+/// Inserts an audit log entry that contains only hashes.
 pub(super) fn note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Result<()> {
     let entry = NewEntry {
         actor,
@@ -64,7 +67,7 @@ pub(super) fn note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Re
     audit_log::insert_on(conn, &entry, Some(states), at)
 }
 
-/// Returns hashes as the JSON of an audit log row.
+/// Converts hashes to the JSON that an audit log entry stores.
 fn text(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String {
     let value = |link: Option<HashLink>| link.map_or(Value::Null, |link| link.to_string().into());
     let states = states.into_iter();
@@ -72,7 +75,7 @@ fn text(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String 
     Value::Object(states).to_string()
 }
 
-/// Notes each value of a file without hashes, in a row of its own.
+/// Records the hash of each value of an older file, one audit log entry for each.
 pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
     let db = Reader::new(conn);
     let mut states = Vec::new();
@@ -91,7 +94,8 @@ pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the hashes of the values that a restore changes: all wallets, and the pool addresses that it has added.
+/// Returns the hashes of the values that a restore may change: those of all wallets, and those of added pool
+/// addresses.
 pub(super) fn of_restored(conn: &Connection) -> Result<String, StoreError> {
     let db = Reader::new(conn);
     let mut states = Vec::new();

@@ -1,4 +1,5 @@
-//! The table `transfer_proposals`: payments to the destinations of transfers that a person may attach.
+//! The table `transfer_proposals`: payments to the destinations of transfers. A person may attach such a payment to
+//! the transfer.
 
 use super::row::{Spends, SpendsRef};
 use super::statement::{commands, rows, values};
@@ -8,7 +9,7 @@ use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::ProposedOutput;
 
-/// Maximum number of proposals that are kept for a transfer: the newest.
+/// Maximum number of proposals for a transfer. Older proposals are deleted.
 pub const PROPOSALS_MAX: u32 = 20;
 
 rows! {
@@ -20,7 +21,7 @@ rows! {
         Ok(ProposedOutput { txid, position, amount, spends: spends.0, seen_at, block })
     }
 
-    /// Returns the proposals of a transfer that nobody has dismissed, newest first.
+    /// Returns the proposals for a transfer, newest first, without dismissed ones.
     pub fn of_transfer(db, transfer: i64) -> Vec<ProposedOutput> =
         select "from transfer_proposals p where p.transfer = :transfer and p.dismissed_at is null \
             order by p.seq desc limit :limit"
@@ -28,19 +29,19 @@ rows! {
 }
 
 values! {
-    /// Returns the transfers, by `seq`, that have a proposal of this transaction.
+    /// Returns the `seq` of the transfers for which this transaction is proposed.
     pub fn with_txid(db, mode: Mode, chain: Chain, txid: &str) -> Vec<(transfer: i64)> =
         "select distinct p.transfer from transfer_proposals p join transfers t on t.seq = p.transfer \
             where p.txid = :txid and t.mode = :mode and t.chain = :chain order by p.transfer";
 
-    /// Returns `true` if a person has to decide on a payment of exactly the amount before the signer sends the
-    /// transfer.
+    /// Returns `true` if a payment of exactly the transfer's amount is proposed. The signer must not send the
+    /// transfer before a person decides.
     pub fn holds_signer(db, transfer: i64) -> (found: bool) =
         "select exists (select 1 from transfer_proposals p join transfers t on t.seq = p.transfer \
             where p.transfer = :transfer and p.dismissed_at is null and p.amount = t.amount_crypto \
             and p.seen_at >= t.approved_at - t.approved_at % 1000) as found";
 
-    /// Returns `true` if a person has dismissed a payment for a transfer.
+    /// Returns `true` if a person has dismissed a proposed payment.
     pub fn is_dismissed(db, transfer: i64, txid: &str, position: u32) -> (found: bool) =
         "select exists (select 1 from transfer_proposals \
             where transfer = :transfer and txid = :txid and position = :position and dismissed_at is not null) as found";
@@ -69,7 +70,7 @@ commands! {
         "update transfer_proposals set dismissed_at = ifnull(dismissed_at, :now) \
             where transfer = :transfer and txid = :txid";
 
-    /// Deletes all proposals of a transaction that is attached or gone.
+    /// Deletes all proposals of a transaction, because it is attached to a transfer or has disappeared.
     pub fn remove(tx, mode: Mode, chain: Chain, txid: &str) =
         "delete from transfer_proposals where txid = :txid \
             and transfer in (select seq from transfers where mode = :mode and chain = :chain)";
@@ -80,7 +81,7 @@ commands! {
             and transfer in (select seq from transfers where mode = 'live' and chain = :chain)";
 }
 
-/// Saves a payment to the destination of a transfer, with its newest block.
+/// Inserts or updates a proposed payment for a transfer. The newest proposals are kept.
 pub fn put(tx: &Tx<'_>, transfer: i64, output: &ProposedOutput) -> Result<(), StoreError> {
     put_row(tx, transfer, output)?;
     keep_newest(tx, transfer, PROPOSALS_MAX)

@@ -1,4 +1,4 @@
-//! The table `transfer_reviews`: problems of ended transfers that a person has to review.
+//! The table `transfer_reviews`: problems of finished transfers that a person has to review.
 
 use super::statement::{commands, rows, values};
 use crate::domain::asset::Mode;
@@ -16,14 +16,14 @@ rows! {
 }
 
 values! {
-    /// Returns the transfers, by `seq`, with an open review.
+    /// Returns the `seq` of the transfers with an open review.
     pub fn open_transfers(db, mode: Mode) -> Vec<(transfer: i64)> =
         "select distinct r.transfer from transfer_reviews r join transfers t \
             on t.seq = r.transfer where r.ended_at is null and t.mode = :mode order by r.transfer";
 }
 
 commands! {
-    /// Opens a review of a transfer. Returns `false` if a review of that kind is open.
+    /// Opens a review of a transfer. Returns `false` if a review of the same kind is open already.
     pub fn open(tx, id: &str, transfer: i64, kind: ReviewKind, problem: &str, now: Time) -> bool =
         "insert into transfer_reviews (id, transfer, kind, opened_at, problem) \
             values (:id, :transfer, :kind, :now, :problem) \

@@ -33,7 +33,7 @@ rows! {
         })
     }
 
-    /// Returns the transfer with this id, of any account.
+    /// Returns the transfer with this id, whatever its account.
     pub fn by_id(db, id: &str) -> Option<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
@@ -79,8 +79,10 @@ rows! {
             order by t.seq desc limit :limit"
         with { mode, kind, status, before: page.before, limit: page.limit };
 
-    /// Returns live transfers that the signer is to send, oldest first: approved ones without a proposal of exactly
-    /// their amount, and those whose retry is due. SQLite finds the index only by the words of its condition.
+    /// Returns live transfers that the signer should send, oldest first.
+    ///
+    /// These are approved transfers without a proposed payment of exactly their amount, and transfers whose retry is
+    /// due. The first condition repeats that of the index: SQLite uses the index only then.
     pub fn to_send(db, now: Time, limit: u32) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
@@ -90,14 +92,14 @@ rows! {
             where p.transfer = t.seq and p.dismissed_at is null and p.amount = t.amount_crypto \
             and p.seen_at >= t.approved_at - t.approved_at % 1000) order by t.seq limit :limit";
 
-    /// Returns approved transfers without a stored sender, oldest first. Older versions stored none.
+    /// Returns approved transfers without a stored sender, oldest first. Older versions did not store the sender.
     pub fn without_sender(db) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status in ('approved', 'processing') and t.status = 'approved' and t.sent_by is null \
             order by t.seq";
 
-    /// Returns the next transfers after this `seq`, of any account.
+    /// Returns the next transfers of all accounts after the `seq` `after`.
     pub fn after(db, after: i64, limit: u32) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
@@ -113,26 +115,27 @@ rows! {
             left join invoices i on i.seq = t.invoice \
             where t.to_address = :address and t.chain = :chain and t.mode = :mode order by t.seq";
 
-    /// Returns the transfers that a transaction is attached to, oldest first.
+    /// Returns the transfers to which a transaction is attached, oldest first.
     pub fn attached(db, mode: Mode, chain: Chain, txid: &str) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.chain = :chain and t.txid = :txid and t.mode = :mode order by t.seq";
 
-    /// Returns the transfers of a mode in `processing`, oldest first.
+    /// Returns the transfers with the status `processing`, oldest first.
     pub fn processing(db, mode: Mode) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status = 'processing' and t.mode = :mode order by t.seq";
 
-    /// Returns the approved and processing live transfers of a chain whose first watched block is unknown, by approval.
+    /// Returns approved and processing live transfers of a chain for which the first block to watch is unknown. They
+    /// are in the order of approval.
     pub fn undated(db, chain: Chain) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status in ('approved', 'processing') and t.chain = :chain and t.mode = 'live' \
             and t.watched_from is null order by t.approved_at";
 
-    /// Returns the transfers whose command was started and has not answered, oldest first.
+    /// Returns the transfers whose signer command is still running, oldest first.
     pub fn sending(db) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
@@ -146,21 +149,22 @@ values! {
             where account = :account and kind = 'payout' and status in ('requested', 'approved', 'processing')) \
             as found";
 
-    /// Returns the sum of payouts in a currency that were requested after `since`, without reversed ones.
+    /// Returns the sum of live payouts in a currency that were requested after `since`. Leaves out failed, rejected
+    /// and cancelled ones.
     pub fn paid_out(db, account: i64, currency: Currency, since: Time) -> (sum: Cents) =
         "select ifnull(sum(amount), 0) as sum from transfers \
             where account = :account and mode = 'live' and kind = 'payout' and currency = :currency \
             and requested_at > :since and status not in ('failed', 'rejected', 'cancelled')";
 
-    /// Returns the sum of transfers of an account that were passed to the signer after `since`, without this one and
-    /// without reversed ones.
+    /// Returns the sum of an account's transfers that were passed to the signer after `since`. Leaves out this
+    /// transfer, and failed, rejected and cancelled ones.
     pub fn given_to_signer(db, transfer: &Transfer, since: Time) -> (sum: Cents) =
         "select ifnull(sum(amount), 0) as sum from transfers \
             where account = :account and currency = :currency and signer_at > :since and seq <> :seq \
             and status not in ('failed', 'rejected', 'cancelled')"
         with { account: transfer.account, currency: transfer.currency, since, seq: transfer.seq };
 
-    /// Returns the number of approved transfers that the signer is to send.
+    /// Returns the number of approved transfers that wait for the signer.
     pub fn waiting_for_signer(db) -> (count: i64) =
         "select count(*) as count from transfers indexed by transfers_approved \
             where status in ('approved', 'processing') and status = 'approved' and sent_by = 'signer'";
@@ -169,7 +173,7 @@ values! {
     pub fn refunds(db, invoice: i64) -> (count: u32) =
         "select count(*) as count from transfers where invoice = :invoice";
 
-    /// Returns the sum of the refunds of an invoice, without reversed ones.
+    /// Returns the sum of an invoice's refunds, without failed, rejected and cancelled ones.
     pub fn refunded(db, invoice: i64) -> (sum: Cents) =
         "select ifnull(sum(amount), 0) as sum from transfers \
             where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
@@ -178,8 +182,9 @@ values! {
 values! {
     /// Passes the watched destinations of live transfers of a chain to `each`.
     ///
-    /// A destination is watched from the approval on until `after_ms` after the end. That of a held transfer is
-    /// watched before the approval too, and that of a paid one only until the block of its payment is at most `last`.
+    /// A destination is watched from the approval until `after_ms` after the end of the transfer. After a restore, it
+    /// is watched before the approval too. For a paid transfer, watching ends when the block of its payment is at
+    /// most `last`.
     pub fn each_destination(db, chain: Chain, after_ms: i64, last: u32) -> each (address: String) =
         "select to_address as address from transfers t where mode = 'live' and chain = :chain \
             and (status in ('approved', 'processing') or sending = 'restored' \
@@ -187,12 +192,12 @@ values! {
             and (status <> 'paid' or not exists (select 1 from sent_transactions s where s.mode = 'live' \
             and s.chain = t.chain and s.txid = t.txid and s.state = 'mined' and s.block_height <= :last)))";
 
-    /// Returns `true` if a live transfer of a chain is being sent.
+    /// Returns `true` if a chain has a live transfer with the status `processing`.
     pub fn is_any_processing(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from transfers \
             where chain = :chain and status = 'processing' and mode = 'live') as found";
 
-    /// Returns the time of the next retry of the signer after `now`. A due retry waits for an event, not for a time.
+    /// Returns the time of the signer's first retry after `now`. Retries that are due already are left out.
     pub fn next_retry(db, now: Time) -> (at: Option<Time>) =
         "select min(retry_at) as at from transfers indexed by transfers_approved \
             where status in ('approved', 'processing') and sending = 'retry' and txid is null and retry_at > :now";
@@ -228,7 +233,7 @@ commands! {
 /// Saves the fields of a transfer that can change.
 ///
 /// # Errors
-/// [`StoreError`] if its status is not `before` any more.
+/// [`StoreError`] if the status of the stored transfer is not `before`.
 pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Result<(), StoreError> {
     note_change(tx);
     if transfer.status == TransferStatus::Processing {
@@ -241,17 +246,17 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
 
 /// A query for payouts or refunds.
 pub struct TransferQuery<'a> {
-    /// Payouts or refunds.
+    /// Whether payouts or refunds are listed.
     pub kind: TransferKind,
-    /// Only refunds of the invoice with this id. Not used for transfers of all accounts.
+    /// Filter: only refunds of the invoice with this id. Ignored for transfers of all accounts.
     pub invoice: Option<&'a str>,
-    /// Only transfers of this status.
+    /// Filter: only transfers of this status.
     pub status: Option<TransferStatus>,
     /// Bounds of the page.
     pub page: PageBounds,
 }
 
-/// Returns a page of the transfers of an account that a query finds, newest first.
+/// Returns a page of an account's transfers that match a query, newest first.
 pub fn list(
     db: &Reader<'_>,
     account: i64,
@@ -267,7 +272,7 @@ pub fn list(
     }
 }
 
-/// Returns a page of the transfers of all accounts that a query finds, newest first.
+/// Returns a page of all accounts' transfers that match a query, newest first.
 pub fn list_all(
     db: &Reader<'_>,
     mode: Mode,
@@ -279,12 +284,12 @@ pub fn list_all(
     }
 }
 
-/// Makes the destination of a live transfer be watched from the commit on.
+/// Tells the follower of a chain to watch the destination of a live transfer after the commit.
 pub fn watch_destination(tx: &Tx<'_>, chain: Chain, address: &str) {
     tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
 }
 
-/// Notes for workers and open pages that a transfer has changed.
+/// Tells workers and open pages after the commit that a transfer has changed.
 pub fn note_change(tx: &Tx<'_>) {
     tx.note(|changes| changes.transfers = true);
 }

@@ -1,5 +1,5 @@
 //! The tables `unexplained` and `balance_walks`: addresses with a higher balance than their known payments, and the
-//! progress of the search for them.
+//! progress of the search for such addresses.
 
 use super::statement::{commands, rows, sql_limit, values};
 use crate::domain::asset::{Asset, Chain};
@@ -9,7 +9,7 @@ use crate::domain::time::Time;
 /// An address with a higher balance than its known payments.
 #[derive(Clone, Debug)]
 pub struct Unexplained {
-    /// Coin.
+    /// Coin of the balance.
     pub asset: &'static Asset,
     /// Text of the address.
     pub address: String,
@@ -32,11 +32,11 @@ rows! {
 }
 
 values! {
-    /// Returns the last address of the search, and the time at which it was reached.
+    /// Returns the last address that the search has checked, and the time of this check.
     pub fn walk(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
         "select address, looked_at from balance_walks where chain = :chain";
 
-    /// Returns the next live addresses after this one, in the order of their texts.
+    /// Returns the next live addresses after this one, in alphabetical order.
     pub fn next(db, chain: Chain, after: &str, limit: usize) -> Vec<(address: String)> =
         "select address from addresses \
             where mode = 'live' and pool = :pool and address > :after order by address limit :limit"
@@ -54,11 +54,11 @@ commands! {
             known: found.known, height: found.height, now,
         };
 
-    /// Notes that the balance of an address is explained.
+    /// Deletes the unexplained balance of an address.
     pub fn remove(tx, chain: Chain, address: &str) =
         "delete from unexplained where chain = :chain and address = :address";
 
-    /// Saves the last address of the search.
+    /// Stores the last address that the search has checked.
     pub fn save_walk(tx, chain: Chain, address: &str, now: Time) =
         "insert into balance_walks (chain, address, looked_at) values (:chain, :address, :now) \
             on conflict (chain) do update set address = excluded.address, looked_at = excluded.looked_at";

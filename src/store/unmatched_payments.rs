@@ -8,15 +8,15 @@ use crate::domain::unmatched::{Resolution, Unmatched, UnmatchedReason};
 
 /// An unmatched payment to be stored.
 pub struct NewUnmatched<'a> {
-    /// Id.
+    /// Id of the unmatched payment.
     pub id: &'a str,
     /// Observation of the payment, by its `seq`.
     pub observation: i64,
     /// Reason why the payment is unmatched.
     pub reason: UnmatchedReason,
-    /// Account that owns the address, by its `seq`.
+    /// Account that owns the receiving address, by its `seq`; `None` without an owner.
     pub account: Option<i64>,
-    /// Invoice that owns the address, by its `seq`.
+    /// Invoice that owns the receiving address, by its `seq`; `None` if no invoice owns it.
     pub invoice: Option<i64>,
 }
 
@@ -32,13 +32,13 @@ rows! {
         })
     }
 
-    /// Returns the payment with this id.
+    /// Returns the unmatched payment with this id.
     pub fn by_id(db, id: &str) -> Option<Unmatched> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.id = :id";
 
-    /// Returns the unmatched payment of an observation, unless a person assigned it.
+    /// Returns the unmatched payment that belongs to an observation, unless a person has assigned it.
     pub fn of_observation(db, observation: i64) -> Option<Unmatched> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
@@ -76,7 +76,7 @@ commands! {
             where seq = :seq";
 }
 
-/// Returns a page of unmatched payments, newest first; only unresolved ones if `only_open` is set.
+/// Returns a page of unmatched payments, newest first. With `only_open`, only unresolved ones.
 pub fn page(
     db: &Reader<'_>,
     only_open: bool,

@@ -1,11 +1,12 @@
-//! The table `used_steps`: used codes of authenticator apps, by their time steps.
+//! The table `used_steps`: time steps whose authenticator codes were used.
 
 use super::statement::commands;
 
 commands! {
-    /// Uses the code of a time step. `newest` is the newest step that is accepted now. Returns `false` if the step, or
-    /// a later one up to `newest`, was used before. A step after `newest` was used while the clock was ahead, and
-    /// stays used.
+    /// Uses up the code of a time step. `newest` is the newest step that is accepted now.
+    ///
+    /// Returns `false` if this step or a later one up to `newest` was used before. Steps after `newest` were used
+    /// while the clock was ahead, and do not count.
     pub fn take(tx, user: i64, step: i64, newest: i64) -> bool =
         "insert into used_steps (user, step) select :user, :step \
             where not exists (select 1 from used_steps where user = :user and step between :step and :newest)";

@@ -26,16 +26,16 @@ rows! {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_hash))
     }
 
-    /// Returns the user with this email, in upper or lower case, and the hash of the password.
+    /// Returns the user with this email and the password hash. The case of the email is ignored.
     pub fn by_email(db, email: &str) -> Option<(User, String)> = select "from users where email = :email";
 }
 
 values! {
-    /// Returns `true` if an operator can sign in.
+    /// Returns `true` if at least one operator is not disabled.
     pub fn has_operator(db) -> (found: bool) =
         "select exists (select 1 from users where role = 'operator' and disabled_at is null) as found";
 
-    /// Returns the secret of the second factor, also if its setup is not finished.
+    /// Returns the secret of a user's second factor, even if its setup is not finished.
     pub fn second_factor(db, seq: i64) -> Option<(second_factor_secret: [u8; 20])> =
         "select second_factor_secret from users \
             where seq = :seq and second_factor_secret is not null";
@@ -63,21 +63,21 @@ pub fn insert(tx: &Tx<'_>, user: &User, password_hash: &str) -> Result<i64, Stor
     Ok(seq)
 }
 
-/// Changes the password.
+/// Changes the password hash of a user.
 pub fn set_password(tx: &Tx<'_>, seq: i64, password_hash: &str) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":password_hash": password_hash };
     tx.changes_value(ValueKind::User, seq);
     SET_PASSWORD.run(tx, params)
 }
 
-/// Disables a user from a time on; `None` enables the user.
+/// Disables a user. `None` enables the user again.
 pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":disabled_at": since };
     tx.changes_value(ValueKind::User, seq);
     SET_DISABLED.run(tx, params)
 }
 
-/// Begins the setup of a second factor, in place of an unfinished one. Returns `false` if the second factor is on.
+/// Starts the setup of a second factor. An unfinished setup is replaced. Returns `false` if a second factor is on.
 pub fn begin_second_factor(tx: &Tx<'_>, seq: i64, secret: &[u8; 20]) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":second_factor_secret": secret };
     tx.changes_value(ValueKind::User, seq);

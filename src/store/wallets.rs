@@ -1,6 +1,6 @@
-//! The table `wallets`: keys from which addresses are derived, and the next index of each.
+//! The table `wallets`: keys from which addresses are derived, each with its next index.
 //!
-//! Invariant: an index is handed out once, and its row is committed before anybody sees its address.
+//! Invariant: an index is handed out only once. Its row is committed before anybody sees its address.
 
 use super::chain_cursors::{self, Cursor};
 use super::statement::{commands, rows, values};
@@ -13,68 +13,70 @@ use crate::domain::wallet::{self, ExtendedKey, Wallet, WalletNetwork};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
-/// An index of a wallet.
+/// A derivation index of a wallet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WalletIndex {
-    /// The wallet, by its `seq`.
+    /// Wallet, by its `seq`.
     pub wallet: i64,
-    /// Index in the wallet.
+    /// Derivation index in the wallet.
     pub index: u64,
 }
 
-/// A wallet of live mode.
+/// A wallet of live mode, with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalletRow {
-    /// Order of insertion.
+    /// Key of the row, in the order of insertion.
     pub seq: i64,
-    /// Id.
+    /// Id of the wallet.
     pub id: String,
-    /// Name that its owner gave it.
+    /// Name that the operator gave to the wallet.
     pub name: Option<String>,
-    /// Key and type of addresses.
+    /// Public key, network and type of addresses.
     pub wallet: Wallet,
-    /// Index that it began with.
+    /// First index that the wallet handed out or may hand out.
     pub first_index: u32,
-    /// Index to hand out next.
+    /// Next index to hand out.
     pub next_index: u32,
-    /// Lowest index that it may ever hand out. Lower ones may have been handed out after the file was copied.
+    /// Lowest index that the wallet may ever hand out. Lower ones may have been handed out after a backup was taken.
     pub least_index: u32,
-    /// Time at which it was first added.
+    /// Time at which the wallet was first added.
     pub created_at: Time,
-    /// Time at which it was last added: later than that of every earlier wallet of its pool, whatever the clock showed.
+    /// Time at which the wallet was last added. It is later than that of every earlier wallet of the pool, even if
+    /// the clock was set back.
     pub added_at: Time,
-    /// Time at which it was retired.
+    /// Time at which the wallet was retired; `None` if it was not.
     pub retired_at: Option<Time>,
-    /// Time at which an index received a payment before it was handed out. Since then the wallet hands out nothing.
+    /// Time at which an index received a payment before it was handed out. Since then the wallet hands out no index.
+    /// `None` if this did not happen.
     pub stopped_at: Option<Time>,
-    /// Highest such index.
+    /// Highest index that received a payment before it was handed out.
     pub stopped_index: Option<u32>,
 }
 
 /// A wallet to be stored.
 pub struct NewWallet<'a> {
-    /// Id.
+    /// Id of the wallet.
     pub id: &'a str,
-    /// Name that its owner gives it.
+    /// Name that the operator gives to the wallet.
     pub name: Option<&'a str>,
-    /// Key and type of addresses.
+    /// Public key, network and type of addresses.
     pub wallet: &'a Wallet,
-    /// Index that it began with, as its owner says.
+    /// First index that was handed out, as the operator says.
     pub first_index: u32,
-    /// Index to hand out next.
+    /// Next index to hand out.
     pub next_index: u32,
-    /// Lowest index that it may ever hand out.
+    /// Lowest index that the wallet may ever hand out.
     pub least_index: u32,
 }
 
-/// An address of a wallet, and a coin that it received.
+/// An address of a wallet, with a coin that it received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FundedAddress {
-    /// Index in its wallet.
+    /// Derivation index in the wallet.
     pub index: u32,
     /// Text of the address.
     pub address: String,
-    /// Received coin and amount; `None` for an address that received nothing.
+    /// Received coin and amount; `None` if the address received nothing.
     pub came: Option<(&'static Asset, Units)>,
 }
 
@@ -87,11 +89,11 @@ values! {
     pub fn highest(db, wallet: &WalletRow) -> (highest: Option<u32>) =
         "select max(wallet_index) as highest from addresses where wallet = :wallet" with { wallet: wallet.seq };
 
-    /// Passes the indexes of a wallet that are in `addresses` to `each`, in order.
+    /// Passes every index that a wallet has handed out to `each`, in ascending order.
     pub fn each_handed_out(db, wallet: &WalletRow) -> each (wallet_index: u32) =
         "select wallet_index from addresses where wallet = :wallet order by wallet_index" with { wallet: wallet.seq };
 
-    /// Passes the indexes of a wallet whose addresses received a payment to `each`, in order.
+    /// Passes every index whose address received a payment to `each`, in ascending order.
     pub fn each_used(db, wallet: &WalletRow) -> each (wallet_index: u32) =
         file "sql/wallets/used.sql" with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool() };
 }
@@ -109,7 +111,7 @@ rows! {
         })
     }
 
-    /// Returns every wallet of live mode, also retired ones, which stay watched.
+    /// Returns every wallet of live mode, even retired ones, whose addresses stay watched.
     pub fn all(db) -> Vec<WalletRow> = select "from wallets where id is not null order by seq";
 
     /// Returns the wallet with this id.
@@ -134,7 +136,7 @@ rows! {
         Ok(FundedAddress { index: wallet_index, address, came: asset.zip(amount) })
     }
 
-    /// Returns the coins that the next `limit` addresses of a wallet received, from an index on.
+    /// Returns what addresses of a wallet received: at most `limit` addresses, from the index `from` on.
     pub fn funded(db, wallet: &WalletRow, from: u32, limit: u32) -> Vec<FundedAddress> =
         file "sql/wallets/funded.sql"
         with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool(), from, limit };
@@ -159,7 +161,7 @@ commands! {
         first_index = min(first_index, :next), next_index = :next, least_index = :least, stopped_at = null, \
         stopped_index = null where seq = :seq";
 
-    /// Stops a wallet, as an index received a payment before it was handed out.
+    /// Stops a wallet, because an index received a payment before it was handed out.
     pub fn stop(tx, seq: i64, index: u32, now: Time) =
         "update wallets set stopped_at = ifnull(stopped_at, :now), \
             stopped_index = max(ifnull(stopped_index, 0), :index) where seq = :seq";
@@ -172,7 +174,8 @@ commands! {
 /// Hands out the next index of the simulated wallet of a chain.
 pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<WalletIndex, StoreError> {
     let pool = chain.address_pool();
-    // Neither an upsert nor `returning`: SQLite would copy the rows that they change, to be able to undo them.
+    // An upsert or `returning` would be slower: SQLite copies the rows that they change, to be able to undo the
+    // changes.
     let Some((wallet, index)) = simulated(tx, mode, pool)? else {
         let wallet = insert_simulated(tx, mode, pool)?;
         return Ok(WalletIndex { wallet, index: 0 });
@@ -183,8 +186,8 @@ pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<WalletInd
     Ok(WalletIndex { wallet, index })
 }
 
-/// Hands out the next index of a wallet that was read in this transaction; `None` if the wallet is retired, stopped,
-/// or at its end.
+/// Hands out the next index of a wallet that was read in this transaction. `None` if the wallet is retired, stopped,
+/// or has no more indexes.
 pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<WalletIndex>, StoreError> {
     let hands_out = row.retired_at.is_none() && row.stopped_at.is_none();
     if !hands_out || row.next_index >= wallet::INDEX_END {
@@ -197,18 +200,21 @@ pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<WalletIndex>, StoreEr
 
 /// Returns the wallet that hands out the live addresses of a chain; `None` if it is stopped.
 ///
-/// It is the last added wallet of the network on which the pool is followed, or of the main network if the pool was
-/// never followed. No older wallet replaces a stopped one: an older copy of the file may not know that it was retired.
+/// It is the wallet that was added last for the network on which the chain is followed. For a chain that was never
+/// followed, it is the one for the main network.
+///
+/// An older wallet never replaces a stopped one, because a restored file may not know that the older wallet was
+/// retired.
 pub fn handing_out(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     Ok(in_turn(db, chain)?.filter(|row| row.stopped_at.is_none()))
 }
 
-/// Returns the wallet that would hand out the live addresses of a chain, if it is stopped.
+/// Returns the wallet that would hand out the live addresses of a chain, if that wallet is stopped.
 pub fn stopped(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     Ok(in_turn(db, chain)?.filter(|row| row.stopped_at.is_some()))
 }
 
-/// Returns the wallet that hands out the live addresses of a chain, also a stopped one.
+/// Returns the wallet that hands out the live addresses of a chain, even if it is stopped.
 fn in_turn(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     let mut followed = chain_cursors::all(db)?;
     followed.retain(|cursor| cursor.chain.address_pool() == chain.address_pool());
@@ -220,7 +226,8 @@ fn in_turn(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreErro
     Ok(in_use.find(|row| is_of(row.wallet.network)))
 }
 
-/// Returns the last added wallet of a followed chain if no wallet is of the network on which the chain is followed.
+/// Returns the wallet that was added last for a chain, if no wallet is for the network on which the chain is
+/// followed.
 pub fn of_other_network(db: &Reader<'_>, cursor: &Cursor) -> Result<Option<WalletRow>, StoreError> {
     let in_use = in_use(db, cursor.chain)?;
     let agrees = |row: &WalletRow| {
@@ -239,7 +246,7 @@ pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Makes a wallet hand out again, from an index above all that were handed out or paid.
+/// Makes a wallet hand out addresses again, above all indexes that were handed out or received a payment.
 pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let params = named_params! {
         ":seq": seq, ":network": new.wallet.network, ":script": new.wallet.script, ":next": new.next_index,
@@ -250,14 +257,14 @@ pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(
     RESUME.run(tx, params)
 }
 
-/// Retires a wallet: it hands out no more addresses.
+/// Retires a wallet, so that it hands out no more addresses.
 pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":now": now };
     tx.changes_value(ValueKind::Wallet, seq);
     RETIRE.run(tx, params)
 }
 
-/// Makes a wallet never hand out this index again, which is below its next one.
+/// Excludes an index and all lower ones from being handed out again.
 pub fn raise_least_index(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":index": index };
     tx.changes_value(ValueKind::Wallet, seq);

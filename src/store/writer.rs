@@ -44,15 +44,15 @@ use tokio::sync::oneshot;
 const WAITING_MAX: usize = 4096;
 /// Maximum number of jobs in one transaction.
 const BATCH_MAX: usize = 256;
-/// Interval of checks whether another process has written, and whether the file is in its place.
+/// Interval of the checks whether another process has written, and whether the file is in its place.
 const FOREIGN_CHECK: Duration = Duration::from_millis(500);
 
 /// The changes of a batch, for caches and workers.
 ///
-/// It may contain a change of a job that failed afterwards, but lacks none.
+/// They may include changes that were rolled back, but no committed change is missing.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Ids of changed invoices, without new ones, which no cache has.
+    /// Ids of changed invoices. New invoices are left out, because no cache has them.
     pub invoices: Vec<String>,
     /// Ids of new events.
     pub events: Vec<String>,
@@ -80,9 +80,9 @@ pub struct Changes {
 pub struct Tx<'c> {
     reader: Reader<'c>,
     changes: &'c RefCell<Changes>,
-    /// Flag of a job in a shared savepoint: the job has to run again in a savepoint of its own.
+    /// Flag that a job in a shared savepoint sets if it has to run again in its own savepoint.
     needs_own_savepoint: Option<&'c Cell<bool>>,
-    /// Invoices whose settling is deferred.
+    /// Invoices that are settled at the end of the current work.
     deferred: deferred::Deferred,
     /// Changed values whose hashes are not in the audit log yet.
     pub(super) pending: Pending,
@@ -97,19 +97,19 @@ impl<'c> std::ops::Deref for Tx<'c> {
 }
 
 impl Tx<'_> {
-    /// Runs a script of several statements, which may change anything.
+    /// Runs a script of several statements, and clears the cache.
     pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
         self.changes_accounts();
         self.reader.checked(|conn| conn.execute_batch(sql))
     }
 
-    /// Notes a change for [`OnCommit`].
+    /// Records a change that [`OnCommit`] gets after the commit.
     pub(super) fn note(&self, change: impl FnOnce(&mut Changes)) {
         change(&mut self.changes.borrow_mut());
     }
 }
 
-/// The handle to submit jobs. Dropping it runs the waiting jobs and closes the connection.
+/// The handle of the writer thread, which accepts jobs. Dropping it runs the waiting jobs and closes the connection.
 pub(super) struct Writer {
     jobs: Option<Sender<Box<dyn Job>>>,
     waiting: Arc<AtomicUsize>,
@@ -118,7 +118,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread.
+    /// Starts the writer thread.
     pub(super) fn start(
         file: OpenFile,
         health: Arc<Health>,
@@ -128,7 +128,7 @@ impl Writer {
         let waiting = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&waiting);
         let heard = Arc::clone(&health);
-        // Read before any cache is filled, so that no later write of another process is missed.
+        // Read before any cache is filled, so that every later write of another process is noticed.
         let data_version = data_version(&file.conn)?;
         let thread = std::thread::Builder::new()
             .name("coffer-writer".to_owned())
@@ -166,7 +166,8 @@ impl Writer {
         self.health.check()?;
         let (answer, answered) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(StoreError::closed)?;
-        // Counted here: a bounded channel would allocate memory for all of them at its start.
+        // Waiting jobs are counted here, because a bounded channel would allocate memory for all of them at its
+        // start.
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(StoreError::Overloaded);
@@ -193,7 +194,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.jobs.take());
-        // A job that owns a store may drop the handle on the writer thread, which cannot join itself.
+        // A job that owns a store may drop the handle on the writer thread. That thread cannot join itself.
         let ended = self
             .thread
             .take()
@@ -204,11 +205,11 @@ impl Drop for Writer {
     }
 }
 
-/// The open file. Its fields are dropped in order: the lock outlives the connection.
+/// The open file. Its fields are dropped in order, so the lock outlives the connection.
 pub(super) struct OpenFile {
     pub(super) conn: Connection,
     pub(super) place: Arc<FilePlace>,
-    /// Whether the file is a server's, whose writer also checkpoints the log.
+    /// Whether a server has opened the file. Only its writer checkpoints the log.
     pub(super) alone: bool,
     pub(super) _lock: Lock,
 }
@@ -217,9 +218,9 @@ pub(super) struct OpenFile {
 struct Thread {
     file: OpenFile,
     health: Arc<Health>,
-    /// Whether the file was found to be out of its place.
+    /// Whether the file was found out of its place.
     is_gone: Cell<bool>,
-    /// Consecutive idle checks that found the database locked.
+    /// Number of consecutive idle checks that found the database locked.
     locked_checks: Cell<u32>,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
@@ -228,7 +229,7 @@ struct Thread {
 }
 
 impl Thread {
-    /// Runs until the handle is dropped, then checkpoints the log and closes the file.
+    /// Runs jobs until the handle is dropped, then checkpoints the log and closes the file.
     fn serve(self, queue: &Receiver<Box<dyn Job>>) {
         loop {
             let first = queue.recv_timeout(FOREIGN_CHECK);
@@ -247,7 +248,7 @@ impl Thread {
         self.close();
     }
 
-    /// Runs the waiting jobs as one batch, calls [`OnCommit`], and answers them.
+    /// Runs the waiting jobs as one batch, calls [`OnCommit`], and then answers the jobs.
     fn serve_batch(&self, first: Box<dyn Job>, queue: &Receiver<Box<dyn Job>>) {
         let mut batch = vec![first];
         while batch.len() < BATCH_MAX
@@ -260,7 +261,7 @@ impl Thread {
         let committed = self.run_batch(&mut batch, &changes);
         match &committed {
             Ok(()) => (self.on_commit)(&changes.borrow()),
-            // The reason was logged when it began.
+            // The reason was logged when writes were first refused.
             Err(StoreError::Refusing(_)) => {}
             Err(error) => log::error!("transaction failed: writes={} error={error}", batch.len()),
         }
@@ -270,7 +271,7 @@ impl Thread {
         self.checkpoint();
     }
 
-    /// Runs a statement that controls the transaction.
+    /// Runs a statement that begins or ends a transaction or savepoint.
     fn statement(&self, sql: &str) -> Result<(), StoreError> {
         let run = || self.file.conn.prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| {
@@ -282,7 +283,7 @@ impl Thread {
         })
     }
 
-    /// Drops all caches if another process has written, for example a command. Returns `true` in that case.
+    /// Clears all caches if another process has written, for example a command. Returns `true` in that case.
     fn notice_foreign_writes(&self) -> bool {
         match data_version(&self.file.conn) {
             Ok(version) if self.data_version.replace(version) != version => {
@@ -303,7 +304,7 @@ impl Thread {
     }
 }
 
-/// Returns a number that changes with the commits of other connections only.
+/// Returns a number that changes only when another connection commits.
 fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("pragma data_version")?
         .query_row([], |row| row.get("data_version"))
