@@ -1,19 +1,19 @@
-//! Reads the derived addresses, to compare them with their keys.
+//! Reads derived addresses, to compare them with the keys of their wallets.
 
 use crate::domain::asset::Mode;
 use crate::store::statement::{rows, values};
 
 /// An address that a wallet derived.
 pub struct DerivedAddress {
-    /// Order of insertion.
+    /// Key of the row, in the order of insertion.
     pub seq: i64,
-    /// The wallet, by its `seq`.
+    /// Wallet, by its `seq`.
     pub wallet: i64,
-    /// Index in the wallet.
+    /// Derivation index in the wallet.
     pub index: u64,
     /// Text of the address.
     pub address: String,
-    /// Script of outputs to the address, on chains whose outputs have scripts.
+    /// Output script of the address; `None` on chains without output scripts.
     pub script: Option<Vec<u8>>,
 }
 
@@ -23,7 +23,7 @@ rows! {
         Ok(DerivedAddress { seq, wallet, index, address, script })
     }
 
-    /// Returns the next derived addresses after this `seq`.
+    /// Returns the next derived addresses after the `seq` `after`.
     pub fn page(db, after: i64, limit: u32) -> Vec<DerivedAddress> =
         select "from addresses where seq > :after and wallet is not null order by seq limit :limit";
 }

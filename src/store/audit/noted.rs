@@ -1,4 +1,4 @@
-//! Reads transfers together with their entries in the audit log.
+//! Reads payouts and refunds together with their audit log entries.
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::{Rate, Units};
@@ -7,33 +7,33 @@ use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{SettledBy, TransferKind};
 use crate::store::statement::rows;
 
-/// A payout or refund, and its rows of the audit log.
+/// A payout or refund with its newest audit log entries.
 pub struct NotedTransfer {
     /// Id of the transfer.
     pub id: String,
-    /// Payout or refund.
+    /// Whether this is a payout or a refund.
     pub kind: TransferKind,
-    /// The account, by its `seq`.
+    /// Account, by its `seq`.
     pub account: i64,
     /// Currency of the amount.
     pub currency: Currency,
-    /// Amount that leaves the balance.
+    /// Amount that the transfer takes from the balance.
     pub amount: Cents,
     /// Coin that is sent.
     pub asset: &'static Asset,
-    /// Destination.
+    /// Destination address.
     pub to_address: String,
-    /// Terms of its approval.
+    /// Rate, fee and amount that were fixed at the approval; `None` before it.
     pub terms: Option<TransferTerms>,
-    /// Number of requests.
+    /// Number of audit log entries that request the transfer.
     pub requests: i64,
-    /// Newest request: action, account and detail.
+    /// Newest audit log entry that requests the transfer: action, account and details.
     pub request: Option<(String, Option<i64>, String)>,
-    /// Detail of the newest approval.
+    /// Details of the newest audit log entry that approves the transfer.
     pub approval: Option<String>,
-    /// Reason why it counts as paid.
+    /// Reason why the transfer counts as paid.
     pub settled_by: Option<SettledBy>,
-    /// Detail of the newest payment.
+    /// Details of the newest audit log entry that marks the transfer as paid.
     pub payment: Option<String>,
 }
 

@@ -1,7 +1,7 @@
-//! Preparing a copy for a server that continues from it.
+//! Prepares a copy for a server that continues from it after a restore.
 //!
-//! Invariant: it neither pays nor hands out anything a second time, as far as the copy and the file that it replaces
-//! know.
+//! Invariant: the server neither pays nor hands out anything a second time, as far as the copy and the replaced file
+//! show.
 
 use super::replaced::{LaterTransfer, Replaced, ReplacedWallet};
 use super::{Copy, GAP, StoreError};
@@ -14,48 +14,48 @@ use crate::store::open::open_plain;
 use crate::store::statement::{commands, values};
 use rusqlite::{Connection, named_params};
 
-/// An index that a person gives for the live wallets of a chain, from which they hand out.
+/// A next index that the operator gives for the live wallets of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextIndex {
-    /// First chain of the wallets' pool.
+    /// First chain of the pool of the wallets.
     pub chain: Chain,
     /// Least index to hand out next.
     pub index: u32,
 }
 
-/// A wallet whose next index was moved.
+/// A wallet whose next index a restore has moved.
 #[derive(Clone, Debug)]
 pub struct MovedWallet {
-    /// Mode of its addresses.
+    /// Mode of the wallet's addresses.
     pub mode: Mode,
-    /// Pool of its addresses.
+    /// Pool of the wallet's addresses.
     pub pool: String,
-    /// Id; `None` for a simulated wallet.
+    /// Id of the wallet; `None` for a simulated one.
     pub id: Option<String>,
-    /// Index to hand out next.
+    /// Next index after the restore.
     pub next_index: i64,
-    /// Next index in the copy; `None` if the copy lacks the wallet.
+    /// Next index in the copy; `None` if the copy does not have the wallet.
     pub copied: Option<i64>,
-    /// Next index in the replaced file; `None` if that lacks the wallet or cannot be read.
+    /// Next index in the replaced file; `None` if the file does not have the wallet or cannot be read.
     pub replaced: Option<i64>,
 }
 
-/// The changes to a copy that is about to be restored.
+/// The changes that were made to a copy before its restore.
 #[derive(Debug, Default)]
 pub struct HeldCopy {
     /// Wallets whose next index was moved.
     pub indexes: Vec<MovedWallet>,
-    /// Number of pool addresses that are not handed out any more.
+    /// Number of pool addresses that are no longer handed out.
     pub retired: usize,
-    /// Number of held payouts and refunds.
+    /// Number of payouts and refunds that wait for a person.
     pub transfers: usize,
-    /// Number of held server orders.
+    /// Number of server orders and removals that wait for a person.
     pub servers: usize,
-    /// Number of deliveries that were given up.
+    /// Number of pending deliveries that were marked as failed.
     pub deliveries: usize,
     /// Payouts and refunds with a later state in the replaced file.
     pub later: Vec<LaterTransfer>,
-    /// Warnings for a person about unknown facts.
+    /// Warnings for the operator.
     pub warnings: Vec<String>,
 }
 
@@ -75,13 +75,13 @@ commands! {
     RETIRE_POOL = "update pool_addresses set state = 'retired' where state = 'free'";
     ADD_POOL_ADDRESS = "insert into pool_addresses (pool, address, state, imported_at) \
         values (:pool, :address, 'retired', :imported_at) on conflict (pool, address) do nothing";
-    /// Each may have been sent since the copy.
+    /// Each open payout or refund may have been sent since the copy was taken.
     HOLD_TRANSFERS = "update transfers set sending = 'restored', sending_reason = null, retry_since = null, \
         retry_at = null where status in ('requested', 'approved', 'processing')";
-    /// Each may have been created or removed since the copy.
+    /// Each server may have been created or removed since the copy was taken.
     HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
         where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
-    /// Each may have arrived since the copy. Any can be sent again.
+    /// Each pending delivery may have arrived since the copy was taken. A person can send it again.
     GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
     END_SESSIONS = "delete from sessions";
     FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
@@ -90,10 +90,10 @@ commands! {
 
 impl Copy {
     /// Changes the copy so that a server that continues from it neither pays nor hands out anything a second time.
-    /// Reads the file that it is to replace for that.
+    /// For this, it reads the file that the copy will replace.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written, or an index is given for a chain without a wallet.
+    /// [`StoreError`] if the copy cannot be written, or `next` has an index for a chain without a wallet.
     pub fn hold(
         &self,
         now: Time,
@@ -120,7 +120,7 @@ impl Copy {
     }
 }
 
-/// Changes the copy in one transaction.
+/// Makes all changes to the copy in one transaction.
 fn hold_in(
     conn: &mut Connection,
     replaced: &mut Replaced,
@@ -149,8 +149,10 @@ fn hold_in(
     Ok(held)
 }
 
-/// Moves the next index of every wallet above all that the copy and the replaced file know. A wallet that the copy
-/// lacks is added as retired, so that it continues there if its owner adds it again.
+/// Moves the next index of every wallet above all indexes that the copy and the replaced file know.
+///
+/// A wallet that only the replaced file has is added as retired. If the operator adds it again, it continues above
+/// these indexes.
 fn move_wallets(
     conn: &Connection,
     replaced: &[ReplacedWallet],
@@ -202,7 +204,8 @@ fn move_wallets(
     }
 }
 
-/// Returns the lowest index that a wallet may ever hand out, and its next index, which a person may have given.
+/// Returns the lowest index that a wallet may ever hand out, and its next index. The operator may have given a higher
+/// next index.
 fn moved_indexes(
     mode: Mode,
     pool: &str,
@@ -221,7 +224,7 @@ fn moved_indexes(
     (least, least.max(named.unwrap_or_default()))
 }
 
-/// Adds a wallet that the copy lacks as retired.
+/// Adds a wallet of the replaced file to the copy, as retired.
 fn add_wallet(
     conn: &Connection,
     wallet: &ReplacedWallet,
@@ -247,7 +250,8 @@ fn add_wallet(
     })
 }
 
-/// Adds the imported addresses that the copy lacks as retired, so that a new import does not hand them out again.
+/// Adds imported addresses of the replaced file to the copy, as retired. So another import does not make them free
+/// again.
 fn add_pool_addresses(conn: &Connection, replaced: &Replaced) -> Result<usize, StoreError> {
     let mut added: usize = 0;
     for (pool, address, imported_at) in &replaced.pool_addresses {

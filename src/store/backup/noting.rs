@@ -1,4 +1,4 @@
-//! The audit log entry of a restore, in the copy; and the heads of the replaced file.
+//! Writes the audit log entry of a restore into the copy, and reads the log heads of the replaced file.
 
 use super::Copy;
 use crate::domain::history::LogHead;
@@ -11,7 +11,7 @@ use crate::store::{StoreError, history, states};
 use rusqlite::{Connection, OpenFlags};
 
 impl Copy {
-    /// Returns the heads of the file that is to be replaced; none if it cannot be read.
+    /// Returns the log heads of the file that will be replaced; nothing if they cannot be read.
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file.
@@ -25,14 +25,14 @@ impl Copy {
             prepare(&conn)?;
             history::heads_on(&conn)
         });
-        // A damaged file, one of another program and one of an older version have no readable heads.
+        // A damaged file, a file of another program and a file of an old version have no readable log heads.
         Ok(found.unwrap_or_default())
     }
 
     /// Adds an entry to the audit log of the copy, with hashes of the values that the restore has changed.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written.
+    /// [`StoreError`] if the copy cannot be written.
     pub fn note(&self, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
         let mut conn = open_plain(&self.temporary)?;
         let tx = conn.transaction()?;

@@ -1,4 +1,5 @@
-//! The file that a restore replaces, as far as it can be read. It has the addresses and transfers from after the copy.
+//! Reads the file that a restore replaces, as far as possible. It contains addresses and transfers that are newer
+//! than the copy.
 
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
@@ -12,34 +13,34 @@ use crate::store::{Reader, StoreError};
 use rusqlite::{Connection, named_params};
 use std::path::Path;
 
-/// A payout or refund that the replaced file has in a later state than the copy.
+/// A payout or refund whose state in the replaced file is later than in the copy.
 #[derive(Clone, Debug)]
 pub struct LaterTransfer {
-    /// Id in both files.
+    /// Id of the transfer, the same in both files.
     pub id: String,
-    /// Payout or refund.
+    /// Whether this is a payout or a refund.
     pub kind: TransferKind,
-    /// Mode of its account's balance.
+    /// Mode of the balance.
     pub mode: Mode,
     /// Status in the replaced file.
     pub status: TransferStatus,
-    /// Status in the copy; `None` if the copy lacks the transfer.
+    /// Status in the copy; `None` if the copy does not have the transfer.
     pub copied: Option<TransferStatus>,
-    /// Amount that left the balance.
+    /// Amount that the transfer took from the balance.
     pub amount: Cents,
-    /// Currency of that balance.
+    /// Currency of the balance.
     pub currency: Currency,
-    /// Coin that it is sent in.
+    /// Coin that is sent.
     pub asset: &'static Asset,
-    /// Amount in that coin, once it was approved.
+    /// Amount in the coin; `None` before the approval.
     pub amount_crypto: Option<Units>,
-    /// Destination.
+    /// Destination address.
     pub to_address: String,
-    /// Transaction that the replaced file names.
+    /// Id of the transaction in the replaced file.
     pub txid: Option<String>,
 }
 
-/// A row of the replaced file's `wallets`.
+/// A row of the table `wallets` of the replaced file.
 pub(super) struct ReplacedWallet {
     pub(super) mode: Mode,
     pub(super) pool: String,
@@ -55,7 +56,7 @@ pub(super) struct ReplacedWallet {
     pub(super) stopped_at: Option<i64>,
     pub(super) stopped_index: Option<i64>,
     pub(super) next_index: i64,
-    /// First index above all that was handed out or paid.
+    /// Lowest index above all that were handed out or received a payment.
     pub(super) beyond: i64,
 }
 
@@ -91,12 +92,12 @@ values! {
     COPIED(status: TransferStatus, txid: Option<String>) = "select status, txid from transfers where id = :id";
 }
 
-/// Contents of the replaced file that a restore goes by.
+/// The contents of the replaced file that a restore uses.
 #[derive(Default)]
 pub(super) struct Replaced {
-    /// Reason why the file was not read, or not completely.
+    /// Reason why the file was not read completely; `None` if it was.
     pub(super) unread: Option<String>,
-    /// Number of restores that a server continued from.
+    /// Number of times that a server continued from a restored copy.
     pub(super) restored: i64,
     pub(super) wallets: Vec<ReplacedWallet>,
     /// Pool, address and time of import, in milliseconds, of every imported address.
@@ -105,7 +106,7 @@ pub(super) struct Replaced {
 }
 
 impl Replaced {
-    /// Reads the file at `path`, beside the copy that is to replace it.
+    /// Reads the file at `path`, which the copy will replace.
     pub(super) fn read(path: &Path, copy: &Connection, tell: &mut ProgressSink<'_>) -> Replaced {
         let mut replaced = Replaced::default();
         if !path.exists() {
@@ -116,7 +117,7 @@ impl Replaced {
         replaced
     }
 
-    /// Reads what matters most first: the rest of a damaged file may be unreadable.
+    /// Reads the most important rows first, because later reads of a damaged file may fail.
     fn fill(
         &mut self,
         path: &Path,
@@ -142,7 +143,7 @@ impl Replaced {
     }
 }
 
-/// Returns `true` if the copy's status and transaction come before those of the replaced file.
+/// Returns `true` if a transfer of the copy has an earlier status than in the replaced file, or another transaction.
 fn is_earlier((status, txid): &(TransferStatus, Option<String>), replaced: &LaterTransfer) -> bool {
     let (copied, later) = (progress(*status), progress(replaced.status));
     let is_changed =
@@ -150,7 +151,7 @@ fn is_earlier((status, txid): &(TransferStatus, Option<String>), replaced: &Late
     copied < later || (copied == later && is_changed)
 }
 
-/// Returns the number of steps of a status from the request.
+/// Returns the rank of a status in the order of processing, from 0 to 3.
 fn progress(status: TransferStatus) -> u8 {
     match status {
         TransferStatus::Requested => 0,

@@ -1,7 +1,7 @@
 //! Open invoices that expire, and the time of the next expiry.
 //!
-//! Invariant: invoices that wait for the same chains are looked up together, by deadline. Those that still wait are
-//! skipped without being read, however many they are.
+//! Invariant: invoices that wait for the same chains are looked up together, by deadline. However many invoices wait
+//! for a chain that lags, they are not read.
 
 use crate::domain::asset::Chain;
 use crate::domain::scanned::{LaggingChains, is_waited_for};
@@ -26,7 +26,7 @@ values! {
 #[cfg(test)]
 pub(in crate::store) const EXPIRY: [&str; 3] = [due_of::SQL, first_after::SQL, waited_for::SQL];
 
-/// Returns open invoices whose deadline has passed, the longest overdue first. Leaves out those that wait for a chain
+/// Returns open invoices whose deadline has passed, longest overdue first. Leaves out invoices that wait for a chain
 /// that lags.
 pub fn due(
     db: &Reader<'_>,
@@ -49,7 +49,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
     let mut next: Option<Time> = None;
     for waits_for in waited_for(db)? {
         let first = first_after(db, &waits_for, Time(i64::MIN))?;
-        // Without a chain that lags, every deadline is within the scanned time.
+        // If no chain lags, the scanned time includes every deadline.
         let beyond_scan = match scanned.all_scanned_to(&waits_for) {
             Some(to) => first_after(db, &waits_for, to)?,
             None => None,
@@ -62,7 +62,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
     Ok(next)
 }
 
-/// Returns `true` if an open invoice waits for this chain while the chain lags.
+/// Returns `true` if an open invoice waits for this chain, which lags.
 pub fn is_any_waiting(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
     let sets = waited_for(db)?;
     Ok(sets.iter().any(|set| is_waited_for(set, chain)))

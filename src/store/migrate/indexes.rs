@@ -1,4 +1,4 @@
-//! Migrating older files: finds the wallet index and the script of each address.
+//! Migration to version 4: finds the wallet, the index and the script of each address.
 //!
 //! Invariant: an index is stored only if the wallet derives the address from it.
 
@@ -20,7 +20,8 @@ commands! {
 /// First version that stores each address with its wallet, index and script.
 pub(super) const SINCE: usize = 4;
 
-/// Sets them in a file from before that version, whose derived addresses are all simulated.
+/// Stores wallet, index and script of each derived address of an older file. Such a file has only simulated
+/// addresses.
 pub(super) fn work_out(conn: &Connection) -> Result<(), StoreError> {
     for (wallet, mode, pool, next_index) in WALLETS.all_on(conn, &[])? {
         let mut pools = Chain::first_of_each_pool();

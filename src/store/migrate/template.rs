@@ -1,14 +1,14 @@
-//! A new file, ready made: writing it is much faster than running the migrations.
+//! A new file, prepared at compile time. Writing it is much faster than running the migrations.
 //!
-//! The program contains only the blocks of `sql/template.db` that are not all zeros, a tenth of the file: each table
-//! and each index of a new file is an empty page.
+//! The program contains only those blocks of `sql/template.db` that are not all zeros. These are a tenth of the file,
+//! because each table and each index of a new file is an empty page.
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: usize = 64;
-/// The whole file. It is read by the compiler, and is not in the program.
+/// All blocks of the file. Only the compiler reads them, and they are not in the program.
 const WHOLE: &[[u8; BLOCK_BYTES]] = include_bytes!("../../../sql/template.db").as_chunks().0;
 const FILLED_COUNT: usize = count(WHOLE);
-/// The blocks that are not all zeros, each with its position.
+/// The blocks that are not all zeros, each with its position in the file.
 static FILLED: [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled();
 
 /// Returns the bytes of a new file.

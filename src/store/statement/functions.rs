@@ -1,6 +1,6 @@
-//! The functions that the macros define, each with its test.
+//! Macros for the functions that `commands`, `values` and `rows` define, and for their tests.
 
-/// A function of `values`.
+/// Defines a function of the macro `values`.
 macro_rules! value_function {
     (
         $head:tt $args:tt [$($with:tt)?] [$($column:ident: $of:ty),+] $result:tt [$($text:tt)+]
@@ -14,7 +14,7 @@ macro_rules! value_function {
     };
 }
 
-/// A function of `rows`.
+/// Defines a function of the macro `rows`.
 macro_rules! row_function {
     (
         $head:tt $args:tt [$($with:tt)?] [$read:ident $columns:tt $row:ty] $result:tt [$kind:ident $text:literal]
@@ -28,7 +28,7 @@ macro_rules! row_function {
     };
 }
 
-/// A function that runs one query, and its test.
+/// Defines a function that runs one query, and its test.
 macro_rules! query_function {
     (
         [$(#[$about:meta])* $sight:vis fn $name:ident] [$($arg:ident: $type:ty),*] [$($with:tt)?]
@@ -73,7 +73,7 @@ macro_rules! query_function {
     };
 }
 
-/// The reader of a tuple.
+/// Defines a reader that reads a row as a tuple.
 macro_rules! tuple_reader {
     ($($column:ident: $type:ty),+) => {
         fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<$crate::store::statement::one_or_tuple!($($type),+)> {
@@ -84,7 +84,7 @@ macro_rules! tuple_reader {
     };
 }
 
-/// A function that runs one command, and its test.
+/// Defines a function that runs one command, and its test.
 macro_rules! command_function {
     (
         [$(#[$about:meta])* $sight:vis fn $name:ident] [$($arg:ident: $type:ty),*] [$($with:tt)?]
@@ -110,7 +110,7 @@ macro_rules! command_function {
     };
 }
 
-/// The result of a command.
+/// Expands to the result type of a command.
 macro_rules! result {
     () => {
         ()
@@ -120,7 +120,7 @@ macro_rules! result {
     };
 }
 
-/// Runs a command for its result.
+/// Runs a command with the method that returns its result type.
 macro_rules! run {
     ($statement:ident, $tx:ident, $params:expr) => {
         $statement.run($tx, $params)
@@ -136,7 +136,7 @@ macro_rules! run {
     };
 }
 
-/// The parameters of a function: its arguments, or those of `with`.
+/// Expands to the parameters of a function: its arguments, or those after `with`.
 macro_rules! params {
     ([$($arg:ident)*]) => {
         &[$((concat!(":", stringify!($arg)), &$arg)),*]
@@ -146,7 +146,7 @@ macro_rules! params {
     };
 }
 
-/// The value of a parameter: an expression, or the argument of its name.
+/// Expands to the value of a parameter: its expression, or the argument of the same name.
 macro_rules! value {
     ($param:ident) => {
         $param
@@ -156,7 +156,7 @@ macro_rules! value {
     };
 }
 
-/// The names of [`params`].
+/// Expands to the names of the parameters of [`params`].
 #[cfg(test)]
 macro_rules! param_names {
     ([$($arg:ident)*]) => {
@@ -167,7 +167,7 @@ macro_rules! param_names {
     };
 }
 
-/// The test of a statement, in a module of its name.
+/// Defines the test of a statement, in a module with the statement's name.
 macro_rules! tested {
     ($name:ident, $columns:expr) => {
         #[cfg(test)]
@@ -181,7 +181,7 @@ macro_rules! tested {
     };
 }
 
-/// The test of a function, in a module of its name, with the text of its statement.
+/// Defines the test of a function, in a module with the function's name. The module also has the statement's text.
 macro_rules! tested_function {
     ($name:ident, $text:expr, $columns:expr, $params:expr) => {
         #[cfg(test)]

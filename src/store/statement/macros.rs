@@ -9,7 +9,7 @@
 /// - `fn name(tx, argument: Type) = insert into table { column: expression };` inserts a row of these columns.
 /// - `NAME = "insert …";` defines a `Statement`.
 ///
-/// `file "sql/…"` in place of the text includes a longer one.
+/// `file "sql/…"` instead of the text includes the text of a file.
 macro_rules! commands {
     () => {};
     ($(#[$about:meta])* $name:ident = $($file:ident)? $text:literal; $($rest:tt)*) => {
@@ -47,11 +47,11 @@ macro_rules! commands {
 /// - `fn name(db, argument: Type) -> Vec<(column: Type, …)> = "select …";` returns every row.
 /// - `-> Option<(column: Type, …)>` returns the first row if there is one.
 /// - `-> (column: Type, …)` returns the row of a query that always returns one.
-/// - `-> each (column: Type, …)` adds the argument `each`, a function that gets one row after the other. It is for more
-///   rows than memory should hold.
+/// - `-> each (column: Type, …)` adds the argument `each`, a function that gets one row after the other. It is for
+///   results that may not fit in memory.
 /// - `NAME(column: Type, …) = "select …";` defines a `Query`.
 ///
-/// The text has these names of columns too. `with { … }` and `file "sql/…"` are as in `commands`.
+/// The columns of the text must have these names, in this order. `with { … }` and `file "sql/…"` are as in `commands`.
 macro_rules! values {
     () => {};
     (
@@ -116,7 +116,7 @@ macro_rules! values {
 /// - `-> Option<Row>`, `-> Row` and `-> each Row` are as in `values`.
 /// - `NAME = select "from …";` defines a `Query`.
 ///
-/// `select` adds the list of columns. A text that has the list itself follows `whole`, or `file` if it is included.
+/// `select` adds the list of columns. A text with its own list of columns follows `whole`, or `file` if it is in a file.
 macro_rules! rows {
     ($(#[$doc:meta])* $sight:vis fn $read:ident $columns:tt -> $row:ty $body:block $($queries:tt)+) => {
         $(#[$doc])*
@@ -129,7 +129,7 @@ macro_rules! rows {
     };
 }
 
-/// The queries of a reader.
+/// Defines the queries of a reader.
 macro_rules! queries {
     ($reader:tt) => {};
     (

@@ -1,4 +1,4 @@
-//! The test of every statement, and the query plans of the most frequent ones.
+//! Tests every statement, and the query plans of the most frequent ones.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::{Names, commands};
@@ -11,7 +11,7 @@ use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::{Batch, Connection, StatementStatus, named_params};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// The schema of a new file, made once for all tests.
+/// An empty database with the newest schema, which all tests share.
 static FRESH: LazyLock<Mutex<Connection>> = LazyLock::new(|| {
     let conn = Connection::open_in_memory().unwrap();
     migrate::replay(&conn, migrate::NEWEST).unwrap();
@@ -19,11 +19,11 @@ static FRESH: LazyLock<Mutex<Connection>> = LazyLock::new(|| {
 });
 
 fn fresh() -> MutexGuard<'static, Connection> {
-    // Nothing is written, so a failed test leaves it valid.
+    // Tests do not write to it, so it stays valid after a failed test.
     FRESH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Checks that SQLite prepares a statement against the schema of a new file, and that it has these columns.
+/// Checks that SQLite prepares a statement against the newest schema, and that the statement has these columns.
 pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
     let conn = fresh();
     let mut statements = Batch::new(&conn, sql);
@@ -45,7 +45,7 @@ pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
     );
 }
 
-/// Runs [`check`], and checks that the statement has these parameters.
+/// Runs [`check`], and also checks that the statement has these parameters.
 pub(in crate::store) fn check_function(sql: &str, columns: &[&str], params: &[&str]) {
     check(sql, columns);
     let names = Names::parse(sql);
@@ -68,7 +68,7 @@ fn every_statement_of_the_reset_script_is_prepared() {
 fn plan(sql: &str) -> Vec<String> {
     let conn = fresh();
     let mut plan = conn.prepare(&format!("explain query plan {sql}")).unwrap();
-    // The plan does not depend on the parameters.
+    // The plan is the same for all values of the parameters, so they are not bound.
     let mut rows = plan.raw_query();
     let mut lines = Vec::new();
     while let Some(row) = rows.next().unwrap() {
@@ -77,7 +77,7 @@ fn plan(sql: &str) -> Vec<String> {
     lines
 }
 
-/// Fails if a statement scans a whole table.
+/// Fails if the query plan of a statement scans a whole table.
 #[track_caller]
 fn reads_no_whole_table(sql: &str) {
     let plan = plan(sql);
@@ -86,7 +86,7 @@ fn reads_no_whole_table(sql: &str) {
     assert_eq!(scan, None, "{sql}: {plan:?}");
 }
 
-// Statements that run for each output of each transaction, or for each of its steps.
+// These statements run for each output of each transaction, or for each of its steps.
 #[test]
 fn watcher_statements_scan_no_table() {
     for sql in [
@@ -130,7 +130,7 @@ fn watcher_statements_scan_no_table() {
     ] {
         reads_no_whole_table(sql);
     }
-    // The address is looked up by its whole unique key.
+    // The lookup of an address uses all columns of the unique key.
     let plan = plan(addresses::owner_columns::SQL);
     assert!(
         plan.first()
@@ -140,7 +140,7 @@ fn watcher_statements_scan_no_table() {
     );
 }
 
-// Statements of every step of the sender.
+// These statements run at every step of the sender.
 #[test]
 fn transfers_to_send_are_found_by_index() {
     let plan = plan(transfers::to_send::SQL);
@@ -151,7 +151,7 @@ fn transfers_to_send_are_found_by_index() {
     reads_no_whole_table(transfers::sending::SQL);
 }
 
-// Lists of an account, which may be long, and of all accounts.
+// An account may have many transfers, so each list needs an index with all its conditions.
 #[test]
 fn lists_of_transfers_read_only_fitting_rows() {
     for (sql, found) in [
@@ -182,14 +182,14 @@ fn lists_of_transfers_read_only_fitting_rows() {
 }
 
 commands! {
-    /// An open invoice that waits for chains.
+    /// Inserts an open invoice that waits for chains.
     WAITING = "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, \
         created_at, expires_at, waits_for) \
         values (:number, 1, 'live', 'created', 1, 'EUR', '{}', 0, 0, 0, 1000 + :number, :waits_for)";
 }
 
-/// Returns the number of virtual machine steps of each statement of the expiry worker, in a file with this many open
-/// invoices that all wait for a chain that lags.
+/// Returns the number of virtual machine steps of each statement of the expiry worker. The file has this many open
+/// invoices, which all wait for a chain that lags.
 fn steps_of_expiry(invoices: i64) -> Vec<i32> {
     let conn = Connection::open_in_memory().unwrap();
     migrate::replay(&conn, migrate::NEWEST).unwrap();

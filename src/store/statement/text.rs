@@ -1,6 +1,6 @@
-//! The text of a statement, and the names of its columns.
+//! Macros for the texts of statements and the names of their columns.
 
-/// A statement of a text, with its parameter names.
+/// Creates a statement from a text, with its parameter names.
 macro_rules! made {
     ($kind:ident, $text:expr $(, $read:expr)?) => {
         $crate::store::statement::$kind::new(
@@ -11,7 +11,7 @@ macro_rules! made {
     };
 }
 
-/// The type of a row of these columns.
+/// Expands to the type of a row with these columns.
 macro_rules! one_or_tuple {
     ($type:ty) => {
         $type
@@ -21,7 +21,7 @@ macro_rules! one_or_tuple {
     };
 }
 
-/// The text of a statement.
+/// Expands to the text of a statement.
 macro_rules! text {
     ($text:literal) => {
         $text
@@ -40,7 +40,7 @@ macro_rules! text {
     };
 }
 
-/// The text of a statement that inserts a row.
+/// Expands to the text of a statement that inserts a row.
 macro_rules! insert {
     ($table:ident { $first:ident $(: $first_value:expr)? $(, $column:ident $(: $value:expr)?)* $(,)? }) => {
         concat!(
@@ -50,7 +50,7 @@ macro_rules! insert {
     };
 }
 
-/// The columns of a `select`.
+/// Expands to the column list of a `select`.
 macro_rules! listed {
     (
         ($first:ident $(.$first_of:ident)? $(: $first_type:ty)? $(= $first_sql:literal)?
@@ -63,7 +63,7 @@ macro_rules! listed {
     };
 }
 
-/// One column of a `select`.
+/// Expands to one column of a `select`.
 macro_rules! listed_one {
     ($column:ident) => {
         stringify!($column)
@@ -76,7 +76,7 @@ macro_rules! listed_one {
     };
 }
 
-/// The names of columns.
+/// Expands to the names of columns.
 #[cfg(test)]
 macro_rules! names {
     (($($column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?),+ $(,)?)) => {
@@ -84,7 +84,7 @@ macro_rules! names {
     };
 }
 
-/// The name of one column.
+/// Expands to the name of one column.
 #[cfg(test)]
 macro_rules! name {
     ($column:ident) => {
@@ -95,14 +95,14 @@ macro_rules! name {
     };
 }
 
-/// Reads the columns of a row, each into a variable of its name.
+/// Reads the columns of a row, each into a variable with the column's name.
 macro_rules! bind_all {
     ($next:ident ($($column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?),+ $(,)?)) => {
         $($crate::store::statement::bind!($next $column $(.$of)? $(: $type)?);)+
     };
 }
 
-/// Reads the next column into a variable of its name.
+/// Reads the next column into a variable with the column's name.
 macro_rules! bind {
     ($next:ident $table:ident.$column:ident $(: $type:ty)?) => {
         let $column $(: $type)? = $next.take()?;

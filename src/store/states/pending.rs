@@ -1,20 +1,20 @@
-//! Values that a transaction has changed and whose hashes are not in the audit log yet.
+//! Values that a transaction has changed, until their hashes are in the audit log.
 
 use super::values::{Key, ValueKind, with_key};
 use super::{note, of_pool, pool_name, text};
 use crate::store::{StoreError, Tx};
 use std::cell::RefCell;
 
-/// A changed value.
+/// A changed value whose hash is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Changed {
-    /// Values of a kind with this key; with the name of a value that may be removed.
+    /// Values of a kind with this key. The name is given if the value may have been removed.
     Value(ValueKind, Key, Option<String>),
-    /// Addresses of a pool, by the `seq` of the first and of the last.
+    /// An import of pool addresses, by the pool and the `seq` of the first and last address.
     Pool(String, i64, i64),
 }
 
-/// Changed values that are not noted yet.
+/// Changed values whose hashes are not in the audit log yet.
 #[derive(Default)]
 pub(in crate::store) struct Pending(RefCell<Vec<Changed>>);
 
@@ -28,19 +28,19 @@ impl Pending {
 }
 
 impl Tx<'_> {
-    /// Notes a change of a value that is never removed, by its key.
+    /// Records the change of a value that is never removed.
     pub(in crate::store) fn changes_value(&self, kind: ValueKind, seq: i64) {
         self.pending
             .add(Changed::Value(kind, Key::Number(seq), None));
     }
 
-    /// Notes a change of an API key.
+    /// Records the change of an API key.
     pub(in crate::store) fn changes_key(&self, id: &str) {
         let key = Key::Text(id.to_owned());
         self.pending.add(Changed::Value(ValueKind::Key, key, None));
     }
 
-    /// Notes a change or the removal of an account's payout address.
+    /// Records the change or removal of an account's payout address.
     pub(in crate::store) fn changes_payout_address(&self, account: i64, chain: &str) {
         let name = format!("payout_address {account} {chain}");
         let kind = ValueKind::PayoutAddress;
@@ -48,14 +48,14 @@ impl Tx<'_> {
             .add(Changed::Value(kind, Key::Number(account), Some(name)));
     }
 
-    /// Notes a change or the removal of a setting of a coin.
+    /// Records the change or removal of a setting of a coin.
     pub(in crate::store) fn changes_coin(&self, kind: ValueKind, setting: &str, asset: &str) {
         let name = format!("{setting} {asset}");
         let key = Key::Text(asset.to_owned());
         self.pending.add(Changed::Value(kind, key, Some(name)));
     }
 
-    /// Notes an address that was added to a pool. Consecutive addresses have one hash.
+    /// Records that an address was added to a pool. Consecutive additions have one common hash.
     pub(in crate::store) fn adds_to_pool(&self, pool: &str, seq: i64) {
         let mut all = self.pending.0.borrow_mut();
         let same = all.iter_mut().find_map(|changed| match changed {
@@ -68,7 +68,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Takes the changed values, and returns their hashes as the JSON of an audit log row.
+    /// Returns the hashes of the changed values as JSON for the audit log, and forgets these values. `None` if no
+    /// value was changed.
     pub(in crate::store) fn take_states(&self) -> Result<Option<String>, StoreError> {
         let changed = self.pending.0.take();
         if changed.is_empty() {
@@ -95,7 +96,7 @@ impl Tx<'_> {
         Ok((!states.is_empty()).then(|| text(states)))
     }
 
-    /// Adds an audit log row for changed values that no other row has noted.
+    /// Inserts an audit log entry with the hashes of changed values that no other entry contains.
     pub(in crate::store) fn note_rest(&self) -> Result<(), StoreError> {
         match self.take_states()? {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! The hashed values and their fields.
+//! Reads the values whose hashes are in the audit log.
 
 use crate::domain::export::Cell;
 use crate::domain::history::{HashLink, HashedFields, HashedValue};
@@ -7,7 +7,7 @@ use crate::store::{Reader, StoreError};
 use rusqlite::named_params;
 use rusqlite::types::{ToSql, ToSqlOutput};
 
-/// Kind of a value.
+/// Kind of a value whose hashes are in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// An account with its limits and terms.
@@ -20,11 +20,11 @@ pub enum ValueKind {
     Wallet,
     /// Address of an account's payouts on a chain.
     PayoutAddress,
-    /// Pause of live invoices and payouts.
+    /// Whether live invoices and payouts are paused.
     Maintenance,
     /// A coin that is switched off.
     CoinOff,
-    /// Confirmations that a coin needs.
+    /// Number of confirmations that payments in a coin need.
     Confirmations,
     /// Network fee of a coin.
     NetworkFee,
@@ -33,9 +33,9 @@ pub enum ValueKind {
 /// Key of a value in its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Key {
-    /// Of a table whose key is a number.
+    /// Key of a table with number keys.
     Number(i64),
-    /// Of a table whose key is text.
+    /// Key of a table with text keys.
     Text(String),
 }
 
@@ -49,7 +49,7 @@ impl ToSql for Key {
 }
 
 impl ValueKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: &'static [ValueKind] = &[
         ValueKind::Account,
         ValueKind::Key,
@@ -76,7 +76,7 @@ impl ValueKind {
         }
     }
 
-    /// Returns keys before the first and after the last value.
+    /// Returns a key before all values of the kind, and one after them.
     fn ends(self) -> (Key, Key) {
         match self {
             ValueKind::Account
@@ -92,7 +92,7 @@ impl ValueKind {
     }
 }
 
-/// The name and the hash of a value.
+/// The name and the hash of a value in the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueState {
     /// Name in the audit log.
@@ -110,7 +110,7 @@ fn state(name: String, fields: &[(&str, Cell)]) -> ValueState {
     ValueState { name, link }
 }
 
-/// Defines the query of a kind, with the hashed fields.
+/// Defines the query for values of a kind. The fields after the name are hashed.
 macro_rules! hashed {
     ($name:ident = $read:ident($subject:literal, $($column:ident $(= $sql:literal)?),+ $(,)?) $text:literal) => {
         rows! {
@@ -190,7 +190,7 @@ pub fn each(
     kind.query().each(db, params, each)
 }
 
-/// Returns the values with this key. All payout addresses of an account have the same key.
+/// Returns the values of a kind with this key. An account's payout addresses all have the key of the account.
 pub(super) fn with_key(
     db: &Reader<'_>,
     kind: ValueKind,
@@ -200,7 +200,7 @@ pub(super) fn with_key(
     kind.query().all(db, params)
 }
 
-/// Returns the hash of addresses of a pool, by the `seq` of the first and of the last.
+/// Returns the hash of pool addresses. `first` and `last` are the `seq` of the first and last address.
 pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<HashLink, StoreError> {
     let mut form = HashedFields::default();
     let params = named_params! { ":pool": pool, ":first": first, ":last": last };
@@ -213,9 +213,9 @@ pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<Has
     ))
 }
 
-/// Returns the number of addresses of each pool that are outside the given imports.
+/// Returns the number of addresses of each pool that are outside the given ranges.
 ///
-/// `ends` has the pool and the `seq` of the first and last address of each import.
+/// `ends` has the pool and the `seq` of the first and last address of each range.
 pub fn pool_counts(
     db: &Reader<'_>,
     ends: &[(String, i64, i64)],

@@ -23,10 +23,10 @@ commands! {
 }
 
 impl Tx<'_> {
-    /// Runs work that may fail. Its error rolls back the rows that it wrote.
+    /// Runs work that may fail. Its error rolls back the rows that the work wrote.
     ///
     /// # Errors
-    /// [`StoreError`] if the transaction has ended.
+    /// [`StoreError`] if an error has ended the transaction.
     pub fn attempt<T, E>(
         &self,
         work: impl FnOnce() -> Result<T, E>,
@@ -47,7 +47,7 @@ impl Tx<'_> {
         Ok(outcome)
     }
 
-    /// Runs [`Tx::attempt`] in a shared savepoint.
+    /// Runs [`Tx::attempt`] for a job in a shared savepoint.
     fn attempt_in_shared<T, E>(
         &self,
         needs_own_savepoint: &Cell<bool>,

@@ -34,7 +34,7 @@ impl Thread {
     ) -> Result<(), StoreError> {
         self.health.check()?;
         self.statement("begin immediate")?;
-        // From here on no other process writes.
+        // No other process can write from here until the end of the transaction.
         self.notice_foreign_writes();
         self.locked_checks.set(0);
         let ended = match self.run_jobs(batch, changes) {
@@ -49,7 +49,7 @@ impl Thread {
             self.memo.forget();
             self.statement("rollback")?;
         }
-        // If the disk has failed now, this write gets the same error as the next ones.
+        // If the disk has just failed, this write returns the same error as later writes.
         ended.map_err(|error| self.health.check().err().unwrap_or(error))
     }
 
@@ -71,7 +71,7 @@ impl Thread {
         Ok(true)
     }
 
-    /// Runs jobs in one savepoint. Returns `false` if each has to run again in a savepoint of its own.
+    /// Runs jobs in one savepoint. Returns `false` if each job has to run again in its own savepoint.
     fn run_in_savepoint(
         &self,
         jobs: &mut Batch,
@@ -99,8 +99,8 @@ impl Thread {
         Ok(alone || !rolls_back)
     }
 
-    /// Runs a job. Returns `true` if it is done. A job in a shared savepoint sets `needs_own_savepoint` if it has to
-    /// be rolled back alone.
+    /// Runs a job. Returns `true` if it succeeds. A job in a shared savepoint sets `needs_own_savepoint` if it must
+    /// run again in its own.
     fn run_job(
         &self,
         job: &mut dyn Job,

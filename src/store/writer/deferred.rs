@@ -10,24 +10,25 @@ use super::Tx;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// An invoice that some work has touched.
+/// An invoice that was changed and has to be settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TouchedInvoice {
-    /// The invoice, by its `seq`.
+    /// Invoice, by its `seq`.
     pub invoice: i64,
-    /// Whether to notify of its status even if the status stays the same.
+    /// Whether to notify of the invoice even if its status stays the same.
     pub always_notifies: bool,
 }
 
-/// Touched invoices, in order; `None` while settling is not deferred.
+/// Changed invoices in order; `None` while settling is not deferred.
 pub(super) type Deferred = RefCell<Option<Vec<TouchedInvoice>>>;
 
 impl Tx<'_> {
-    /// Runs work, and returns the invoices that it touched. Inside other such work it returns none: the outer call
-    /// returns them.
+    /// Runs work, and returns the invoices that have to be settled after it.
+    ///
+    /// Calls may be nested. Then only the outer call returns invoices.
     ///
     /// # Errors
-    /// The error of `work`, which forgets the touched invoices.
+    /// The error of `work`. The invoices are then forgotten.
     pub fn defer_settling<T, E>(
         &self,
         work: impl FnOnce() -> Result<T, E>,
@@ -41,19 +42,19 @@ impl Tx<'_> {
         Ok((done?, each_once(&touched)))
     }
 
-    /// Notes that an invoice was touched. Returns `false` if settling is not deferred, so the caller has to settle it
-    /// now.
+    /// Defers the settling of an invoice. Returns `false` if settling is not deferred, so that the caller must settle
+    /// the invoice now.
     pub fn defer(&self, touched: TouchedInvoice) -> bool {
         let mut deferred = self.deferred.borrow_mut();
         deferred.as_mut().map(|all| all.push(touched)).is_some()
     }
 
-    /// Returns the number of touches so far.
+    /// Returns the number of [`Tx::defer`] calls so far.
     pub(super) fn count_touched(&self) -> usize {
         self.deferred.borrow().as_ref().map_or(0, Vec::len)
     }
 
-    /// Forgets all touches after the first `count`.
+    /// Forgets all [`Tx::defer`] calls after the first `count`.
     pub(super) fn truncate_touched(&self, count: usize) {
         if let Some(all) = self.deferred.borrow_mut().as_mut() {
             all.truncate(count);
@@ -61,7 +62,8 @@ impl Tx<'_> {
     }
 }
 
-/// Returns each invoice once. It always notifies if any of its touches does.
+/// Returns each invoice once, in the order of its first occurrence. `always_notifies` is set if any occurrence has
+/// it.
 fn each_once(touched: &[TouchedInvoice]) -> Vec<TouchedInvoice> {
     let mut places: HashMap<i64, usize> = HashMap::new();
     let mut once: Vec<TouchedInvoice> = Vec::new();

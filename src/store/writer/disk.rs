@@ -1,9 +1,10 @@
-//! Disk work of the writer: checkpoints of the log, checks for room, and checks that the file is in its place.
+//! Disk work of the writer: checkpoints, and checks of free space and of the place of the file.
 //!
-//! Litestream copies the file by reading the log, and checkpoints it. A checkpoint by another process between two of
-//! its reads would damage its copy. So the log is left to Litestream until it has grown past the size at which
-//! Litestream would have checkpointed. Then Litestream does not run, and the log is truncated as a whole, which it
-//! notices at its next start.
+//! Litestream copies a file by reading its log, and checkpoints the log itself. A checkpoint of ours between two of
+//! its reads would damage the copy. So the log is left to Litestream until it is larger than Litestream would let it
+//! grow. In that case Litestream does not run, and the whole log is truncated. Litestream notices this at its next
+//! start.
+//!
 //! Invariant: after a disk failure nothing is checkpointed.
 
 use super::Thread;
@@ -17,35 +18,35 @@ use rusqlite::config::DbConfig;
 use std::path::Path;
 use std::time::Duration;
 
-/// Number of pages in the log from which it is checkpointed.
+/// Number of log pages from which the log is checkpointed.
 const LOG_PAGES_MAX: i64 = 1000;
-/// Number of pages in the log from which it is truncated although it is left to Litestream, which checkpoints at 500
-/// MB at the latest, if it runs. 1 GiB of usual pages.
+/// Number of log pages from which a log that is left to Litestream is truncated: 1 GiB of pages of the usual size. A
+/// running Litestream checkpoints at 500 MB.
 const LEFT_PAGES_MAX: i64 = if cfg!(test) { 4 } else { 256 } * 1024;
-/// Maximum size of the log file, in bytes. A log that a long read made grow beyond it is truncated.
+/// Maximum size of the log file, in bytes. A log that exceeds it because of a long read is truncated.
 pub(in crate::store) const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
-/// Number of consecutive checks that find the database locked, after which writes are refused.
+/// Number of consecutive checks with a locked database after which writes are refused.
 const LOCKED_TIMES: u32 = 2;
-/// Changes a row and reverts the change. Its commit writes a page to the log.
+/// Changes a row and changes it back, so that the commit writes a page to the log.
 const PROBE: &str = "begin immediate;
   update file set maintenance = 1 - maintenance;
   update file set maintenance = 1 - maintenance;
   commit";
 
 values! {
-    /// Whether Litestream copies the file. Its tables are created at its first start, and stay.
+    /// Whether Litestream copies the file. Litestream creates the table at its first start, and never removes it.
     IS_COPIED(found: bool) = "select exists (select 1 from sqlite_schema where name = '_litestream_lock') as found";
 }
 
 impl Thread {
-    /// Checkpoints the log for the last time, unless the disk has failed.
+    /// Checkpoints the log for the last time, unless the disk has failed or the database is locked.
     pub(super) fn close(&self) {
         // The log of a locked database is left to the next start.
         let is_locked = self.health.refusing() == Some(Refusing::Locked);
         if self.file.alone && !self.health.needs_restart() && !is_locked {
             let moved = self.is_copied().and_then(|is_copied| {
                 if is_copied {
-                    // Closing the file checkpoints it if no other process has it open.
+                    // Closing the file also checkpoints, unless another process has the file open.
                     return Ok(());
                 }
                 let conn = &self.file.conn;
@@ -57,8 +58,8 @@ impl Thread {
             }
         }
         if self.health.needs_restart() {
-            // Closing the file would checkpoint to a failed disk, and remove a log by a name that another log may have
-            // by now.
+            // Without this option, closing the file would checkpoint to a failed disk. It would also remove a log by
+            // its name, which another log may have by now.
             let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             if let Err(error) = self.file.conn.set_db_config(config, true) {
                 log::error!("write-ahead log not protected from checkpoints: error={error}");
@@ -66,7 +67,7 @@ impl Thread {
         }
     }
 
-    /// Refuses writes if the file is out of its place: a restart would not find acknowledged writes.
+    /// Refuses writes if the file is out of its place, because a restart would not find later writes.
     pub(super) fn check_place(&self) {
         let found = self.file.place.look();
         if found == FoundPlace::InPlace || self.is_gone.replace(true) {
@@ -74,7 +75,7 @@ impl Thread {
         }
         let is_sound = self.health.refusing() != Some(Refusing::DiskFailed);
         if found == FoundPlace::Moved && self.file.alone && is_sound {
-            // The log is still ours. Its pages go to the moved file.
+            // The log still belongs to this file, so a checkpoint moves its pages to the moved file.
             let moved = self
                 .file
                 .conn
@@ -86,7 +87,7 @@ impl Thread {
         self.health.refuse_moved();
     }
 
-    /// Refuses writes of a server from now on, as another program has locked the database.
+    /// Refuses writes from now on, because another program has locked the database. A command only logs this.
     pub(super) fn refuse_locked(&self) {
         if self.health.refusing().is_none() {
             let path = self.file.conn.path().map(Path::new);
@@ -95,13 +96,13 @@ impl Thread {
             if self.file.alone {
                 self.health.refuse(Refusing::Locked, &holder);
             } else {
-                // A command writes once or twice, and does not check for the end of the lock.
+                // A command writes only once or twice, and never checks whether the lock was released.
                 log::error!("write refused: reason={} holder={holder}", Refusing::Locked);
             }
         }
     }
 
-    /// Checks in idle times whether the database is locked, or not any more.
+    /// Checks in idle times whether another program has locked the database or released its lock.
     fn check_lock(&self) {
         let refusing = self.health.refusing();
         if !self.file.alone || !matches!(refusing, None | Some(Refusing::Locked)) {
@@ -146,12 +147,12 @@ impl Thread {
             Err(error) => self.health.observe(&error),
         }
         if !self.file.conn.is_autocommit() {
-            // The next check finds out whether this has helped.
+            // If the rollback fails too, the next check finds this out.
             let _ = self.file.conn.execute_batch("rollback");
         }
     }
 
-    /// Checks in idle times for locks and room, and truncates a log that a long read made grow.
+    /// Checks in idle times for locks and free space. Truncates a log that grew because of a long read.
     pub(super) fn check_disk(&self) {
         self.check_lock();
         self.check_room();
@@ -180,8 +181,8 @@ impl Thread {
             .is_some_and(|found| found.len() > u64::from(LOG_BYTES_MAX))
     }
 
-    /// Checkpoints a log that has grown, as far as readers allow. Runs after each batch, so it makes no system call
-    /// while the log is short.
+    /// Checkpoints a log that has grown, as far as readers allow. Runs after each batch. While the log is short, it
+    /// makes no system call.
     pub(super) fn checkpoint(&self) {
         if !self.may_checkpoint() {
             return;
@@ -211,7 +212,7 @@ impl Thread {
         self.file.alone && self.health.refusing().is_none()
     }
 
-    /// Checkpoints and truncates the log, without waiting for other users of the file. Returns `true` if it did.
+    /// Checkpoints and truncates the log, without waiting for other users of the file. Returns `true` on success.
     fn cut_log(&self) -> rusqlite::Result<bool> {
         self.file.conn.busy_timeout(Duration::ZERO)?;
         let cut = self.pages("pragma wal_checkpoint(truncate)");
@@ -219,7 +220,7 @@ impl Thread {
         cut.map(|(left, _)| left == 0)
     }
 
-    /// Runs a checkpoint, and returns the number of pages in the log and of those that are in the file.
+    /// Runs a checkpoint statement. Returns the number of pages in the log, and how many of them are in the file.
     fn pages(&self, checkpoint: &str) -> rusqlite::Result<(i64, i64)> {
         let mut statement = self.file.conn.prepare_cached(checkpoint)?;
         statement.query_row([], |row| Ok((row.get("log")?, row.get("checkpointed")?)))

@@ -1,14 +1,14 @@
-//! A submitted write. The drawing in [`super`] shows its states.
+//! A submitted write. The diagram in [`super`] shows its states.
 //!
-//! Invariant: the answer is the result of the last run, and a success only after the commit.
+//! Invariant: the answer is the result of the last run. A success is answered only after the commit.
 
 use super::{StoreError, Tx};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
 
-/// A submitted write, without its types.
+/// A submitted write, independent of the types of its result.
 pub(super) trait Job: Send {
-    /// Runs the job. Returns `true` if it is done, and `false` if it failed.
+    /// Runs the job. Returns `true` if it succeeds.
     fn run(&mut self, tx: &Tx<'_>) -> bool;
 
     /// Returns `true` if the job may run again after its rows were rolled back.
@@ -17,11 +17,11 @@ pub(super) trait Job: Send {
     /// Makes the job pending again, after its rows were rolled back.
     fn reset(&mut self);
 
-    /// Answers the job after the end of its batch.
+    /// Sends the answer to the caller, after the end of the batch.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-/// Work with the result of its last run, and the channel of its answer.
+/// Work with the result of its last run, and the channel for its answer.
 pub(super) struct Submitted<W, T, E> {
     pub(super) work: W,
     pub(super) is_repeatable: bool,
@@ -62,7 +62,7 @@ where
             (Some(Ok(value)), Ok(())) => Ok(value),
             (None, Ok(())) => Err(StoreError::closed().into()),
         };
-        // The caller may be gone. The write is committed all the same.
+        // The caller may have gone away. The write is committed nevertheless.
         let _ = self.answer.send(answer);
     }
 }

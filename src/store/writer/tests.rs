@@ -1,7 +1,7 @@
-//! The writer on real files: rollbacks of failed jobs, times of answers, and writes of other processes.
+//! Tests the writer on real files: rollbacks of failed jobs, the order of commits and answers, and writes of other
+//! processes.
 //!
-//! A waiting job keeps the writer busy, so that all jobs that are submitted meanwhile go into one batch. No test
-//! sleeps.
+//! A blocking job keeps the writer busy. So all jobs that are submitted meanwhile run in one batch. No test sleeps.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,10 +24,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Timeout of waits, which a working writer never reaches.
+/// Timeout of all waits. A working writer never reaches it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A database file that is removed at the end.
+/// A temporary database file. Dropping it removes the file.
 struct TempFile(PathBuf);
 
 impl TempFile {
@@ -36,7 +36,7 @@ impl TempFile {
         TempFile(std::env::temp_dir().join(name))
     }
 
-    /// Opens it. The channel gets the changes of every commit.
+    /// Opens the file. The channel gets the changes of every commit.
     fn open(&self) -> (Store, Receiver<Changes>) {
         let (tell, told) = channel();
         let opening = Opening {
@@ -56,7 +56,7 @@ impl TempFile {
 }
 
 impl TempFile {
-    /// Opens it for a writer only.
+    /// Opens the file with a connection for a writer, without readers.
     fn raw_file(&self) -> OpenFile {
         let lock = Lock::beside(&self.0).unwrap();
         let conn = raw(&self.0);
@@ -78,13 +78,13 @@ impl Drop for TempFile {
     }
 }
 
-/// Inserts a row.
+/// Inserts an account with this name.
 fn put(tx: &Tx<'_>, name: &str) -> Result<(), StoreError> {
     let (id, secret) = (name.to_owned(), "secret".to_owned());
     accounts::insert(tx, &Account::new(id, name.to_owned(), secret, Time(0))).map(drop)
 }
 
-/// Returns the names of the committed rows.
+/// Returns the names of all committed accounts.
 fn names(store: &Store) -> Vec<String> {
     let all = store.read(accounts::all).unwrap();
     all.into_iter().map(|account| account.name).collect()
@@ -92,7 +92,7 @@ fn names(store: &Store) -> Vec<String> {
 
 type Answered = oneshot::Receiver<Result<(), StoreError>>;
 
-/// Submits a job.
+/// Submits a job that runs once.
 fn submit(
     store: &Store,
     work: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
@@ -100,7 +100,7 @@ fn submit(
     store.submit_once(work).unwrap()
 }
 
-/// Waits for the answer. An error is returned as text.
+/// Waits for the answer of a job. An error is returned as text.
 fn wait_for(answered: Answered) -> Result<(), String> {
     let answer = answered
         .blocking_recv()
@@ -108,14 +108,14 @@ fn wait_for(answered: Answered) -> Result<(), String> {
     answer.map_err(|error| error.to_string())
 }
 
-/// A job that waits in the writer until it is released.
+/// A job that keeps the writer busy until it is released.
 struct BlockingJob {
     go: Sender<()>,
     answered: Answered,
 }
 
 impl BlockingJob {
-    /// Submits a job that runs `before` and waits. Returns when it waits.
+    /// Submits a job that runs `before` and then blocks. Returns when the job blocks.
     fn run(
         store: &Store,
         before: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
@@ -125,7 +125,7 @@ impl BlockingJob {
         held
     }
 
-    /// Submits a job that runs `before` and waits. The channel tells when it waits.
+    /// Submits a job that runs `before` and then blocks. The channel gets a message when the job blocks.
     fn submit(
         store: &Store,
         before: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
@@ -147,7 +147,7 @@ impl BlockingJob {
     }
 }
 
-/// Panics without output.
+/// Panics without printing a message.
 fn panic_quietly() -> ! {
     std::panic::resume_unwind(Box::new("on purpose"))
 }
@@ -170,7 +170,7 @@ fn failed_job_rolls_back_its_own_rows_only() {
         }),
         submit(&store, |tx| put(tx, "d").and_then(|()| put(tx, "a"))),
         submit(&store, |tx| {
-            // A job that ignores an error keeps its other rows.
+            // A job that ignores the error of a statement keeps its other rows.
             assert!(put(tx, "a").is_err());
             put(tx, "e")
         }),
@@ -318,7 +318,7 @@ fn write_of_another_process_invalidates_caches() {
     expect_foreign_write(&told);
 }
 
-/// Opens another connection to write beside a store.
+/// Opens a connection that writes beside a store.
 fn raw(path: &Path) -> Connection {
     let conn = Connection::open(path).unwrap();
     conn.busy_timeout(Duration::ZERO).unwrap();

@@ -1,4 +1,4 @@
-//! A file that Litestream copies: the log is left to Litestream up to a limit.
+//! Tests a file that Litestream copies: the log is left to Litestream up to a limit.
 
 use super::{TempFile, submit, wait_for};
 use crate::domain::progress::ignore_progress;
@@ -23,13 +23,13 @@ fn opened(folder: &TempFile) -> (Store, Connection) {
     (store, beside)
 }
 
-/// Creates the table that Litestream creates at its start.
+/// Creates the table that Litestream creates at its first start.
 fn start_litestream(beside: &Connection) {
     let tables = "begin; create table _litestream_lock (id integer); commit";
     beside.execute_batch(tables).unwrap();
 }
 
-/// Grows the log beyond the limit of a checkpoint, and waits until the writer has checked it.
+/// Makes the log exceed the limit for a checkpoint, and waits until the writer has checked it.
 fn grow(store: &Store) {
     let write = |tx: &Tx<'_>| -> Result<(), StoreError> {
         tx.script(
@@ -40,7 +40,7 @@ fn grow(store: &Store) {
     wait_for(submit(store, |_| Ok(()))).unwrap();
 }
 
-/// Returns the number of pages in the log, and of those that are in the file.
+/// Returns the number of pages in the log, and how many of them are in the file.
 fn log(beside: &Connection) -> (i64, i64) {
     let mut statement = beside.prepare("pragma wal_checkpoint(noop)").unwrap();
     let pages = |row: &rusqlite::Row<'_>| Ok((row.get("log")?, row.get("checkpointed")?));
@@ -58,7 +58,7 @@ fn log_is_left_to_litestream_from_its_start_on() {
     grow(&store);
     let (pages, moved) = log(&beside);
     assert!(pages > 1000 && moved == 0, "{pages} {moved}");
-    // The log is not checkpointed at the end either, while Litestream has the file open.
+    // While Litestream has the file open, closing the store does not checkpoint the log either.
     drop(store);
     assert_eq!(log(&beside), (pages, 0));
     let file = with_suffix(&folder.0, "-wal");
@@ -79,7 +79,7 @@ fn log_that_litestream_leaves_is_truncated() {
     assert!(pages > 3000 && moved == 0, "{pages} {moved}");
     grow(&store);
     assert_eq!((log(&beside), bytes()), ((0, 0), 0));
-    // Litestream runs and reads the log, so the unread part stays.
+    // The open transaction simulates a Litestream that reads the log. So the log is not truncated.
     grow(&store);
     beside
         .execute_batch("begin; select * from _litestream_lock")

@@ -1,4 +1,4 @@
-//! Errors that end a transaction: the whole batch fails, no change is passed on, and the next batch works.
+//! Tests errors that end a transaction: the whole batch fails, no change is passed on, and the next batch succeeds.
 
 use super::super::{Changes, Writer};
 use super::{BlockingJob, TempFile, names, put, raw, submit, wait_for};
@@ -9,7 +9,7 @@ use crate::store::{Tx, keys};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-/// Runs three jobs in one batch, the second with this work, and returns their errors.
+/// Runs three jobs in one batch and returns their errors. The second job runs `work`.
 fn batch_with(
     work: impl FnOnce(&Tx<'_>) -> Result<(), crate::store::StoreError> + Send + 'static,
 ) -> [String; 3] {
@@ -36,7 +36,7 @@ fn batch_with(
 
 #[test]
 fn error_that_ends_the_transaction_fails_the_batch() {
-    // As on a full disk. The job itself does not fail.
+    // The rollback simulates an error of a full disk, which ends the transaction. The job itself returns no error.
     let answers = batch_with(|tx| tx.script("rollback"));
     for answer in answers {
         assert_eq!(answer, "an error ended the transaction");

@@ -1,4 +1,5 @@
-//! Repeatable jobs share a savepoint: the fate of the others if one fails, and the number of runs of each.
+//! Tests repeatable jobs, which share a savepoint: the number of runs of each job, and what happens if one of them
+//! fails.
 
 use super::{
     Answered, BlockingJob, TempFile, Tx, names, panic_quietly, put, refuse, submit, wait_for,
@@ -7,7 +8,7 @@ use crate::store::{Store, StoreError, accounts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Submits a repeatable job and counts its runs.
+/// Submits a repeatable job, and returns a counter of its runs.
 fn submit_counted(
     store: &Store,
     work: impl Fn(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
@@ -22,7 +23,7 @@ fn submit_counted(
     (answered, count)
 }
 
-/// Returns the answer and the number of runs of each job.
+/// Waits for all jobs. Returns the answer and the number of runs of each.
 fn ends<const N: usize>(
     jobs: [(Answered, Arc<AtomicUsize>); N],
 ) -> [(Result<(), String>, usize); N] {
@@ -126,16 +127,16 @@ fn rollback_clears_the_cache() {
     let [before, renames, after] = ends(jobs).map(|(answer, _)| answer.is_ok());
     assert_eq!((before, renames, after), (true, false, true));
     assert_eq!(wait_for(attempts), Ok(()));
-    // Alone in its batch.
+    // This job is alone in its batch.
     assert!(wait_for(submit(&store, move |tx| rename(tx, "d").and_then(|()| refuse()))).is_err());
     assert_eq!(wait_for(submit(&store, is_called("a"))), Ok(()));
-    // By another process.
+    // Another process changes the account.
     let (beside, _told) = folder.open();
     assert_eq!(wait_for(submit(&beside, move |tx| rename(tx, "e"))), Ok(()));
     assert_eq!(wait_for(submit(&store, is_called("e"))), Ok(()));
 }
 
-/// Inserts a row, then one in an attempt that fails, then a third.
+/// Inserts a first row, a second one in an attempt that fails, and a third one.
 fn put_around(tx: &Tx<'_>, names: [&str; 3]) -> Result<(), StoreError> {
     put(tx, names[0])?;
     let tried = tx.attempt(|| put(tx, names[1]).and_then(|()| refuse()))?;
@@ -160,7 +161,7 @@ fn failed_attempt_rolls_back_its_own_rows_only() {
         "the second was done again in a savepoint of its own"
     );
     assert_eq!(names(&store), ["a", "b", "d", "e"]);
-    // Alone in its batch, and as a job that runs once.
+    // The same job runs alone in its batch, and then as a job that runs once.
     let alone = submit_counted(&store, |tx| put_around(tx, ["f", "g", "h"]));
     assert_eq!(ends([alone]), [(Ok(()), 1)]);
     let held = BlockingJob::run(&store, |_| Ok(()));
@@ -182,7 +183,7 @@ fn ignored_failure_of_an_attempt_repeats_the_job() {
     let jobs = [
         submit_counted(&store, |tx| put(tx, "a")),
         submit_counted(&store, |tx| {
-            // The job ignores that this failed and could not be rolled back alone.
+            // The job ignores the error, although the attempt could not be rolled back alone.
             let _ = tx.attempt(|| put(tx, "b").and_then(|()| refuse()));
             put(tx, "c")
         }),
