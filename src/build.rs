@@ -1,7 +1,7 @@
 //! Build script: compresses the files that the server sends, and renders the guides as pages.
 //!
-//! Invariant: the binary contains these files only in compressed form (`web::packed`). Asset paths contain a version
-//! that changes with any byte of any asset, so browsers may cache assets forever.
+//! Invariant: the binary contains these files only in compressed form (`web::packed`). The version in asset paths
+//! changes with any byte of any asset, so browsers may cache assets forever.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,26 +14,26 @@ use std::io::{Error, Write as _};
 use std::path::Path;
 use std::{env, fs};
 
-/// Directories of the files that pages load.
+/// Directory of the files that pages load.
 const ASSETS: &str = "src/web/assets";
 
 /// Texts of the customer pages, one file for each language.
 const LANGUAGES: &str = "src/web/languages";
 
-/// Guides in Markdown, which are also readable on a forge.
+/// Guides in Markdown, which are also readable on GitHub and similar sites.
 const GUIDES: &str = "src/web/guides";
 
-/// Lists the guides in the order in which they are shown.
+/// File that lists the guides in the order of the documentation pages.
 const README: &str = "README.md";
 
-/// Template around a guide, and the head of every documentation page.
+/// Template of a guide page.
 const GUIDE: &str = "src/web/docs/guide.html";
 const HEAD: &str = "src/web/docs/head.html";
 
 /// Style sheet inserted into every page.
 const STYLE: &str = "src/web/style.css";
 
-/// Number of digits of the assets' common version.
+/// Number of hexadecimal digits of the version of all assets.
 const VERSION_DIGITS: usize = 16;
 
 fn main() -> Result<(), Error> {
@@ -45,7 +45,7 @@ fn main() -> Result<(), Error> {
     languages(root, out)
 }
 
-/// Writes the table of the files that pages load to `OUT_DIR/assets.rs`.
+/// Compresses the files that pages load, and writes their table to `OUT_DIR/assets.rs`.
 fn assets(root: &Path, out: &Path) -> Result<(), Error> {
     println!("cargo::rerun-if-changed={ASSETS}");
     println!("cargo::rerun-if-changed={STYLE}");
@@ -188,7 +188,7 @@ fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     }
 }
 
-/// Renders the list of all guides, with the headings of the guide that is shown.
+/// Renders the list of all guides. The current guide is listed with its headings.
 fn contents(guides: &[Guide], shown: &Guide) -> String {
     let mut list = String::new();
     for guide in guides {
@@ -203,7 +203,7 @@ fn contents(guides: &[Guide], shown: &Guide) -> String {
     html(&list).replace(&link, &format!("{link} aria-current=\"page\""))
 }
 
-/// Returns the texts of the headings of the second level.
+/// Returns the texts of the second-level headings.
 fn headings(text: &str) -> Vec<String> {
     let lines = text.split("```").step_by(2).flat_map(str::lines);
     lines
@@ -212,8 +212,8 @@ fn headings(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Converts Markdown to HTML. Headings get ids, and links lead to pages. Table cells name their column, because a phone
-/// shows the cells of a row below each other. Markup in the Markdown is escaped.
+/// Converts Markdown to HTML. Headings get ids, and links to guides become links to pages. Each table cell has the
+/// name of its column, because a phone shows the cells of a row below each other. Markup in the Markdown is escaped.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn html(text: &str) -> String {
     let events: Vec<Event<'_>> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
@@ -222,7 +222,7 @@ fn html(text: &str) -> String {
     let mut shown = Vec::new();
     for (at, event) in events.iter().enumerate() {
         let markup = |markup: String| Event::Html(markup.into());
-        // Text from here to the end of this heading or cell.
+        // Returns the text from this event to the end of its heading or table cell.
         let said = || -> String {
             let rest = events.iter().skip(at).take_while(|event| {
                 !matches!(event, Event::End(TagEnd::Heading(_) | TagEnd::TableCell))
@@ -284,7 +284,7 @@ fn html(text: &str) -> String {
             }
             Event::End(TagEnd::TableCell) => markup("</td>".to_owned()),
             Event::Html(text) | Event::InlineHtml(text) => Event::Text(text.clone()),
-            // A linked file that is no guide has no page, so the path is shown instead of a link.
+            // A linked file that is not a guide has no page. Its path is shown instead of the link.
             Event::Start(Tag::Link { dest_url, .. }) if dest_url.starts_with("../") => {
                 let path = dest_url.trim_start_matches("../");
                 left_out.push(path.split('#').next().unwrap_or_default().to_owned());
@@ -311,7 +311,7 @@ fn html(text: &str) -> String {
     html
 }
 
-/// Returns the id of a heading for links, as forges build it.
+/// Returns the id of a heading for links, in the form that GitHub uses.
 fn place(heading: &str) -> String {
     let heading = heading.to_lowercase();
     let kept = heading

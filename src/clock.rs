@@ -1,8 +1,8 @@
-//! The only place that reads the system clocks: wall clock, time since boot, stopwatches, and the adjustable time of a
-//! sandbox.
+//! Reads the system clocks; nothing else does. Provides wall time, time since boot, stopwatches, and the adjustable
+//! clock of a sandbox.
 //!
-//! Invariant: outside the sandbox the offset is zero, time never stops, and `now` does not follow jumps of the wall
-//! clock.
+//! Invariant: outside the sandbox the offset is zero and the clock never stops. `now` does not follow jumps of the
+//! wall clock.
 
 mod steady;
 
@@ -18,23 +18,23 @@ use steady::SteadyClock;
 /// Value of `frozen_at` while time runs.
 const RUNNING: i64 = i64::MIN;
 
-/// Includes the time while the system is suspended.
+/// This clock also counts the time in which the system is suspended.
 #[cfg(target_os = "linux")]
 const BOOT: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "linux"))]
 const BOOT: ClockId = ClockId::Monotonic;
 
-/// Source of the time.
+/// Clocks that a [`Clock`] reads.
 #[derive(Clone, Debug, Default)]
 pub enum TimeSource {
-    /// System clocks.
+    /// The system's wall clock and its clock since boot.
     #[default]
     System,
-    /// Clocks of a test.
+    /// Clocks that a test sets.
     Manual(Arc<ManualTime>),
 }
 
-/// A wall clock and a time since boot that change only when a test says so.
+/// A wall clock and a time since boot that only change when a test changes them.
 #[derive(Debug)]
 pub struct ManualTime {
     wall_ms: AtomicI64,
@@ -42,7 +42,7 @@ pub struct ManualTime {
 }
 
 impl ManualTime {
-    /// Creates clocks at this wall time.
+    /// Creates clocks with this wall time, at boot.
     pub fn new(wall: Time) -> ManualTime {
         ManualTime {
             wall_ms: AtomicI64::new(wall.0),
@@ -50,20 +50,20 @@ impl ManualTime {
         }
     }
 
-    /// Advances both clocks.
+    /// Advances both clocks by `ms` milliseconds.
     pub fn pass(&self, ms: i64) {
         self.boot_ms.fetch_add(ms, Ordering::SeqCst);
         self.jump(ms);
     }
 
-    /// Changes the wall clock only. A negative `ms` sets it back.
+    /// Moves only the wall clock, by `ms` milliseconds. A negative `ms` moves it back.
     pub fn jump(&self, ms: i64) {
         self.wall_ms.fetch_add(ms, Ordering::SeqCst);
     }
 }
 
 impl TimeSource {
-    /// Returns the wall clock, in microseconds since 1970.
+    /// Returns the time of the wall clock, in microseconds since 1970.
     fn wall_us(&self) -> i64 {
         match self {
             TimeSource::System => {
@@ -79,7 +79,7 @@ impl TimeSource {
         }
     }
 
-    /// Returns the microseconds since boot, including suspended time.
+    /// Returns the time since boot, including suspended time, in microseconds.
     fn boot_us(&self) -> i64 {
         match self {
             TimeSource::System => {
@@ -95,17 +95,17 @@ impl TimeSource {
     }
 }
 
-/// A clock that shows steady or wall time, with an offset, or stopped.
+/// A clock that shows steady time or wall time. It may have an offset or be stopped.
 #[derive(Debug)]
 pub struct Clock {
     source: TimeSource,
-    /// Correction of the wall clock; `None` to trust it fully.
+    /// Steady time, which ignores jumps of the wall clock; `None` if the clock shows wall time.
     steady: Option<Mutex<SteadyClock>>,
     offset_ms: AtomicI64,
     frozen_at: AtomicI64,
 }
 
-/// Measures durations, independent of the wall clock.
+/// A stopwatch, which is independent of the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
@@ -127,7 +127,7 @@ impl Stopwatch {
 }
 
 impl Clock {
-    /// Creates a clock with an offset, or a stopped one. For the sandbox and for commands.
+    /// Creates a clock that shows wall time plus an offset, or is stopped. For the sandbox and for commands.
     pub fn new(offset_ms: i64, frozen_at: Option<Time>) -> Clock {
         let frozen_at = frozen_at.map_or(RUNNING, |at| at.0);
         Clock {
@@ -138,7 +138,7 @@ impl Clock {
         }
     }
 
-    /// Creates a clock that ignores jumps of the wall clock. It starts no earlier than `seen`, the latest time in the
+    /// Creates a clock that ignores jumps of the wall clock. It does not start before `seen`, the latest time in the
     /// database.
     pub fn steady(source: TimeSource, seen: Time) -> Clock {
         let (boot_us, wall_us) = (source.boot_us(), source.wall_us());
@@ -164,33 +164,33 @@ impl Clock {
             .map_or_else(|| self.real_now(), |us| Time(us.div_euclid(1000)))
     }
 
-    /// Returns the wall clock, for signatures that receivers compare with their own clock.
+    /// Returns the time of the wall clock. For signatures, which receivers compare with their own clocks.
     pub fn real_now(&self) -> Time {
         Time(self.source.wall_us().div_euclid(1000))
     }
 
-    /// Returns a monotonic time for throttles, also in a sandbox with changed time. It is not a date.
+    /// Returns the time since boot, for throttles. It never goes back, even if a sandbox's clock is changed.
     pub fn uptime(&self) -> Time {
         Time(self.source.boot_us().div_euclid(1000))
     }
 
-    /// Returns why the wall clock is not trusted; `None` if it is.
+    /// Returns the difference to a wall clock that is not trusted; `None` if the wall clock is trusted.
     pub fn doubt(&self) -> Option<Doubt> {
         self.believed(|steady, source| steady.doubt(source.boot_us(), source.wall_us()))?
     }
 
-    /// Accepts the wall clock, on request of an operator.
+    /// Makes the clock follow the wall clock now, because the operator accepts it.
     pub fn accept(&self) {
         self.believed(|steady, source| steady.accept(source.boot_us(), source.wall_us()));
     }
 
-    /// Returns by how many milliseconds time moved when the wall clock was adopted; `None` if it was not since the last
-    /// call.
+    /// Returns by how many milliseconds the time has moved since the last call, because the clock adopted the wall
+    /// clock. `None` if it did not.
     pub fn take_adopted_ms(&self) -> Option<i64> {
         self.believed(|steady, _| steady.take_adopted_ms())?
     }
 
-    /// Runs a function on the steady clock; `None` if the wall clock is always trusted.
+    /// Calls `ask` with the steady clock; returns `None` if this clock shows wall time.
     fn believed<T>(&self, ask: impl FnOnce(&mut SteadyClock, &TimeSource) -> T) -> Option<T> {
         let steady = self.steady.as_ref()?;
         let mut steady = steady.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,18 +202,18 @@ impl Clock {
         Stopwatch::start()
     }
 
-    /// Returns the duration until a time; `None` while the clock is stopped before it.
+    /// Returns the duration until a time. `None` if the clock is stopped before that time.
     pub fn until(&self, at: Time) -> Option<Duration> {
         let wait_ms = u64::try_from(at.since_ms(self.now())).unwrap_or(0);
         (wait_ms == 0 || self.frozen_at().is_none()).then(|| Duration::from_millis(wait_ms))
     }
 
-    /// Returns the milliseconds by which the running clock is ahead of real time.
+    /// Returns by how many milliseconds a running clock is ahead of real time.
     pub fn offset_ms(&self) -> i64 {
         self.offset_ms.load(Ordering::SeqCst)
     }
 
-    /// Returns the time at which the clock is stopped, if it is.
+    /// Returns the time at which the clock is stopped; `None` while it runs.
     pub fn frozen_at(&self) -> Option<Time> {
         match self.frozen_at.load(Ordering::SeqCst) {
             RUNNING => None,
@@ -226,14 +226,14 @@ impl Clock {
         self.frozen_at.store(at.0, Ordering::SeqCst);
     }
 
-    /// Lets the clock run from this time.
+    /// Makes the clock run, starting at this time.
     pub fn run_from(&self, at: Time) {
         self.offset_ms
             .store(at.since_ms(self.base()), Ordering::SeqCst);
         self.frozen_at.store(RUNNING, Ordering::SeqCst);
     }
 
-    /// Returns to real time.
+    /// Makes the clock show real time.
     pub fn reset(&self) {
         self.offset_ms.store(0, Ordering::SeqCst);
         self.frozen_at.store(RUNNING, Ordering::SeqCst);

@@ -12,17 +12,17 @@ pub use terminal::{Wishes, wishes};
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use std::ffi::OsString;
 
-/// A setting.
+/// A setting of the command line or the environment.
 pub struct Setting {
-    /// Flag without dashes. In the environment, its upper case after `COFFER_`.
+    /// Name of the flag, without dashes. The environment variable is `COFFER_` and this name in upper case.
     pub flag: &'static str,
-    /// Name of the value in the help; `None` for a switch.
+    /// Placeholder of the value in the help; `None` for a switch.
     pub value: Option<&'static str>,
-    /// Default value.
+    /// Value without a flag and an environment variable.
     pub default: Option<&'static str>,
-    /// One line for the help.
+    /// Description in the help, one line.
     pub help: &'static str,
-    /// Commands with this setting.
+    /// Names of the commands that have this setting.
     pub commands: &'static [&'static str],
 }
 
@@ -34,8 +34,9 @@ pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
 }
 
 impl Setting {
-    /// Returns the name in the environment; `None` for settings that are only flags. An inherited variable must not
-    /// make a sandbox use the file of a server, or change the format of a list.
+    /// Returns the name of the environment variable; `None` for settings without one.
+    ///
+    /// An inherited variable must not make a sandbox use the file of a server, or change the output format of a list.
     pub fn env_name(&self) -> Option<String> {
         if self.is_keyed() {
             return self.keyed_env_name();
@@ -49,7 +50,7 @@ impl Setting {
         (!is_flag_only).then(|| format!("COFFER_{}", keyed::in_environment(self.flag)))
     }
 
-    /// Returns the argument for the command line.
+    /// Returns the setting as an argument of `clap`.
     pub fn arg(&self) -> Arg {
         let default = self
             .default
@@ -57,7 +58,7 @@ impl Setting {
         let env = self
             .env_name()
             .map_or(String::new(), |name| format!(" [env: {name}]"));
-        // Global, so that it may follow the subcommand.
+        // The argument is global, so that it may follow a subcommand.
         let arg = Arg::new(self.flag)
             .long(self.flag)
             .help(format!("{}{env}{default}", self.help))
@@ -130,7 +131,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the environment variable of a switch.
+    /// Returns the text of a switch's environment variable; `None` if it is not set.
     fn text_of_switch(&self, flag: &str) -> Result<Option<String>, String> {
         let Some(setting) = of_command(self.command).find(|setting| setting.flag == flag) else {
             return Ok(None);

@@ -1,6 +1,6 @@
-//! HTTP client for merchants' urls, with limits on each call.
+//! HTTP client for the urls of merchants, with limits for each call.
 //!
-//! Invariant: it connects only to addresses that the guard allows. A name is looked up once for each call, so DNS
+//! Invariant: it connects only to addresses that the guard permits. It looks a name up once for each call, so DNS
 //! rebinding has no effect.
 
 mod guard;
@@ -21,16 +21,18 @@ use ureq::{Agent, Body, Error, SendBody};
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 
 const IDLE_CONNECTIONS_MAX: usize = 256;
-/// Same as the most concurrent requests to one receiver, so that a busy one needs no new connections.
+/// Equal to the maximum number of concurrent requests to one receiver, so that a busy receiver needs no new
+/// connections.
 const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 32;
-/// Shorter than the 5 s after which Node.js closes a connection, so that few requests meet a closed one.
+/// Less than the 5 s after which Node.js closes an idle connection. So few requests are sent on a closed connection.
 const IDLE_MS_MAX: u64 = 4_000;
 
 const ANSWER_BYTES_MAX: u64 = 4 * 1024;
 const ANSWER_HEADER_BYTES_MAX: usize = 16 * 1024;
 const REASON_CHARS_MAX: usize = 200;
 
-/// Buffer sizes of a connection, small because hundreds stay open. The header of a response must fit.
+/// Sizes of the buffers of a connection, in bytes. They are small because hundreds of connections stay open, but a
+/// response header must fit.
 const INPUT_BUFFER_BYTES: usize = 32 * 1024;
 const OUTPUT_BUFFER_BYTES: usize = 8 * 1024;
 
@@ -41,25 +43,25 @@ pub struct Outbound {
     guard: Arc<Guard>,
 }
 
-/// Response of any status.
+/// An HTTP response, whatever its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Status code.
+    /// HTTP status code.
     pub status: u16,
     /// First 4 KiB of the body, with invalid UTF-8 replaced.
     pub start: String,
 }
 
-/// Reason why there was no response.
+/// The reason why a request got no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
-    /// Short description, without the IP address of a name.
+    /// Short description. It never contains an address that a name was resolved to.
     pub reason: String,
-    /// `true` if the whole header was sent, so that the receiver may know of the request.
+    /// Whether the whole header was sent, so that the receiver may have seen the request.
     pub was_sent: bool,
 }
 
-/// A request body that records when it is read, which is after the header was sent.
+/// A request body that records whether it was read. It is read only after the header was sent.
 struct Noting<'a> {
     rest: &'a [u8],
     is_asked_for: bool,
@@ -88,12 +90,13 @@ impl Outbound {
         Self { agent, guard }
     }
 
-    /// Returns the guard, to check a url when it is set.
+    /// Returns the guard, to check a url when a merchant sets it.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// Posts `body` and blocks this thread until the response. Redirects and errors of the server are responses, too.
+    /// Sends a POST request, and blocks the thread until the response. Redirects are not followed. Every status is a
+    /// response.
     ///
     /// # Errors
     /// [`Unanswered`] if there was no response.
@@ -111,7 +114,7 @@ impl Outbound {
             rest: body,
             is_asked_for: false,
         };
-        // A reader has no length, so the header is set here.
+        // A body from a reader has no length, so this header sets it.
         let request = request.header(CONTENT_LENGTH, body.len());
         let sent = request.send(SendBody::from_reader(&mut noting));
         let response = sent.map_err(|error| Unanswered {
@@ -141,8 +144,8 @@ fn config(timeout_ms: u64) -> Config {
         .build()
 }
 
-/// Reads a short body to its end, so that the connection can be reused. The status is known, so an incomplete body is
-/// not a failure.
+/// Reads the first 4 KiB of a body. A short body is read to its end, so that its connection can be reused. An
+/// incomplete body is accepted, because the status is known.
 fn start_of(body: Body) -> String {
     let mut start = Vec::new();
     let read = body
@@ -155,7 +158,7 @@ fn start_of(body: Body) -> String {
     String::from_utf8_lossy(&start).into_owned()
 }
 
-/// Looks up names, and removes addresses that the guard refuses.
+/// A resolver that looks up names, and removes addresses that the guard refuses.
 #[derive(Debug)]
 struct GuardedResolver<R> {
     names: R,
@@ -199,7 +202,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
     }
 }
 
-/// Returns the address in a url with a numeric host. Avoids a lookup, for which ureq starts a thread.
+/// Returns the address of a url with a numeric host. This avoids a lookup, for which ureq starts a thread.
 fn literal(uri: &Uri) -> Option<SocketAddr> {
     let host = uri.host()?;
     let bare = host
@@ -228,7 +231,7 @@ fn lookup_failed(error: Error) -> Error {
     }
 }
 
-/// Returns a short reason for the delivery log.
+/// Returns a short description of an error for the delivery log.
 fn reason(error: &Error) -> String {
     let text = match error {
         Error::Timeout(_) => "timed out".to_owned(),

@@ -1,22 +1,23 @@
-//! SteadyClock time that ignores jumps of the wall clock.
+//! Time that ignores jumps of the wall clock.
 //!
-//! Invariant: time never goes back. It follows small differences slowly. It follows a large one only after an hour, or
-//! after an operator accepts it. A server starts no earlier than the latest time in its database.
+//! Invariant: time never goes back, except when the wall clock is adopted. A small difference to the wall clock is
+//! corrected slowly. A large one is adopted after an hour, or when the operator accepts it. A server does not start
+//! before the latest time in its database.
 
-/// Durations in microseconds.
+/// One second, in microseconds.
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
-/// A difference is corrected by one part in this many of the elapsed time.
+/// Divisor of the elapsed time: a difference of one second is corrected in this many seconds.
 const SLEW: i64 = 10;
 
-/// A wall clock that is not trusted.
+/// The state of a wall clock that is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Milliseconds by which the wall clock is ahead of the shown time; negative if it is behind.
+    /// Milliseconds by which the wall clock is ahead of the steady time; negative if it is behind.
     pub ahead_ms: i64,
-    /// Milliseconds until the wall clock is trusted, if it stays so. `None` until it passes the latest time in the
-    /// database.
+    /// Milliseconds until the wall clock is adopted if its difference stays. `None` until it passes the latest time
+    /// in the database.
     pub adopted_in_ms: Option<i64>,
 }
 
@@ -40,29 +41,29 @@ impl std::fmt::Display for Doubt {
     }
 }
 
-/// A difference that is too large to follow.
+/// A difference of the wall clock that is too large to be corrected slowly.
 #[derive(Clone, Copy, Debug)]
 struct Off {
     since_boot_us: i64,
     drift_us: i64,
 }
 
-/// Shown time at one boot time, and the state of the wall clock. All in microseconds.
+/// The steady time at a time since boot, and what is known of the wall clock. All fields are in microseconds.
 #[derive(Debug)]
 pub(super) struct SteadyClock {
     boot_us: i64,
     now_us: i64,
-    /// Remaining correction; at most a minute.
+    /// Difference that is still to be corrected, at most a minute.
     drift_us: i64,
     off: Option<Off>,
-    /// Latest time in the database, if it is after the start. The wall clock is not trusted before it.
+    /// Latest time in the database, until the wall clock has passed it. Before that, the wall clock is not trusted.
     unpassed_us: Option<i64>,
-    /// Move of the time at the last adoption of the wall clock, until it is read.
+    /// By how much the time moved when the wall clock was adopted, until the caller asks for it.
     adopted_us: Option<i64>,
 }
 
 impl SteadyClock {
-    /// Starts at the wall clock, or at the latest time in the database if that is later.
+    /// Starts at the time of the wall clock, or at the latest time in the database if that is later.
     pub(super) fn start(boot_us: i64, wall_us: i64, seen_us: i64) -> SteadyClock {
         SteadyClock {
             boot_us,
@@ -74,7 +75,7 @@ impl SteadyClock {
         }
     }
 
-    /// Returns the shown time. Reads the wall clock at most once a second.
+    /// Returns the steady time. Reads the wall clock at most once a second.
     pub(super) fn now(&mut self, boot_us: i64, wall_us: impl FnOnce() -> i64) -> i64 {
         let passed = boot_us.saturating_sub(self.boot_us).max(0);
         let slewed = passed / SLEW;
@@ -91,7 +92,7 @@ impl SteadyClock {
         self.now_us
     }
 
-    /// Compares the wall clock with the shown time.
+    /// Compares the wall clock with the steady time, and decides whether to correct or adopt a difference.
     fn look(&mut self, wall_us: i64) {
         let drift = wall_us.saturating_sub(self.now_us);
         self.drift_us = 0;
@@ -124,7 +125,7 @@ impl SteadyClock {
         }
     }
 
-    /// Continues from the wall clock.
+    /// Sets the steady time to the wall clock.
     fn adopt(&mut self, wall_us: i64) {
         let moved = wall_us.saturating_sub(self.now_us);
         self.adopted_us = Some(self.adopted_us.unwrap_or(0).saturating_add(moved));
@@ -132,7 +133,7 @@ impl SteadyClock {
         (self.drift_us, self.off, self.unpassed_us) = (0, None, None);
     }
 
-    /// Accepts the wall clock. A difference below a minute is still corrected slowly.
+    /// Trusts the wall clock. A difference above a minute is adopted now, a smaller one is corrected slowly.
     pub(super) fn accept(&mut self, boot_us: i64, wall_us: i64) {
         self.now(boot_us, || wall_us);
         if wall_us.saturating_sub(self.now_us).saturating_abs() > MINUTE {
@@ -141,13 +142,13 @@ impl SteadyClock {
         (self.off, self.unpassed_us) = (None, None);
     }
 
-    /// Returns by how many milliseconds time moved when the wall clock was adopted; `None` if it was not since the last
-    /// call.
+    /// Returns by how many milliseconds the time has moved since the last call, because the wall clock was adopted.
+    /// `None` if it was not.
     pub(super) fn take_adopted_ms(&mut self) -> Option<i64> {
         self.adopted_us.take().map(|us| us / 1000)
     }
 
-    /// Returns why the wall clock is not trusted; `None` if it is.
+    /// Returns the difference to a wall clock that is not trusted; `None` if the wall clock is trusted.
     pub(super) fn doubt(&mut self, boot_us: i64, wall_us: i64) -> Option<Doubt> {
         let now = self.now(boot_us, || wall_us);
         let ahead_ms = wall_us.saturating_sub(now) / 1000;
@@ -177,7 +178,7 @@ mod tests {
 
     const YEAR: i64 = 365 * 24 * HOUR;
 
-    /// A steady time that started at zero, with its two clocks.
+    /// A steady clock with the two clocks that it reads, in microseconds.
     struct Clocks {
         steady: SteadyClock,
         boot: i64,
@@ -193,7 +194,7 @@ mod tests {
             }
         }
 
-        /// Advances time with a reading every ten seconds, and returns the shown time.
+        /// Advances both clocks in steps of ten seconds, and returns the steady time.
         fn pass(&mut self, span: i64) -> i64 {
             let mut left = span;
             let mut before = self.now();
@@ -262,14 +263,14 @@ mod tests {
 
     #[test]
     fn at_a_start_the_wall_clock_has_to_pass_what_the_file_has_seen() {
-        // A board without a battery, before it gets the time from the network.
+        // This wall clock is reset at each boot and gets the time from the network later.
         let mut clocks = Clocks::start(0, YEAR);
         assert_eq!(clocks.pass(5 * HOUR), YEAR + 5 * HOUR);
         assert!(clocks.doubts());
         clocks.wall = YEAR + 9 * HOUR;
         assert_eq!(clocks.pass(10 * SECOND), clocks.wall);
         assert!(!clocks.doubts());
-        // Behind by less than the time that passes until then.
+        // This wall clock is behind by an hour, and passes the latest time in the database after one hour.
         let mut clocks = Clocks::start(YEAR - HOUR, YEAR);
         assert_eq!(
             clocks.pass(2 * HOUR - 10 * SECOND),

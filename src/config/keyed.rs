@@ -9,12 +9,12 @@ use crate::domain::chain::Chain;
 use std::ffi::OsString;
 
 impl Setting {
-    /// Returns `true` if the setting has a key, as its value name says.
+    /// Returns `true` if the value of the setting has the form `KEY=value`.
     pub(super) fn is_keyed(&self) -> bool {
         self.key().is_some()
     }
 
-    /// Returns the name of the key.
+    /// Returns the placeholder of the key, for example `CHAIN`.
     fn key(&self) -> Option<&'static str> {
         Some(self.value?.split_once('=')?.0)
     }
@@ -26,7 +26,7 @@ impl Setting {
     }
 }
 
-/// Converts a word to the form of environment names.
+/// Converts a flag or key to its form in the names of environment variables.
 pub(super) fn in_environment(word: &str) -> String {
     word.to_ascii_uppercase().replace('-', "_")
 }

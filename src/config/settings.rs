@@ -1,11 +1,11 @@
-//! Table of all settings. Flags, environment names and the help come from it.
+//! The table of all settings. Flags, environment variables and the help are generated from it.
 
 use super::Setting;
 
 /// Commands that run a server.
 const SERVERS: &[&str] = &["serve", "sandbox"];
 
-/// All settings.
+/// All settings of all commands.
 pub static SETTINGS: &[Setting] = &[
     Setting {
         flag: "listen",

@@ -2,21 +2,22 @@
 
 use std::ffi::OsString;
 
-/// Allowed output on a terminal.
+/// What may be printed on the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wishes {
-    /// `true` if the terminal supports control codes for cursor and colour.
+    /// Whether the terminal supports control codes for the cursor and colours.
     pub is_able: bool,
-    /// `true` if colours are allowed.
+    /// Whether colours may be printed.
     pub colours: bool,
 }
 
-/// Returns the wishes from the environment.
+/// Returns what may be printed, according to the environment.
 pub fn wishes() -> Wishes {
     read(|name| std::env::var_os(name))
 }
 
-/// `NO_COLOR` counts unless it is empty (<https://no-color.org>). An empty `TERM` is treated as `dumb`.
+/// Reads the two variables with `env`. `NO_COLOR` is ignored if it is empty (<https://no-color.org>). An empty `TERM`
+/// means `dumb`.
 fn read(env: fn(&str) -> Option<OsString>) -> Wishes {
     let given = |name| env(name).filter(|value| !value.is_empty());
     let is_able = given("TERM").is_some_and(|term| term != "dumb");

@@ -1,14 +1,14 @@
-//! Guard against server-side request forgery: the urls and addresses that webhooks may reach.
+//! Guard against server-side request forgery: decides which urls and addresses webhooks may reach.
 //!
-//! Invariant: webhooks reach public addresses over https, addresses allowed by `--webhook-allow`, and in the sandbox
-//! loopback. Every notation of an address is covered.
+//! Invariant: webhooks reach only public addresses over https, addresses allowed by `--webhook-allow`, and loopback
+//! in the sandbox. This includes every notation of an address.
 
 use crate::domain::url::{Host, Site, UrlProblem};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use ureq::http::Uri;
 
-/// Rules for webhook urls and addresses.
+/// Rules for the urls and addresses of webhooks.
 #[derive(Debug, Clone)]
 pub struct Guard {
     sandbox: bool,
@@ -16,14 +16,15 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Creates the rules. The sandbox may reach loopback, also over http. `allowed` comes from `--webhook-allow`.
+    /// Creates the rules. In a sandbox, loopback is allowed, also over http. `allowed` has the ranges of
+    /// `--webhook-allow`.
     pub fn new(sandbox: bool, allowed: Vec<Cidr>) -> Self {
         Self { sandbox, allowed }
     }
 
-    /// Checks the text of a webhook url. The error says what would be valid.
+    /// Checks the text of a webhook url. The error says which form is valid.
     ///
-    /// A name is looked up later for each request, and [`Guard::permits`] checks its addresses.
+    /// Names are looked up at each request. Then [`Guard::permits`] checks their addresses.
     pub fn check_url(&self, url: &str) -> Result<(), String> {
         let site = target(url)?;
         let (https, host) = (site.is_https(), site.host_text());
@@ -40,7 +41,8 @@ impl Guard {
         }
     }
 
-    /// Returns `true` if a connection to this address is allowed. Call it with the address that is connected to.
+    /// Returns `true` if a connection to this address is allowed. Pass the address of the connection, not that in the
+    /// url.
     pub fn permits(&self, scheme_is_https: bool, ip: IpAddr) -> bool {
         let reached = reached_by(ip);
         let opened = self
@@ -64,7 +66,7 @@ impl Guard {
     }
 }
 
-/// A range of addresses, such as `10.0.0.0/8` or `fd00::/8`. A single address is a range of one.
+/// A range of addresses, such as `10.0.0.0/8` or `fd00::/8`. A single address is a range too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cidr {
     network: IpAddr,
@@ -72,8 +74,8 @@ pub struct Cidr {
 }
 
 impl Cidr {
-    /// Returns `true` if the address is in the range. An IPv4 range contains no IPv6 address, so callers unwrap mapped
-    /// addresses first.
+    /// Returns `true` if the address is in the range. An IPv4 range contains no IPv6 address, so callers convert
+    /// mapped addresses first.
     pub fn contains(&self, ip: IpAddr) -> bool {
         let common_bits = match (self.network, ip) {
             (IpAddr::V4(network), IpAddr::V4(ip)) => {
@@ -146,7 +148,7 @@ fn target(url: &str) -> Result<Site<'_>, &'static str> {
         }
         UrlProblem::Port => "The port in the url must be a number from 1 to 65535.",
     })?;
-    // The HTTP client has another parser. A url that the two read differently is rejected.
+    // The HTTP client has its own parser. A url that the two parsers read differently is rejected.
     let uri: Uri = url.parse().map_err(|_| SHAPE)?;
     let is_same = uri.host() == Some(site.host_text())
         && uri.port_u16() == site.authority().port
@@ -165,8 +167,10 @@ fn literal(host: Host<'_>) -> Option<IpAddr> {
     }
 }
 
-/// Returns the address that is reached. The kernel unwraps IPv4-mapped addresses, and the network translates NAT64
-/// addresses (IPv4-only hosts seen from an IPv6-only network). Other embedded IPv4 forms are obsolete and never public.
+/// Returns the address to which a connection really goes. The kernel converts IPv4-mapped addresses. The network
+/// translates NAT64 addresses, by which an IPv6-only network reaches IPv4 hosts.
+///
+/// Other IPv6 addresses that contain an IPv4 address are obsolete and never public.
 fn reached_by(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) if NAT64.contains(ip) => {
@@ -188,7 +192,7 @@ fn is_public(ip: IpAddr) -> bool {
     }
 }
 
-/// ISATAP has an IPv4 address after `5efe` in the last half, under any prefix.
+/// Returns `true` for an ISATAP address: its second half is `5efe` and an IPv4 address, under any prefix.
 fn is_isatap(ip: Ipv6Addr) -> bool {
     matches!(
         ip.segments(),
@@ -215,8 +219,8 @@ const V4_NOT_PUBLIC: [Cidr; 15] = [
     Cidr::v4([224, 0, 0, 0], 3),   // multicast, reserved, broadcast
 ];
 
-/// All public IPv6 addresses are in this range. Loopback, unique local, link-local, site-local, multicast, discard,
-/// SRv6, IPv4-compatible and local NAT64 addresses are outside.
+/// The range of all public IPv6 addresses. It excludes loopback, unique local, link-local, site-local, multicast,
+/// discard, SRv6, IPv4-compatible and local NAT64 addresses.
 const V6_GLOBAL_UNICAST: Cidr = Cidr::v6(0x2000, 0, 3);
 
 /// Ranges inside [`V6_GLOBAL_UNICAST`] that are not public.

@@ -12,7 +12,7 @@ use std::thread;
 const LONG_MS: u64 = 10_000;
 const SHORT_MS: u64 = 200;
 
-/// A server on a free port that runs `talk` for each connection, and counts connections.
+/// A server on a free port that calls `talk` for each connection, and counts its connections.
 struct Server {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -37,7 +37,7 @@ impl Server {
         }
     }
 
-    /// Starts a server that always sends these bytes.
+    /// Starts a server that sends these bytes in response to each request.
     fn answering(answer: &str) -> Self {
         let answer = answer.to_owned();
         Self::start(move |mut stream| {
@@ -59,7 +59,7 @@ impl Server {
     }
 }
 
-/// Reads the head and body of the next request; `None` if the client closed.
+/// Reads the header and the body of the next request; `None` if the client closed the connection.
 fn request(stream: &TcpStream) -> Option<String> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
@@ -79,7 +79,7 @@ fn request(stream: &TcpStream) -> Option<String> {
     Some(head + &String::from_utf8(body).unwrap())
 }
 
-/// Waits until the client closes.
+/// Waits until the client closes the connection.
 fn hold(mut stream: TcpStream) {
     let _ = stream.read_to_end(&mut Vec::new());
 }
@@ -95,7 +95,7 @@ fn sandbox(timeout_ms: u64) -> Outbound {
     Outbound::new(Guard::new(true, Vec::new()), timeout_ms)
 }
 
-/// Returns the expected failure, before or after the request was sent.
+/// Returns the expected error. `was_sent` says whether the header was sent before it.
 fn unanswered(reason: &str, was_sent: bool) -> Result<Answer, Unanswered> {
     Err(Unanswered {
         reason: reason.to_owned(),

@@ -5,7 +5,8 @@ mod urls;
 use super::{Cidr, Guard};
 use std::net::IpAddr;
 
-/// At least one address of each range that is not public, and both ends where the ends are not round.
+/// At least one address of each range that is not public. If an end of a range is not obvious, both ends are
+/// included.
 const NOT_PUBLIC_V4: [&str; 38] = [
     "0.0.0.0",
     "0.1.2.3",
@@ -47,7 +48,7 @@ const NOT_PUBLIC_V4: [&str; 38] = [
     "255.255.255.255",
 ];
 
-/// Public addresses next to the ends of those ranges.
+/// Public addresses just outside the ranges of [`NOT_PUBLIC_V4`].
 const PUBLIC_V4: [&str; 23] = [
     "1.0.0.0",
     "8.8.8.8",
@@ -242,11 +243,11 @@ fn what_the_operator_opened_is_permitted_in_its_disguises_too() {
     ] {
         assert!(!opened.permits(false, ip(text)), "http to {text}");
     }
-    // These embed 10.0.0.1, but do not reach it.
+    // These addresses contain 10.0.0.1, but connections to them do not reach it.
     for text in ["::10.0.0.1", "2002:a00:1::1", "fe80::5efe:10.0.0.1"] {
         assert!(!opened.permits(true, ip(text)), "https to {text}");
     }
-    // A range may also name the IPv6 notation.
+    // An allowed range may also be in an IPv6 notation.
     assert!(guard(false, &["::ffff:10.0.0.0/104"]).permits(false, ip("::ffff:10.1.1.1")));
     assert!(guard(false, &["64:ff9b::/96"]).permits(false, ip("64:ff9b::10.1.1.1")));
 }

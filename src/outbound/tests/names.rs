@@ -1,4 +1,4 @@
-//! Tests name lookup: the connection goes to the looked-up address, and never to a refused one.
+//! Tests name lookup: a connection goes to a looked-up address, and never to a refused one.
 
 use super::super::GuardedResolver;
 use super::{Guard, LONG_MS, Outbound, Server, assert_answer, sandbox, unanswered, with_body};
@@ -10,7 +10,7 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// A resolver with other addresses at each lookup, from the end of the list.
+/// A resolver that returns other addresses at each lookup. The list is in reverse order.
 #[derive(Debug)]
 struct Names(Mutex<Vec<Vec<IpAddr>>>);
 

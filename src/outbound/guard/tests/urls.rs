@@ -1,4 +1,4 @@
-//! Tests the guard with unusual notations of a url.
+//! Tests the guard with valid and malformed urls.
 
 use super::guard;
 
@@ -64,7 +64,7 @@ fn a_malformed_url_is_refused_with_what_would_be_right() {
         ("https://:443/", "must name a host"),
         ("https://*.shop.example/", "must name a host"),
         ("https://%31%32%37.0.0.1/", "must name a host"),
-        // The system resolver reads these as 127.0.0.1.
+        // The system resolver reads the next three hosts as 127.0.0.1.
         ("https://2130706433/", "must name a host"),
         ("https://0x7f.1/", "must name a host"),
         ("https://127.1/", "must name a host"),
