@@ -116,7 +116,7 @@ macro_rules! values {
 /// - `-> Option<Row>`, `-> Row` and `-> each Row` are as in `values`.
 /// - `NAME = select "from …";` defines a `Query`.
 ///
-/// `select` adds the list of columns. A text with its own list of columns follows `whole`, or `file` if it is in a file.
+/// `select` adds the list of columns. A text with its own list follows `whole`, or `file` if it is in a file.
 macro_rules! rows {
     ($(#[$doc:meta])* $sight:vis fn $read:ident $columns:tt -> $row:ty $body:block $($queries:tt)+) => {
         $(#[$doc])*
