@@ -1,4 +1,4 @@
--- A response that a recent attempt of this delivery got too is stored once: this attempt refers to that one.
+-- A response is not stored again if a recent attempt of this delivery got the same. The new attempt refers to that one.
 insert into attempts (delivery, number, at, status, latency_ms, error, signatures, format, answer, answer_of)
 select :delivery, :number, :at, :status, :latency_ms, :error, :signatures, :format, iif(same.number is null, :answer, null), same.number
 from (select (select min(number) from attempts

@@ -1,4 +1,4 @@
--- Rule 2: a fee belongs to the sale of the same payment or deposit, once.
+-- Rule 2: a payment or deposit has at most one fee, and only together with its sale.
 select format('ledger %s', f.id) as about, 'a fee' as found, 'beside exactly one sale of its payment or deposit, and the only one' as should
 from ledger f
 where f.kind = 'fee' and (

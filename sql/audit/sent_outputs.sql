@@ -1,4 +1,4 @@
--- Rule 2: an output counts for a transfer of its destination and coin to which its transaction is attached.
+-- Rule 2: an output counts for a transfer only if destination and coin are the same and its transaction is attached.
 select format('observation %d of %s', o.seq, o.txid) as about,
   format('counted for %s %s', t.kind, t.id) as found,
   'counted for a transfer of its destination, coin and transaction' as should

@@ -1,4 +1,4 @@
--- Rule 2: a payout or refund was booked once, and reversed once exactly if it was not sent.
+-- Rule 2: a payout or refund is booked once. It is reversed once if it was not sent, and otherwise never.
 select format('%s %s', t.kind, t.id) as about,
   format('%s, with %d entries that took out %d cents and %d that put back %d', t.status,
     (select count(*) from ledger l where l.transfer = t.seq and l.kind = t.kind),

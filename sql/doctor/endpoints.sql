@@ -1,4 +1,4 @@
--- Endpoints whose last five attempts of a day all failed.
+-- Endpoints whose last five attempts of the past day all failed.
 with last as (
   select d.endpoint, t.status, row_number() over (partition by d.endpoint order by t.at desc) as number
   from attempts t join deliveries d on d.id = t.delivery

@@ -1,4 +1,4 @@
--- Payouts or refunds.
+-- Payouts or refunds, as :kind says.
 select t.seq, t.id, i.id as invoice, t.status, t.amount, t.currency, t.chain, t.asset, t.to_address as "toAddress",
   t.amount_crypto as "amountCrypto", t.network_fee as "networkFeeCrypto", t.rate, t.txid, t.reason,
   t.failure_reason as "failureReason", t.requested_at as "requestedAt", t.approved_at as "approvedAt",

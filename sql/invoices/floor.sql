@@ -1,4 +1,5 @@
--- The last of :count invoices before :before, or of as many as have :bytes of metadata.
+-- The oldest invoice that a search reads: the last of :count invoices before :before, or a newer one if the metadata
+-- of the invoices up to it reaches :bytes.
 select seq, id
 from (
   select seq, id, row_number() over newest_first as number, sum(bytes) over newest_first as bytes

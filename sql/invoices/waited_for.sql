@@ -1,4 +1,4 @@
--- Each set of chains that open invoices wait for. Each look-up leads to the next set.
+-- Each set of chains that open invoices wait for. Each step looks up the next set in the index.
 with recursive sets (waits_for) as (
   select min(waits_for) from invoices where status in ('created', 'awaiting_payment')
   union all

@@ -1,4 +1,4 @@
--- By the rule of failing_endpoints.sql.
+-- Counts failing endpoints by the rule of failing_endpoints.sql.
 select count(*) as count from endpoints p
 where p.removed_at is null and p.enabled and (p.mode is null or p.mode = :mode)
   and exists (select 1 from deliveries d join attempts t on t.delivery = d.id and t.number > d.made_before
