@@ -1,4 +1,4 @@
-//! The table `accounts`.
+//! The table `accounts`: merchants, with their terms, limits and settings.
 
 use super::memo::recall;
 use super::statement::{commands, rows, values};

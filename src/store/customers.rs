@@ -1,4 +1,4 @@
-//! The table `customers`.
+//! The table `customers`: customers of merchants, identified by the merchants' references.
 
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};

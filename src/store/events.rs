@@ -1,4 +1,4 @@
-//! The table `events`.
+//! The table `events`: events of accounts, in the order in which they occurred.
 
 use super::statement::{commands, values};
 use super::{PageBounds, Reader, StoreError, Tx};

@@ -1,4 +1,4 @@
-//! The table `invoices`.
+//! The table `invoices`: invoices with their status, and searches for them.
 
 mod due;
 

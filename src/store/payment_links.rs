@@ -1,4 +1,4 @@
-//! The table `payment_links`.
+//! The table `payment_links`: links by which customers create invoices.
 
 use super::PageBounds;
 use super::statement::{commands, rows, values};

@@ -1,4 +1,4 @@
-//! Work inside a job that may fail without failing the job.
+//! Attempts: work inside a job, which may fail without failing the job.
 //!
 //! ```text
 //! own savepoint:     savepoint -- work --+-- done ------------------------ release
