@@ -1,4 +1,4 @@
-//! Fetches headers from a trusted block up to the newest one.
+//! Fetches block headers from a trusted block up to the newest one.
 
 use super::headers::{HeaderChain, HeaderError, RawHeader, is_linked};
 use super::hex::hash_text;
@@ -6,13 +6,13 @@ use super::work::{PERIOD, PowRules};
 use super::{Electrum, NodeError};
 use crate::domain::observation::Block;
 
-/// Most headers in one response.
+/// Largest number of headers in one response.
 const CHUNK: u32 = 2016;
-/// Most headers to fetch below the ones in memory for one lookup.
+/// Largest number of headers fetched for one lookup below the headers in memory.
 const OLDER_MAX: u32 = 200 * CHUNK;
-/// Headers between two progress messages of a long fetch.
+/// Number of headers between two progress messages of a long fetch.
 const SAY_EVERY: u32 = 20 * CHUNK;
-/// Most forks followed in one step.
+/// Largest number of forks followed in one step.
 const FORKS_MAX: u32 = 8;
 
 impl Electrum {
@@ -124,7 +124,7 @@ impl Electrum {
         };
         let kept = std::mem::take(&mut self.kept);
         let mut found = Ok(None);
-        // Older blocks are tried at growing distances, because a deep reorg may have removed them.
+        // Tries older blocks at growing distances, because a deep reorg may have removed them.
         let mut places = (0..kept.len()).filter(|place| place.saturating_add(1).is_power_of_two());
         while let (Ok(None), Some(place)) = (&found, places.next()) {
             if let Some(block) = kept.get(place) {
@@ -145,7 +145,7 @@ impl Electrum {
         }
     }
 
-    /// Starts from a trusted block; `None` if the server does not have it at its height.
+    /// Starts from a trusted block; `None` if the server has another block at its height.
     fn start_at(
         &mut self,
         rules: PowRules,
@@ -184,7 +184,7 @@ impl Electrum {
         Ok(headers)
     }
 
-    /// Returns the header at a height; `None` above the newest one, and too far below the ones in memory.
+    /// Returns the header at a height; `None` above the newest header, and too far below the headers in memory.
     pub(super) fn header_at(&mut self, height: u32) -> Result<Option<RawHeader>, NodeError> {
         if self.headers.is_none() {
             self.sync()?;

@@ -1,7 +1,7 @@
 //! One connection to an Electrum server: JSON-RPC, one object per line (Electrum protocol 1.4 to 1.6).
 //!
-//! Invariant: lines have a maximum length, each exchange has a deadline, and a response belongs to its call. After an
-//! error the caller closes the connection.
+//! Invariant: lines have a maximum length, each batch of calls has a deadline, and each response is matched to its
+//! call. After an error the caller closes the connection.
 
 use super::stream::{Stream, failed};
 use super::url::ServerUrl;
@@ -14,27 +14,28 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::io::{ErrorKind, Read, Write};
 
-/// Supported versions of the protocol.
+/// Oldest and newest supported version of the protocol.
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
-/// Most calls without a response at one time.
+/// Largest number of calls without a response at one time.
 const PIPELINE_MAX: usize = 500;
-/// Milliseconds of silence before an exchange sends a [`FILLER`] call. It sends one at once if somebody waits, or the
-/// server was silent before.
+/// Milliseconds of silence before a batch of calls sends a [`FILLER`] call. The filler is sent at once if the server
+/// has reported changes, or was silent before.
 const SILENCE_MS: u64 = 250;
-/// Header range whose response has more than 1 024 bytes. A server that pads traffic delays shorter responses by up to
-/// a second, to fill the packet (`PaddedRSTransport` of ElectrumX 2).
+/// Header range whose response has more than 1 024 bytes. A server that pads its traffic delays shorter responses by
+/// up to a second, until a packet is full (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
-/// Most filler calls in one exchange, and most without a response. A filler whose response overtakes the others does
-/// not help.
+/// Largest number of filler calls in one batch of calls, and of fillers without a response. A filler does not help if
+/// its response arrives before the others.
 const FILLERS_MAX: usize = 20;
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Most unread notifications. A server has no reason to send more.
+/// Largest number of unread notifications. An honest server does not send more.
 const NOTICES_MAX: usize = 100_000;
 /// Most characters kept of a server's error message.
 const TEXT_CHARS_MAX: usize = 200;
-/// Error codes of aiorpcX, the library under ElectrumX.
+/// Error code of aiorpcX, the library under ElectrumX, for a client that uses too many resources.
 const EXCESSIVE_RESOURCE_USAGE: i64 = -101;
+/// Error code of aiorpcX for a server that is too busy.
 const SERVER_BUSY: i64 = -102;
 /// Deadline of a poll for received lines, in milliseconds.
 const POLL_MS: u64 = 1;
@@ -47,18 +48,18 @@ pub(super) struct Connection {
     limits: Limits,
     /// Received bytes that are not parsed yet.
     buffer: Vec<u8>,
-    /// Number of leading buffer bytes without a line end.
+    /// Number of bytes at the start of the buffer that contain no line end.
     scanned: usize,
     next_id: u64,
-    /// Bytes read and written.
+    /// Number of bytes read and written.
     bytes: u64,
-    /// Status of each script hash whose history changed, since the last read.
+    /// Status of each script hash whose history changed since the changes were last taken.
     changed: HashMap<String, Option<String>>,
     /// `true` if a new block was reported since the newest header was requested.
     pub has_new_block: bool,
-    /// `true` if there is news, and somebody waits for it.
+    /// `true` if the server has reported changes, so that the next step must not wait for padding.
     pub is_urgent: bool,
-    /// `true` if the server was silent before, until a [`FILLER`] call.
+    /// `true` if the server was silent before, until it received a [`FILLER`] call.
     holds_back: bool,
     /// Ids of [`FILLER`] calls without a response. No caller waits for them.
     fillers: HashSet<u64>,
@@ -135,7 +136,7 @@ impl Connection {
         &self.changed
     }
 
-    /// Takes the script hashes that changed since the last call.
+    /// Takes the script hashes that changed since the last call, with their status.
     pub(super) fn take_changed(&mut self) -> HashMap<String, Option<String>> {
         std::mem::take(&mut self.changed)
     }
@@ -296,8 +297,8 @@ impl Connection {
         }
     }
 
-    /// Handles one line and returns a response to a call. `None` for a notification, which is stored, and for the
-    /// response to a filler.
+    /// Handles one line. Returns the response to a call. Returns `None` for a notification, which is stored, and for
+    /// the response to a filler.
     fn handle_line(&mut self, line: &[u8]) -> Result<Option<(u64, CallResult)>, NodeError> {
         let unread = |_| NodeError::Lied("its answer is not what was asked".to_owned());
         let line: Line<'_> = serde_json::from_slice(line).map_err(unread)?;
@@ -320,7 +321,7 @@ impl Connection {
         }
         let id = match (line.id, &error) {
             (Some(id), _) => id,
-            // The server could not parse a call, and closes the connection.
+            // The server could not parse a call, and will close the connection.
             (None, Some(error)) => return Err(unexpected("a call", error)),
             (None, None) => return Err(NodeError::Lied("an answer to no call".to_owned())),
         };
@@ -352,7 +353,7 @@ fn method_error(text: &str) -> MethodError {
     }
 }
 
-/// Returns `true` if the server asks for fewer calls, or for later ones.
+/// Returns `true` if the server requests fewer or later calls.
 fn is_limit(error: &MethodError) -> bool {
     let text = error.message.to_ascii_lowercase();
     matches!(error.code, EXCESSIVE_RESOURCE_USAGE | SERVER_BUSY)
@@ -360,7 +361,7 @@ fn is_limit(error: &MethodError) -> bool {
         || text.contains("server busy")
 }
 
-/// Converts a method error that no caller handles.
+/// Converts a method error that callers do not expect.
 pub(super) fn unexpected(method: &str, error: &MethodError) -> NodeError {
     NodeError::Unreachable(format!("{method}: {} ({})", error.message, error.code))
 }

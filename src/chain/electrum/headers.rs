@@ -1,12 +1,12 @@
-//! A chain of block headers. Each links to its parent. On main networks each has the required proof of work.
+//! A chain of block headers, each linked to its parent. On main networks, each header has the required proof of work.
 //!
-//! Invariant: all headers descend from a trusted block, or on test networks from the first header read.
+//! Invariant: all headers descend from a trusted block. On test networks they descend from the first header read.
 
 use super::hex::{Hash256, double_sha256, hash_text};
 use super::work::{PERIOD, PowRules};
 use std::collections::VecDeque;
 
-/// Most headers in memory: more than a difficulty period, and more than the deepest reorg followed.
+/// Largest number of headers in memory. It exceeds a difficulty period, and the deepest reorg that is followed.
 const HELD_MAX: usize = 6_100;
 
 /// A block header of 80 bytes.
@@ -39,7 +39,7 @@ impl RawHeader {
         self.part(36)
     }
 
-    /// Returns the Unix time of the block, in seconds.
+    /// Returns the Unix time in the header, in seconds.
     pub(super) fn time(&self) -> u32 {
         u32::from_le_bytes(self.part(68))
     }
@@ -61,7 +61,7 @@ pub(super) fn parse_all(bytes: &[u8]) -> Option<Vec<RawHeader>> {
         .collect()
 }
 
-/// Returns `true` if each header is the child of the one before.
+/// Returns `true` if each header is the child of the header before it.
 pub(super) fn is_linked(headers: &[RawHeader]) -> bool {
     headers
         .iter()
@@ -88,8 +88,8 @@ pub(super) struct HeaderChain {
 }
 
 impl HeaderChain {
-    /// Starts a chain at height `low`. On main networks the last header is a trusted block, and `low` is at most
-    /// [`HeaderChain::first_needed`] of it.
+    /// Starts a chain at height `low`. On main networks, the last header is a trusted block. Then `low` is at most
+    /// its [`HeaderChain::first_needed`].
     pub(super) fn begin(
         rules: Option<PowRules>,
         low: u32,
@@ -102,8 +102,8 @@ impl HeaderChain {
         })
     }
 
-    /// Returns the lowest height needed to continue above this one: the block before its difficulty period. The next
-    /// difficulty may be computed from it.
+    /// Returns the lowest height needed to check the headers above this height. It is the last block before the
+    /// difficulty period, from which the next difficulty may be computed.
     pub(super) fn first_needed(height: u32) -> u32 {
         let into = height.checked_rem(PERIOD).unwrap_or(0);
         height.saturating_sub(into).saturating_sub(1)
@@ -160,7 +160,7 @@ impl HeaderChain {
             HeaderError::Invalid(format!("the header {hash} at height {height} {what}"))
         };
         let needed = if height.is_multiple_of(PERIOD) {
-            // The first period of a chain has no block before it.
+            // The first period of a chain has no earlier block.
             let first = self.at(height.saturating_sub(rules.behind));
             first.and_then(|first| rules.next_bits(before.bits(), first.time(), before.time()))
         } else {

@@ -2,10 +2,10 @@
 
 use sha2::{Digest, Sha256};
 
-/// Double SHA-256, in internal byte order. The id of a block or a transaction.
+/// Double SHA-256 hash in internal byte order, such as the id of a block or a transaction.
 pub(super) type Hash256 = [u8; 32];
 
-/// Parses lower-case digits.
+/// Parses lower-case hexadecimal digits.
 pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() {
@@ -20,7 +20,7 @@ pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
     pairs.iter().map(byte).collect()
 }
 
-/// Writes lower-case digits.
+/// Writes bytes as lower-case hexadecimal digits.
 pub(super) fn text(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
@@ -30,14 +30,14 @@ pub(super) fn text(bytes: &[u8]) -> String {
     bytes.iter().flat_map(digits).flatten().collect()
 }
 
-/// Parses a hash from its text.
+/// Parses a hash from its text, in reverse byte order.
 pub(super) fn hash(text: &str) -> Option<Hash256> {
     let mut hash = Hash256::try_from(bytes(text)?).ok()?;
     hash.reverse();
     Some(hash)
 }
 
-/// Writes a hash as text.
+/// Writes a hash as text, in reverse byte order.
 pub(super) fn hash_text(hash: &Hash256) -> String {
     let mut hash = *hash;
     hash.reverse();
@@ -63,7 +63,7 @@ mod tests {
         let one = format!("{}01", "00".repeat(31));
         assert_eq!(hash(&one).map(|hash| hash_text(&hash)), Some(one));
         assert_eq!(hash("00"), None);
-        // "hello", of the Bitcoin developer documentation.
+        // Hash of "hello", from the Bitcoin developer documentation.
         let expected = "9595c9df90075148eb06860365df33584b75bff782a510c6cd4883a419833d50";
         assert_eq!(text(&double_sha256(b"hello")), expected);
     }

@@ -7,19 +7,21 @@ use crate::chain::{FoundTransaction, Lookup, Watched};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 
-/// Outputs whose histories are searched for the block of a transaction.
+/// Number of outputs whose histories are searched for the block of a transaction.
 const OUTPUTS_TRIED: usize = 4;
 
 /// Location of a transaction: in the mempool, or in a block of the chain.
 pub(super) struct TransactionPlace {
     pub transaction: ParsedTransaction,
-    /// Block and its time; `None` for the mempool.
+    /// Block with its timestamp; `None` if the transaction is in the mempool.
     pub block: Option<(Block, Time)>,
 }
 
 impl Electrum {
-    /// Finds a transaction; `None` if it is in no mempool and no block. A server may have a transaction of a block that
-    /// was reorganized away. So the history of a script that it pays must contain it.
+    /// Finds a transaction; `None` if it is in no mempool and no block.
+    ///
+    /// A server may return a transaction of a block that was reorganized away. Therefore the history of a script that
+    /// the transaction pays must contain it.
     pub(super) fn place_of(&mut self, txid: &str) -> Result<Option<TransactionPlace>, NodeError> {
         let Some(id) = hex::hash(txid) else {
             return Ok(None);
@@ -59,7 +61,8 @@ impl Electrum {
         }))
     }
 
-    /// Returns the height of a transaction, and the server that reports it. The outer `None` if no history has it.
+    /// Returns the height of a transaction, and the index of the server that reports it. The outer `None` if no
+    /// history contains the transaction; the inner one if it is in the mempool.
     fn height_of(
         &mut self,
         id: &Hash256,

@@ -1,7 +1,7 @@
 //! Client of Electrum servers, for bitcoin and litecoin without an own node.
 //!
 //! Invariant: a transaction counts only if its bytes hash to its id. A confirmation needs a Merkle proof against
-//! checked headers. A server can hide payments, so a second server is asked about each address, too.
+//! checked headers. A server can hide payments, so other servers are also queried for each address.
 
 mod chain_tip;
 mod connection;
@@ -36,25 +36,26 @@ use server::Server;
 use std::collections::{BTreeMap, HashMap};
 use transaction::ParsedTransaction;
 
-/// Most remembered transactions that were reported. One that is reported twice is stored once.
+/// Largest number of remembered transactions that were returned. A transaction that is returned twice is stored once.
 const RETURNED_MAX: usize = 200_000;
 
-/// A chain read from Electrum servers.
+/// Client of the Electrum servers of one chain.
 pub struct Electrum {
     chain: Chain,
     asset: &'static Asset,
-    /// The first server provides blocks and headers. All provide address histories.
+    /// Servers of the chain. The first server provides blocks and headers, and all servers provide address histories.
     servers: Vec<Server>,
-    /// Network of the first server, and the connection on which it was checked.
+    /// Network of the first server; `None` until it was checked.
     network: Option<&'static str>,
+    /// Connection to the first server on which the network was checked.
     checked_on: Option<u64>,
     /// Height and header of the tip that the first server reported.
     server_tip: Option<(u32, RawHeader)>,
-    /// Checked headers; `None` until they are needed.
+    /// Checked headers; `None` before the first use.
     headers: Option<HeaderChain>,
-    /// Headers below those, each linked from the next one.
+    /// Headers below the checked ones, each linked from the header above it.
     older: BTreeMap<u32, RawHeader>,
-    /// Blocks from the database that were on the chain, newest first.
+    /// Blocks that the database has stored for the active chain, newest first.
     kept: Vec<Block>,
     /// Transactions of watched addresses.
     transactions: HashMap<Hash256, ParsedTransaction>,
@@ -64,13 +65,13 @@ pub struct Electrum {
     proven: HashMap<Hash256, ProvenPlace>,
     /// Script hash of each watched address.
     scripts: HashMap<String, String>,
-    /// Times of old blocks by height, from the first server.
+    /// Timestamps of old blocks by height, from the first server.
     times: HashMap<u32, Time>,
     /// Script hash of each output whose spending is watched, by transaction and position.
     parents: HashMap<(String, u32), Option<String>>,
     /// Height and block hash of each transaction that the database already has.
     returned: HashMap<Hash256, (u32, Hash256)>,
-    /// The same for transactions returned in the current step.
+    /// Height and block hash of each transaction that the current step has returned.
     pending_returned: Vec<(Hash256, (u32, Hash256))>,
 }
 
@@ -181,7 +182,7 @@ impl Node for Electrum {
                 hash: hash_text(&header.hash),
             },
             time: time_of(&header)?,
-            // A server does not say whether it is still in its initial download. The age of the head is monitored for
+            // A server does not report whether its initial download has ended. Coffer monitors the age of the head of
             // every node.
             is_complete: true,
             finalized: None,
@@ -235,7 +236,7 @@ impl Node for Electrum {
         if let Some(header) = self.headers.as_ref().and_then(|headers| headers.at(height)) {
             return time_of(header).map(Some);
         }
-        // The time only decides where to begin, so it needs no proof.
+        // The time only decides at which block reading starts, so the header needs no proof.
         let header = self.server(0)?.headers(height, 1)?;
         header.first().map(time_of).transpose()
     }

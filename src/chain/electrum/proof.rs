@@ -5,7 +5,7 @@ use super::hex::{Hash256, double_sha256};
 /// Deepest Merkle tree: a block has fewer than 2^32 transactions.
 const DEPTH_MAX: usize = 32;
 
-/// Returns the Merkle root for a transaction at this position; `None` if the branch cannot fit.
+/// Returns the Merkle root for a transaction at this position; `None` if the branch has an impossible length.
 pub(super) fn root(id: Hash256, position: u32, branch: &[Hash256]) -> Option<Hash256> {
     let depth = u32::try_from(branch.len()).ok()?;
     let is_inside = position.checked_shr(depth).is_none_or(|above| above == 0);
@@ -57,7 +57,7 @@ mod tests {
             let above = hex::double_sha256(pair.as_flattened());
             let proof = [hash(IDS[position ^ 1]), above];
             assert_eq!(root(hash(id), place, &proof), Some(hash(ROOT)));
-            // Wrong position, wrong transaction, and a shorter, longer or different branch.
+            // Checks a wrong position, a wrong transaction, and a branch that is shorter, longer or different.
             assert_ne!(root(hash(id), place ^ 1, &proof), Some(hash(ROOT)));
             assert_ne!(
                 root(hash(IDS[position ^ 1]), place, &proof),

@@ -12,15 +12,15 @@ use crate::domain::observation::Block;
 use crate::domain::time::HOUR_MS;
 use std::collections::{BTreeMap, HashSet};
 
-/// Most blocks in one result.
+/// Largest number of blocks in one result.
 const BLOCKS_MAX: u32 = 2_000;
-/// Most late transactions in one result.
+/// Largest number of late transactions in one result.
 const LATE_MAX: usize = 50;
-/// Most mempool transactions examined in one step.
+/// Largest number of mempool transactions examined in one step.
 const WAITING_MAX: usize = 2_000;
 /// Milliseconds by which the time of a block may be earlier than the real time.
 const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
-/// Most lookups in one step for transactions that are in no history any more.
+/// Largest number of lookups in one step of transactions that no history contains any more.
 const LOOKUPS_MAX: usize = 20;
 
 impl Electrum {
@@ -77,7 +77,7 @@ impl Electrum {
         untold.sort_unstable_by_key(|(_, height, _)| std::cmp::Reverse(*height));
         let times_max = self.times.len().saturating_add(LATE_MAX);
         let is_ours = |id: &Hash256| self.reports.get(id).is_some_and(|one| one.since.is_some());
-        // Possible spenders of watched outputs are examined in every step. The second time costs nothing.
+        // Possible spenders of watched outputs are examined in every step. Their transactions are cached.
         let (untold, mut wanted): (Vec<_>, Vec<_>) =
             untold.into_iter().partition(|(id, ..)| is_ours(id));
         let wanted_max = wanted.len().saturating_add(LATE_MAX);
@@ -104,7 +104,8 @@ impl Electrum {
         Ok(blocks.into_values().collect())
     }
 
-    /// Returns `true` if a transaction was reported in the block of this height, as far as headers are in memory.
+    /// Returns `true` if an earlier step returned the transaction in the block at this height, as far as headers are
+    /// in memory.
     fn is_returned(&self, id: &Hash256, height: u32) -> bool {
         let headers = self.headers.as_ref();
         let there = headers.and_then(|headers| headers.at(height));
@@ -119,7 +120,7 @@ impl Electrum {
         told.any(|(at, block)| *at == height && is_there(block))
     }
 
-    /// Returns `true` if the block may be newer than the assignment of an address that the transaction pays.
+    /// Returns `true` if the block may be newer than the assignment of the address that the transaction pays.
     fn may_pay_since(&mut self, id: &Hash256, height: u32) -> Result<bool, NodeError> {
         let Some(since) = self.reports.get(id).and_then(|one| one.since) else {
             return Ok(false);
@@ -145,7 +146,7 @@ impl Electrum {
         in_block.collect()
     }
 
-    /// Fetches and proves these transactions, in chain order, and marks them as reported.
+    /// Fetches and proves these transactions, in chain order, and marks them as returned.
     fn fetch_proven(
         &mut self,
         wanted: &[(Hash256, u32, usize)],
@@ -157,7 +158,7 @@ impl Electrum {
         for (id, height, server) in wanted {
             let Some(transaction) = self.fetched(id) else {
                 match *server {
-                    // The server that reports a transaction must have it.
+                    // The server that reports a transaction must be able to return it.
                     0 => return Err(self.distrust_histories(id)),
                     _ => continue,
                 }
@@ -231,7 +232,8 @@ impl Electrum {
             if id.is_some_and(|id| self.reports.contains_key(&id)) {
                 continue;
             }
-            // The address of the transaction may not be watched in this step.
+            // The address of the transaction may be unwatched in this step, so the server is asked for the
+            // transaction.
             lookups = lookups.saturating_add(1);
             if lookups <= LOOKUPS_MAX && self.place_of(txid)?.is_none() {
                 read.vanished.push(txid.clone());

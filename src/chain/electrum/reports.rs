@@ -1,4 +1,4 @@
-//! Tracks where servers report the transactions of watched addresses, and proves it.
+//! Tracks the blocks in which servers report the transactions of watched addresses, and proves them.
 
 use super::hex::{Hash256, hash_text};
 use super::server::Server;
@@ -10,10 +10,11 @@ use crate::domain::time::Time;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Most spent outputs whose scripts are looked up in one step.
+/// Largest number of spent outputs whose scripts are looked up in one step.
 const PARENTS_MAX: usize = 50;
-/// Blocks and transactions examined in the history of a spent output's script.
+/// Number of newest blocks examined in the history of a spent output's script.
 const SPENDERS_DEPTH: u32 = 400;
+/// Largest number of transactions examined in the history of a spent output's script.
 const SPENDERS_MAX: usize = 100;
 
 /// Location of a transaction, as servers report it.
@@ -23,10 +24,10 @@ pub(super) struct ReportedPlace {
     pub height: Option<u32>,
     /// Index of the server that reports this height.
     pub server: usize,
-    /// `true` if a server has it in its mempool.
+    /// `true` if a server reports the transaction in its mempool.
     pub is_in_mempool: bool,
-    /// Earliest assignment of a watched address that it pays. `None` if it pays none, and perhaps spends a watched
-    /// output.
+    /// Earliest assignment of a watched address that the transaction pays. `None` if it pays none; it may then spend
+    /// a watched output.
     pub since: Option<Time>,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct ProvenPlace {
     pub position: u32,
 }
 
-/// Returns the script hash of the Electrum protocol.
+/// Returns the script hash of a script, as the Electrum protocol defines it.
 pub(super) fn script_hash(script: &[u8]) -> String {
     hash_text(&Sha256::digest(script).into())
 }
@@ -96,7 +97,7 @@ impl Electrum {
         ours
     }
 
-    /// Updates from a secondary server. Its failure does not stop the chain.
+    /// Updates the histories from a secondary server. A failure of this server does not stop the chain.
     fn watch_secondary(&mut self, place: usize, wanted: &HashSet<&str>) {
         let (chain, network) = (self.chain, self.network);
         let take_backoff_step = self.server(place).map(Server::take_backoff_step);
@@ -128,7 +129,7 @@ impl Electrum {
         self.server(place)?.watch(wanted)
     }
 
-    /// Returns the script hashes of outputs whose spending is watched.
+    /// Returns the script hashes of the outputs whose spenders are watched.
     fn spent_scripts(&mut self, watched: &dyn Watched) -> Result<HashSet<String>, NodeError> {
         let outputs = watched.outputs();
         self.parents.retain(|output, _| outputs.contains(output));
@@ -152,8 +153,8 @@ impl Electrum {
         Ok(self.parents.values().flatten().cloned().collect())
     }
 
-    /// Fetches missing transactions, each from the server that reports it. Leaves out those that the first server no
-    /// longer has.
+    /// Fetches missing transactions, each from the server that reports it. Skips transactions that the first server
+    /// no longer has.
     pub(super) fn fetch(&mut self, ids: &[Hash256]) -> Result<(), NodeError> {
         for place in 0..self.servers.len() {
             let is_its = |id: &&Hash256| {
@@ -178,7 +179,7 @@ impl Electrum {
         Ok(())
     }
 
-    /// Proves the reported location of a transaction. `None` if a secondary server has no valid proof.
+    /// Proves the reported location of a transaction. Returns `None` if a secondary server has no valid proof.
     pub(super) fn prove(
         &mut self,
         id: &Hash256,
@@ -229,8 +230,8 @@ impl Electrum {
         Ok(Some(proven))
     }
 
-    /// Marks the histories with this transaction for a reload: the first server reported a transaction that it does not
-    /// have.
+    /// Marks the histories with this transaction for a reload, because the first server does not have the
+    /// transaction. Returns the error for the caller.
     pub(super) fn distrust_histories(&mut self, id: &Hash256) -> NodeError {
         match self.server(0) {
             Ok(server) => server.reload_histories_with(id),
@@ -239,13 +240,14 @@ impl Electrum {
         NodeError::Behind
     }
 
-    /// Returns a transaction that was fetched.
+    /// Returns a transaction that was fetched earlier.
     pub(super) fn fetched(&self, id: &Hash256) -> Option<&ParsedTransaction> {
         self.transactions.get(id)
     }
 }
 
-/// Adds the report of one server. A block takes precedence over a mempool, because it must be proven.
+/// Adds the report of one server. A report in a block takes precedence over one in a mempool, because a block can be
+/// proven.
 fn add_report(
     reports: &mut HashMap<Hash256, ReportedPlace>,
     id: Hash256,

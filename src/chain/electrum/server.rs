@@ -1,6 +1,7 @@
 //! One Electrum server: its connections, and the histories of watched scripts.
 //!
-//! Invariant: a history belongs to the last status of its script. A new connection compares every status.
+//! Invariant: a history belongs to the last known status of its script. After a reconnect, every status is compared
+//! again.
 
 mod subscriptions;
 
@@ -16,41 +17,44 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Most steps without a request to a failing secondary server: 2 to this power.
+/// Base-2 logarithm of the largest number of steps in which a failing secondary server gets no request.
 const BACKOFF_MAX_LOG2: u32 = 6;
 
 pub(super) struct Server {
     pub url: ServerUrl,
     limits: Limits,
-    /// The first connection makes all calls that are not subscriptions.
+    /// Connections to the server. The first one makes all calls other than subscriptions.
     connections: Vec<Connection>,
     /// Histories by script hash.
     histories: HashMap<String, ScriptHistory>,
-    /// Calls and bytes of closed connections.
+    /// Number of calls on closed connections.
     calls_before: u64,
+    /// Number of bytes on closed connections.
     bytes_before: u64,
-    /// Number of the first connection. Increases with each new one.
+    /// Number of the first connection. The number increases with each reconnect.
     epoch: u64,
     /// Connection on which the network was checked.
     checked_on: Option<u64>,
-    /// Failures in a row, and remaining backoff steps.
+    /// Number of failures in a row.
     failures: u32,
+    /// Number of remaining steps of the backoff.
     backoff_steps: u32,
     /// Most subscriptions per connection; `None` if the server has no limit.
     pub subscriptions_max: Option<usize>,
-    /// SHA-256 of the certificate and software name, from the last connection.
+    /// SHA-256 of the server's certificate, from the last connection.
     pub fingerprint: Option<[u8; 32]>,
+    /// Name and version of the server software, from the last connection.
     pub software: String,
 }
 
-/// History of a script.
+/// History of a script, and its subscription.
 #[derive(Default)]
 struct ScriptHistory {
     /// Index of the connection that is subscribed to changes.
     connection: Option<usize>,
-    /// Last status from the server.
+    /// Last status that the server sent for the script.
     last_status: Option<String>,
-    /// Status of the entries; the outer `None` before they were read.
+    /// Status for which the entries were read. The outer `None` before the first read.
     entries_status: Option<Option<String>>,
     entries: Vec<HistoryEntry>,
 }
@@ -118,7 +122,7 @@ impl Server {
         open.fold(self.bytes_before, u64::saturating_add)
     }
 
-    /// Connects if there is no connection. Returns its number.
+    /// Connects if there is no connection. Returns the number of the first connection.
     pub(super) fn connected(&mut self) -> Result<u64, NodeError> {
         if self.connections.is_empty() {
             self.connect()?;
@@ -132,7 +136,7 @@ impl Server {
         Ok(self.checked_on.replace(epoch) != Some(epoch))
     }
 
-    /// Returns `true` during backoff, and uses up one step of it.
+    /// Returns `true` during a backoff, and consumes one step of the backoff.
     pub(super) fn take_backoff_step(&mut self) -> bool {
         let take_backoff_step = self.backoff_steps > 0;
         self.backoff_steps = self.backoff_steps.saturating_sub(1);
@@ -158,7 +162,7 @@ impl Server {
         Ok(())
     }
 
-    /// Closes all connections. Histories stay, and new connections compare them.
+    /// Closes all connections. Histories are kept, and the next connections compare their status.
     pub(super) fn close(&mut self) {
         self.calls_before = self.calls();
         self.bytes_before = self.bytes();
@@ -188,7 +192,8 @@ impl Server {
         Ok(read)
     }
 
-    /// The same with unparsed results. Not generic, so that it is compiled once.
+    /// Makes the calls of [`Server::call_all`], and returns unparsed results. The method is not generic, so that it
+    /// is compiled only once.
     fn outcomes(
         &mut self,
         place: usize,
@@ -214,7 +219,7 @@ impl Server {
         outcome.ok_or_else(|| NodeError::Lied("it left out an answer".to_owned()))
     }
 
-    /// Closes the connections. Returns the error for an answer that cannot be believed.
+    /// Closes the connections. Returns [`NodeError::Lied`] with this text.
     pub(super) fn lied(&mut self, text: String) -> NodeError {
         self.close();
         NodeError::Lied(text)
@@ -235,7 +240,7 @@ impl Server {
         }
     }
 
-    /// Returns headers from a height on. Fewer than requested at the tip, or if the server limits them.
+    /// Returns headers from a height on. The server returns fewer at the tip, or because of its own limit.
     pub(super) fn headers(&mut self, from: u32, count: u32) -> Result<Vec<RawHeader>, NodeError> {
         let method = "blockchain.block.headers";
         let response = match self.call::<HeadersResponse>(method, json!([from, count]))? {
@@ -254,7 +259,8 @@ impl Server {
         }
     }
 
-    /// Returns these transactions, after a check that their bytes hash to their ids. `None` for an unknown one.
+    /// Returns these transactions after checking that their bytes hash to their ids. `None` for a transaction that
+    /// the server does not have.
     pub(super) fn transactions(
         &mut self,
         ids: &[Hash256],
@@ -283,8 +289,8 @@ impl Server {
         Ok(found)
     }
 
-    /// Returns the position and the Merkle branch of a transaction; `None` if the server says that it is not in the
-    /// block.
+    /// Returns the position and the Merkle branch of a transaction. `None` if the server reports that the transaction
+    /// is not in the block.
     pub(super) fn proof(
         &mut self,
         id: &Hash256,
@@ -303,7 +309,7 @@ impl Server {
         }
     }
 
-    /// Returns the fee rate for confirmation within `blocks`, in coins per 1 000 virtual bytes.
+    /// Returns the fee rate for a confirmation within `blocks` blocks, in coins per 1 000 virtual bytes.
     pub(super) fn fee_rate(
         &mut self,
         blocks: u32,
@@ -312,7 +318,7 @@ impl Server {
         Ok(response.ok())
     }
 
-    /// Returns the history of a script hash without a subscription; `None` if it is too long for the server.
+    /// Returns the history of a script hash without a subscription. `None` if the history is too long for the server.
     pub(super) fn history(&mut self, script: &str) -> Result<Option<Vec<HistoryEntry>>, NodeError> {
         let method = "blockchain.scripthash.get_history";
         let response = self.call::<Vec<HistoryItem>>(method, json!([script]))?;

@@ -59,7 +59,7 @@ impl Write for DeadlineSocket {
 }
 
 impl Stream {
-    /// Connects. Returns the SHA-256 of the certificate for TLS.
+    /// Connects to the server. For TLS, also returns the SHA-256 of the certificate.
     pub(super) fn connect(
         url: &ServerUrl,
         ms_max: u64,
@@ -131,7 +131,7 @@ impl Write for Stream {
     }
 }
 
-/// Connects to the first address of the host that accepts.
+/// Connects to the first address of the host that accepts the connection.
 fn connect_any(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> {
     let addresses = (url.host.as_str(), url.port).to_socket_addrs();
     let mut last = Error::new(ErrorKind::NotFound, "its name has no address");
@@ -147,7 +147,7 @@ fn connect_any(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> 
     Err(last)
 }
 
-/// Converts the error of a read or write.
+/// Converts the error of a read or a write to a [`NodeError`].
 pub(super) fn failed(error: &Error) -> NodeError {
     NodeError::Unreachable(match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => "no answer in time".to_owned(),
@@ -157,7 +157,8 @@ pub(super) fn failed(error: &Error) -> NodeError {
     })
 }
 
-/// Returns the certificate authorities of the system. If it has none, as in a container, the built-in ones.
+/// Returns the certificate authorities of the system. Returns the built-in ones if the system has none, as in a
+/// container.
 fn roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -167,7 +168,8 @@ fn roots() -> RootCertStore {
     roots
 }
 
-/// Accepts only the pinned certificate. Without a pin, accepts certificates that an authority signed.
+/// Certificate verifier. Accepts only the pinned certificate, or without a pin any certificate that an authority
+/// signed.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,

@@ -1,6 +1,6 @@
-//! Proof-of-work targets: the number that the hash of a header must not exceed.
+//! Proof-of-work targets. The hash of a header must not exceed the target.
 
-/// Bytes of a target, and of its product with a time span.
+/// Size of a target in bytes, with room for its product with a time span.
 const WIDTH: usize = 36;
 
 /// A target: an unsigned big-endian number.
@@ -20,7 +20,7 @@ impl Target {
         for (distance, byte) in mantissa.into_iter().enumerate() {
             match bytes.get_mut(first.checked_add(distance)?) {
                 Some(place) => *place = byte,
-                // Digits after the point.
+                // The remaining digits are behind the binary point.
                 None => break,
             }
         }
@@ -28,7 +28,7 @@ impl Target {
         (target != Target([0; WIDTH])).then_some(target)
     }
 
-    /// Encodes the compact form, which keeps the first digits.
+    /// Encodes the compact form, which keeps only the most significant digits.
     pub(super) fn to_compact(self) -> u32 {
         let zeros = self.0.iter().take_while(|byte| **byte == 0).count();
         let mut size = u32::try_from(WIDTH.saturating_sub(zeros)).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Target {
         for _ in 0..3 {
             mantissa = mantissa << 8 | u32::from(digits.next().unwrap_or(0));
         }
-        // The highest bit is a sign.
+        // The highest bit of the mantissa is its sign.
         if mantissa & 0x0080_0000 != 0 {
             mantissa >>= 8;
             size = size.saturating_add(1);
@@ -45,7 +45,7 @@ impl Target {
         size << 24 | mantissa
     }
 
-    /// Returns the target times `by`, divided by `of`.
+    /// Returns the target multiplied by `by` and divided by `of`.
     pub(super) fn scaled(mut self, by: u32, of: u32) -> Target {
         let mut carry = 0_u64;
         for byte in self.0.iter_mut().rev() {
@@ -63,7 +63,7 @@ impl Target {
         self
     }
 
-    /// Returns `true` if this little-endian work does not exceed the target.
+    /// Returns `true` if this little-endian hash does not exceed the target.
     pub(super) fn allows(&self, work: &[u8; 32]) -> bool {
         let mut bytes = [0; WIDTH];
         for (place, byte) in bytes.iter_mut().rev().zip(work) {
@@ -94,7 +94,7 @@ mod tests {
         ] {
             assert_eq!(Target::from_compact(bits).unwrap().to_compact(), bits);
         }
-        // Negative, zero, too large, nothing before the point.
+        // The numbers are negative, zero, too large (two cases), and below 1.
         for bits in [
             0x1d80_0001,
             0x1d00_0000,

@@ -1,4 +1,4 @@
-//! Headers from a mock server that has the first three blocks of bitcoin.
+//! Tests header checks against a mock server that has the first three blocks of bitcoin.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ const HEADERS: [&str; 3] = [
 const FIRST: &str = "00000000839a8e6886ab5951d76f411475428afc90947ee320161bbf18eb6048";
 const SECOND: &str = "000000006a625f06636b8bb6ac7b960a8d03705d1ace08b1a19da3fdcc99ddbd";
 
-/// Returns a client of a server with these headers. `kept` is the first block in its database.
+/// Returns a client of a server with these headers. `kept` is the hash of the block stored in the client's database.
 fn node(headers: [String; 3], kept: &str) -> Electrum {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("electrum://{}", listener.local_addr().unwrap());
@@ -83,7 +83,7 @@ fn headers_are_checked_from_a_stored_block() {
 #[test]
 fn main_network_rejects_header_without_work() {
     let mut headers = valid_headers();
-    // A different nonce: the header links but has no work.
+    // A different nonce keeps the link to the parent, and removes the proof of work.
     headers[2].replace_range(152.., "00000000");
     let mut node = node(headers, FIRST);
     node.head().unwrap();
@@ -96,7 +96,8 @@ fn main_network_rejects_header_without_work() {
 
 #[test]
 fn main_network_without_trusted_block_is_rejected() {
-    // The block in the database is on another branch, and the checkpoint is far above.
+    // There is no block in the database, or the block is on another branch. The checkpoint is far above these
+    // headers.
     for kept in ["", SECOND] {
         let mut node = node(valid_headers(), kept);
         node.head().unwrap();

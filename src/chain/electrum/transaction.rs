@@ -1,13 +1,13 @@
 //! Parses serialized transactions (BIP 144, and the extension block of litecoin, LIP 3).
 //!
-//! Invariant: the id is the hash of the same bytes that inputs and outputs were parsed from.
+//! Invariant: the id is the hash of the same bytes from which inputs and outputs were parsed.
 
 use super::hex::{Hash256, double_sha256, hash_text};
 use crate::domain::observation::InputSource;
 
-/// Longest script kept. The script of an address has at most 34 bytes.
+/// Largest size of a kept script, in bytes. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
-/// Size of a transaction that can be mistaken for two hashes of a Merkle tree (CVE-2017-12842).
+/// Size of a transaction that can be confused with two hashes of a Merkle tree (CVE-2017-12842).
 const AMBIGUOUS_BYTES: usize = 64;
 const HAS_WITNESS: u8 = 1;
 const HAS_EXTENSION: u8 = 8;
@@ -24,7 +24,7 @@ pub(super) struct ParsedTransaction {
 #[derive(Clone, Debug)]
 pub(super) struct TxOutput {
     pub position: u32,
-    /// In the smallest unit.
+    /// Amount, in the smallest unit of the coin.
     pub amount: u64,
     pub script: Vec<u8>,
 }
@@ -67,7 +67,7 @@ impl ParsedTransaction {
     }
 }
 
-/// Reads values from serialized bytes.
+/// Reader of values from serialized bytes.
 struct TxReader<'a>(&'a [u8]);
 
 impl<'a> TxReader<'a> {
@@ -140,7 +140,7 @@ mod tests {
     use super::super::hex;
     use super::{InputSource, ParsedTransaction};
 
-    /// First payment of bitcoin, in block 170: f4184fc5….
+    /// First payment on bitcoin, the transaction f4184fc5… in block 170.
     const FIRST: &str = "0100000001c997a5e56e104102fa209c6a852dd90660a20b2d9c352423edce25857fcd3704000000004847304402204e45e16932b8af514961a1d3a1a25fdf3f4f7732e9d624c6c61548ab5fb8cd410220181522ec8eca07de4860a4acdd12909d831cc56cbbac4622082221a8768d1d0901ffffffff0200ca9a3b00000000434104ae1a62fe09c5f51b13905f07f06b99a2f7159b2225f374cd378d71302fa28414e7aab37397f554a7df5f142c21c1b7303b8a0626f1baded5c72a704f7e6cd84cac00286bee0000000043410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac00000000";
     const FIRST_ID: &str = "f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16";
     /// Signed transaction of the example "Native P2WPKH" of BIP 143.
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn litecoin_extension_does_not_change_the_id() {
         let one_line = ParsedTransaction::parse(&raw(FIRST)).unwrap();
-        // Flag 8, then the marker of an integrating transaction before the lock time.
+        // The transaction has flag 8, and the marker of an integrating transaction before the lock time.
         let extended = format!(
             "{}0008{}00{}",
             &FIRST[..8],
@@ -191,10 +191,10 @@ mod tests {
             FIRST[..FIRST.len() - 2].to_owned(),
             format!("{FIRST}00"),
             format!("{SEGWIT}00"),
-            // An unknown flag, and more inputs than bytes.
+            // The first text has an unknown flag, the second one more inputs than bytes.
             format!("{}0002{}", &FIRST[..8], &FIRST[8..]),
             format!("{}ffffffffffffffffff{}", &FIRST[..8], &FIRST[10..]),
-            // An amount above the maximum.
+            // The amount is above the maximum.
             FIRST.replace("00ca9a3b00000000", "00ca9a3b000000ff"),
         ] {
             assert!(ParsedTransaction::parse(&raw(&wrong)).is_none(), "{wrong}");

@@ -16,7 +16,7 @@ pub struct ServerUrl {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) is_tls: bool,
-    /// SHA-256 of the only accepted certificate; `None` if an authority must have signed it.
+    /// SHA-256 of the only accepted certificate. `None` if a certificate authority must have signed the certificate.
     pub(super) pin: Option<[u8; 32]>,
 }
 

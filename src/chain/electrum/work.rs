@@ -6,23 +6,25 @@ use crate::domain::chain::Chain;
 
 /// Blocks between two difficulty changes, on both chains.
 pub(super) const PERIOD: u32 = 2016;
-/// Most by which one period can change the target, as a factor.
+/// Largest factor by which one period can change the target.
 const SPAN_FACTOR_MAX: u32 = 4;
-/// Scrypt cost of litecoin: N is 2 to this power, r and p are 1.
+/// Base-2 logarithm of the scrypt cost N of litecoin. The parameters r and p are 1.
 const SCRYPT_LOG_N: u8 = 10;
 
 /// Proof-of-work rules of a main network.
 #[derive(Clone, Copy)]
 pub(super) struct PowRules {
-    /// Height and hash of a block that is known to be on the chain. The hash proves the difficulty in its header.
+    /// Height and hash of a block that is known to be on the chain. The hash proves the difficulty in the header of
+    /// the block.
     pub checkpoint: (u32, &'static str),
-    /// Highest target, in compact form.
+    /// Highest allowed target, in compact form.
     limit: u32,
     /// Intended duration of a period, in seconds.
     span: u32,
-    /// Distance from the first block of a period to the block from whose time the last period is measured.
+    /// Distance, in blocks, from the first block of a new period back to the block from whose timestamp the old
+    /// period is measured.
     pub behind: u32,
-    /// Returns the work of a header.
+    /// Computes the proof-of-work hash of a header.
     work: fn(&[u8; 80]) -> Option<Hash256>,
 }
 
@@ -38,7 +40,7 @@ const BITCOIN: PowRules = PowRules {
     work: |header| Some(double_sha256(header)),
 };
 
-/// Source: `src/chainparams.cpp`, Litecoin Core 0.21.4. Periods overlap by a block, against an attack on the
+/// Source: `src/chainparams.cpp`, Litecoin Core 0.21.4. Periods overlap by one block, which prevents an attack on the
 /// timestamps: `src/pow.cpp` goes back the full period.
 const LITECOIN: PowRules = PowRules {
     checkpoint: (
@@ -52,7 +54,7 @@ const LITECOIN: PowRules = PowRules {
 };
 
 impl PowRules {
-    /// Returns the rules of a network; `None` for test networks, whose work has no value.
+    /// Returns the rules of a network; `None` for test networks, which need no proof of work.
     pub(super) fn for_network(chain: Chain, network: &str) -> Option<PowRules> {
         match (chain, network) {
             (Chain::Bitcoin, "main") => Some(BITCOIN),
@@ -61,13 +63,14 @@ impl PowRules {
         }
     }
 
-    /// Returns the compact target of the next period, from the current one and from the first and last time in seconds.
+    /// Returns the compact target of the next period. The inputs are the current target, and the first and the last
+    /// time in seconds.
     pub(super) fn next_bits(&self, bits: u32, first: u32, last: u32) -> Option<u32> {
         let (low, high) = (
             self.span.checked_div(SPAN_FACTOR_MAX)?,
             self.span.checked_mul(SPAN_FACTOR_MAX)?,
         );
-        // Times may decrease.
+        // Block times may decrease.
         let passed = last.saturating_sub(first).clamp(low, high);
         let next = Target::from_compact(bits)?.scaled(passed, self.span);
         let limit = Target::from_compact(self.limit)?;
@@ -91,7 +94,7 @@ fn scrypt(header: &[u8; 80]) -> Option<Hash256> {
     Some(work)
 }
 
-/// Rules of a test network with almost no work.
+/// Rules of a test network whose blocks need almost no work.
 #[cfg(test)]
 pub(super) const EASY: PowRules = PowRules {
     checkpoint: (0, ""),
@@ -106,7 +109,7 @@ mod tests {
     use super::super::hex;
     use super::{BITCOIN, LITECOIN};
 
-    /// Genesis headers of the two chains.
+    /// Genesis header of bitcoin.
     const BITCOIN_FIRST: &str = "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a29ab5f49ffff001d1dac2b7c";
     const LITECOIN_FIRST: &str = "010000000000000000000000000000000000000000000000000000000000000000000000d9ced4ed1130f7b7faad9be25323ffafa33232a17c3edf6cfd97bee6bafbdd97b9aa8e4ef0ff0f1ecd513f7c";
 
@@ -122,11 +125,11 @@ mod tests {
             header[79] ^= 1;
             assert!(!rules.has_work(&header, bits));
         }
-        // The work of litecoin is scrypt, not the double SHA-256 that is the block id.
+        // Litecoin computes the work by scrypt, and the block id by double SHA-256.
         assert!(!BITCOIN.has_work(&header(LITECOIN_FIRST), 0x1e0f_fff0));
     }
 
-    /// Cases of `src/test/pow_tests.cpp` in Bitcoin Core and Litecoin Core.
+    /// Checks the cases of `src/test/pow_tests.cpp` in Bitcoin Core and Litecoin Core.
     #[test]
     fn next_difficulty_matches_reference_nodes() {
         for (rules, first, last, bits, next) in [

@@ -1,4 +1,4 @@
-//! Server lines that are out of order, padded, late, too long or invalid.
+//! Tests server lines that are out of order, padded, late, too long or invalid.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ const LIMITS: Limits = Limits {
     failures_max: 3,
 };
 
-/// Starts a server that negotiates a version, then runs this function on its connection.
+/// Starts a server that negotiates a version. Then `does` handles the connection.
 fn server(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> (ServerUrl, JoinHandle<()>) {
@@ -52,7 +52,7 @@ fn send(write: &mut TcpStream, line: &Value) {
     let _ = write.write_all(format!("   {line}{}\n", " ".repeat(300)).as_bytes());
 }
 
-/// Returns the results of three calls to a server with this behaviour.
+/// Returns the results of three calls to a server whose behaviour is `does`.
 fn three(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> Result<Vec<Value>, NodeError> {
@@ -115,7 +115,7 @@ fn filler_response_is_not_awaited() {
         let (call, filler) = (read_call(read), read_call(read));
         answers(write, &call);
         for is_filler_answered in [true, false] {
-            // There may be more fillers, which get no response.
+            // The client may send further fillers. The server does not answer them.
             let mut calls = std::iter::repeat_with(|| read_call(read));
             let call = calls.find(|call| call["method"] == "echo").unwrap();
             if is_filler_answered {
@@ -193,7 +193,7 @@ fn poll_stores_notifications_and_keeps_incomplete_lines() {
     });
     let mut connection = Connection::open(&url, LIMITS).unwrap();
     assert_eq!(connection.take_changed().len(), 0);
-    // The rest of the second notification and a response without a call make an invalid line.
+    // The server completes the second notification, and appends a response without a call. Such a line is invalid.
     let lied = connection.call("echo", json!([]));
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
     let changed = connection.take_changed();
@@ -242,7 +242,7 @@ fn long_or_endless_line_is_rejected() {
     assert!(matches!(long, Err(NodeError::Limited(_))), "{long:?}");
     let stalled = three(|read, write| {
         write.write_all(b"{\"id\": 1, \"res").unwrap();
-        // Reads until the client closes the connection.
+        // The server reads until the client closes the connection.
         let _ = std::io::copy(read, &mut std::io::sink());
     });
     assert_eq!(

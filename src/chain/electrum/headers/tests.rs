@@ -1,4 +1,4 @@
-//! Valid headers, and every kind of invalid one.
+//! Tests valid headers, and every kind of invalid header.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ fn real() -> Vec<RawHeader> {
     parse_all(&hex::bytes(&REAL.concat()).unwrap()).unwrap()
 }
 
-/// Mines a child header with these compact target bits.
+/// Mines a child of this header with these compact target bits.
 fn mined(parent: &RawHeader, time: u32, bits: u32) -> RawHeader {
     let mut bytes = [0; 80];
     bytes[4..36].copy_from_slice(&parent.hash);
@@ -36,7 +36,7 @@ fn mined(parent: &RawHeader, time: u32, bits: u32) -> RawHeader {
     unreachable!();
 }
 
-/// Returns the first block of an easy network, and its children at these times.
+/// Returns the first block of an easy test network, and its descendants with these times.
 fn chain(times: impl Iterator<Item = u32>) -> Vec<RawHeader> {
     let mut first = [0; 80];
     first[72..76].copy_from_slice(&0x207f_ffff_u32.to_le_bytes());
@@ -74,7 +74,7 @@ fn invalid_headers_are_rejected() {
         other => format!("{other:?}"),
     };
     assert_eq!(begin().extend(&valid_headers[2..]), Ok(()));
-    // The first header does not link, or one in between does not.
+    // In turn, the first header and a later header do not link to their parents.
     assert_eq!(
         begin().extend(&valid_headers[3..]),
         Err(HeaderError::NotLinked)
@@ -86,10 +86,10 @@ fn invalid_headers_are_rejected() {
     assert!(!is_linked(&[valid_headers[0], valid_headers[2]]));
     assert!(HeaderChain::begin(None, 0, vec![valid_headers[0], valid_headers[2]]).is_none());
     assert!(HeaderChain::begin(None, 0, Vec::new()).is_none());
-    // A different difficulty inside a period.
+    // The header declares a different difficulty within a period.
     let easier = mined(&valid_headers[1], 1_200, 0x2070_0000);
     assert!(broken(&[easier]).contains("another difficulty"));
-    // No work: the highest nonce that does not meet the target.
+    // The header has no work: its nonce does not meet the target.
     let mut lazy = valid_headers[2].bytes;
     let lazy = (0..=u32::MAX).find_map(|nonce| {
         lazy[76..].copy_from_slice(&nonce.to_le_bytes());
@@ -104,7 +104,7 @@ fn invalid_headers_are_rejected() {
 
 #[test]
 fn difficulty_changes_after_each_period() {
-    // Blocks twice as fast as intended.
+    // Blocks arrive twice as fast as intended.
     let times = (1..PERIOD).map(|height| height * 300);
     let mut headers = HeaderChain::begin(Some(EASY), 0, chain(std::iter::empty())).unwrap();
     headers.extend(&chain(times)[1..]).unwrap();

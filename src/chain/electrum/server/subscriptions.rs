@@ -12,7 +12,7 @@ use std::collections::HashSet;
 const CONNECTIONS_MAX: usize = 8;
 /// Scripts subscribed to in one batch, before their histories are read.
 const SUBSCRIBE_GROUP: usize = 500;
-/// Most rounds in one step that read what changed in the meantime.
+/// Largest number of rounds in one step. Each round reads the histories that changed during the previous one.
 const ROUNDS_MAX: usize = 3;
 
 impl Server {
@@ -31,7 +31,7 @@ impl Server {
         }
     }
 
-    /// Subscribes to exactly these scripts, and updates their histories.
+    /// Subscribes to exactly these scripts, and updates their histories. Unsubscribes from all others.
     pub(in super::super) fn watch(&mut self, wanted: &HashSet<&str>) -> Result<(), NodeError> {
         self.connected()?;
         self.take_notifications()?;
@@ -89,7 +89,7 @@ impl Server {
         outcome
     }
 
-    /// Unsubscribes from all other scripts.
+    /// Unsubscribes from all scripts other than `wanted`.
     fn forget(&mut self, wanted: &HashSet<&str>) -> Result<(), NodeError> {
         let mut ended: Vec<Vec<Value>> = vec![Vec::new(); self.connections.len()];
         self.histories.retain(|script, history| {
@@ -101,7 +101,7 @@ impl Server {
             is_wanted
         });
         for (place, params) in ended.into_iter().enumerate() {
-            // Servers of protocol 1.4.0 do not have this method, and continue to notify.
+            // Servers of protocol 1.4.0 do not have this method, and continue to send notifications.
             let method = "blockchain.scripthash.unsubscribe";
             self.call_all::<serde::de::IgnoredAny>(place, method, params)?;
         }
@@ -143,7 +143,7 @@ impl Server {
         Ok(())
     }
 
-    /// Returns the index of a connection, and how many more subscriptions it accepts.
+    /// Returns the index of a connection that accepts more subscriptions, and their number.
     fn connection_with_room(&mut self) -> Result<(usize, usize), NodeError> {
         let Some(most) = self.subscriptions_max else {
             return Ok((0, usize::MAX));
@@ -168,7 +168,8 @@ impl Server {
         Ok((self.connections.len().saturating_sub(1), most))
     }
 
-    /// Stores the number of subscriptions of a connection as its limit, after it refused another one.
+    /// Stores the current number of subscriptions as the limit of a connection, after the server refused another
+    /// subscription.
     fn limit(&mut self, place: usize, error: &MethodError) -> Result<(), NodeError> {
         let mut histories = self.histories.values();
         let taken = histories
@@ -215,7 +216,7 @@ impl Server {
             };
             if let Some(history) = self.histories.get_mut(script) {
                 history.entries_status = Some(status.clone());
-                // A history that became too long for the server stays unchanged.
+                // If a history became too long for the server, its known entries are kept.
                 history.entries = entries.unwrap_or_else(|| std::mem::take(&mut history.entries));
             }
         }
