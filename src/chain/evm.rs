@@ -1,7 +1,7 @@
 //! Client of an EVM node over Ethereum JSON-RPC, for native coins and tokens.
 //!
-//! Invariant: a payment counts only by a receipt of the block that was read. The chain id is checked again after each
-//! failure.
+//! Invariant: a payment counts only if a receipt of the block that was read confirms it. The chain id is checked
+//! again after each failure.
 //!
 //! Cost in calls: 2 for the head. A range costs 4 if the native coin is not listed: its first and last block, and two
 //! for logs. Otherwise it costs 2 for each block (transactions and traces) and 2 for logs. Each transaction with a
@@ -37,7 +37,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
-/// Blocks read at once, until the node refuses so many.
+/// Largest number of blocks read in one range. After a refusal by the node, ranges are shorter.
 const SPAN_MAX: u32 = 64;
 /// A node of an EVM chain.
 pub struct Evm {
@@ -49,19 +49,19 @@ pub struct Evm {
     native: Option<&'static Asset>,
     known: Option<EvmIdentity>,
     traces: Option<bool>,
-    /// Number of failed trace requests by block height, while the cause is unknown.
+    /// Number of failed trace requests by block height, while it is unknown whether the node supports traces.
     trace_refusals: BTreeMap<u32, u32>,
     /// Height below which no traces are requested.
     untraced_below: u32,
     /// Number of receipts that did not match, by transaction.
     receipt_mismatches: BTreeMap<Word, u32>,
-    /// Blocks read at once.
+    /// Current number of blocks read in one range.
     span: u32,
-    /// `true` while logs are filtered by account, if there are few accounts.
+    /// `true` while logs are filtered by account, which needs a small number of accounts.
     filters_by_account: bool,
 }
 
-/// Network and tokens of the node. Outdated after a failed call: another node may answer next.
+/// Network and tokens of the node. Valid until a call fails, because the next call may reach another node.
 struct EvmIdentity {
     epoch: u64,
     /// Scheme, host and port of the url.
@@ -164,7 +164,7 @@ impl Evm {
         Ok(answers)
     }
 
-    /// Returns the error for a method that must succeed and failed.
+    /// Returns the error for a failed call of a method that must succeed.
     fn refusal(&mut self, method: &str, error: &MethodError) -> NodeError {
         if is_unknown_block(error) {
             return NodeError::Behind;
@@ -198,12 +198,12 @@ impl Evm {
         let latest = latest.map_err(|error| self.refusal("eth_getBlockByNumber", &error))?;
         let header = latest.flatten().ok_or(NodeError::Behind)?;
         let (block, time) = block_of_header(&header)?;
-        // A node without this tag, or without a final block yet, returns an error.
+        // A node that does not support this tag, or has no final block yet, returns an error.
         let finalized = answers.next().and_then(Result::ok).flatten();
         let finalized = finalized
             .map(|header| block_of_header(&header))
             .transpose()?;
-        // Two nodes behind one url may answer. The block that is final on one may be missing on the other.
+        // Two nodes behind one url may answer. The block that is final on one node may be missing on the other.
         let finalized = finalized.map(|(last, _)| last.height.min(block.height));
         Ok(Head {
             block,
@@ -282,7 +282,7 @@ impl Node for Evm {
         self.rpc.distrust_if_lied(blocks)
     }
 
-    /// Payments on EVM chains are watched only once they are in a block.
+    /// Returns nothing, because payments on EVM chains are watched only once they are in a block.
     fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
         Ok(MempoolRead::default())
     }

@@ -1,6 +1,6 @@
-//! Blocks, logs, receipts and traces as a node returns them.
+//! JSON forms of blocks, logs, receipts and traces, as an EVM node returns them.
 //!
-//! Unused fields are skipped while the response is read.
+//! The parser skips unused fields while it reads the response.
 
 use super::hex::{Account, Data, Number, Word};
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub struct EvmBlock {
 pub struct EvmTransaction {
     pub hash: Word,
     pub from: Account,
-    /// `None` if it creates a contract.
+    /// Recipient; `None` if the transaction creates a contract.
     pub to: Option<Account>,
     /// Amount, in wei.
     pub value: Number,
@@ -44,12 +44,12 @@ pub struct EvmTransaction {
 #[serde(rename_all = "camelCase")]
 pub struct TransactionByHash {
     pub hash: Word,
-    /// `None` while it is pending.
+    /// Hash of the block; `None` while the transaction is pending.
     #[serde(default)]
     pub block_hash: Option<Word>,
     pub nonce: Number,
     pub from: Account,
-    /// `None` if it creates a contract.
+    /// Recipient; `None` if the transaction creates a contract.
     #[serde(default)]
     pub to: Option<Account>,
     /// Amount, in wei.
@@ -66,7 +66,7 @@ pub struct EvmLog {
     pub block_number: Number,
     pub block_hash: Word,
     pub transaction_hash: Word,
-    /// Index in the block.
+    /// Index of the log in the block.
     pub log_index: Number,
     #[serde(default)]
     pub removed: bool,
@@ -97,10 +97,11 @@ pub struct Trace {
     pub error: Option<IgnoredAny>,
     #[serde(default)]
     pub result: Option<TraceResult>,
-    /// Path in the call tree: the index of the frame among the calls of its parent, for each level below the root.
+    /// Path in the call tree. For each level below the root, it has the index of the frame among the calls of its
+    /// parent.
     pub trace_address: Vec<u32>,
     pub block_hash: Option<Word>,
-    /// `None` for what is not part of a transaction, such as a block reward.
+    /// Transaction of the frame; `None` for other frames, such as a block reward.
     #[serde(default)]
     pub transaction_hash: Option<Word>,
 }
@@ -118,18 +119,18 @@ pub enum TraceKind {
     Other,
 }
 
-/// Kind of a call, by whose code and storage it uses.
+/// Kind of a call. The kind decides whose code runs and whose storage it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallType {
-    /// Runs the code of the called account in that account.
+    /// Runs the code of the called account with the storage of that account.
     Call,
-    /// Any other kind. None of them moves coins.
+    /// Any other kind of call. No other kind transfers coins.
     #[serde(other)]
     Other,
 }
 
-/// Parameters of a call frame. Which are set depends on its kind.
+/// Parameters of a call frame. The kind of the frame decides which fields are set.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TraceAction {
@@ -137,7 +138,7 @@ pub struct TraceAction {
     pub from: Option<Account>,
     pub to: Option<Account>,
     pub value: Option<Number>,
-    /// The destroyed contract. `balance` goes to `refund_address`.
+    /// The destroyed contract. Its `balance` is sent to `refund_address`.
     pub address: Option<Account>,
     pub balance: Option<Number>,
     pub refund_address: Option<Account>,
@@ -147,6 +148,6 @@ pub struct TraceAction {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TraceResult {
-    /// Address of the created contract, if any.
+    /// Address of the created contract; `None` for other frames.
     pub address: Option<Account>,
 }

@@ -6,7 +6,7 @@ use crate::chain::rpc::parse_str;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Most significant digits of a number: 256 bits.
+/// Largest number of digits without leading zeros, for 256 bits.
 const DIGITS_MAX: usize = 64;
 
 /// Bytes of a fixed length, such as a hash or an address.
@@ -27,17 +27,17 @@ pub enum Number {
     Large,
 }
 
-/// Length and first word of some bytes. The rest is not kept.
+/// Length and first word of a byte string. The remaining bytes are discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Number of bytes.
     pub length: usize,
-    /// Number in the first 32 bytes; `None` if there are fewer bytes.
+    /// Number in the first 32 bytes; `None` if the string is shorter.
     pub first: Option<Number>,
 }
 
 impl<const N: usize> fmt::Display for Bytes<N> {
-    /// Writes `0x` and lower-case digits.
+    /// Writes `0x` and lower-case hexadecimal digits.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("0x")?;
         self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
@@ -51,12 +51,12 @@ impl<const N: usize> fmt::Debug for Bytes<N> {
 }
 
 impl<const N: usize> Bytes<N> {
-    /// Parses `0x` and digits of either case.
+    /// Parses `0x` and hexadecimal digits of either case.
     pub fn parse(text: &str) -> Option<Self> {
         Bytes::parse_digits(digits(text)?)
     }
 
-    /// Parses digits of either case, without `0x`.
+    /// Parses hexadecimal digits of either case, without `0x`.
     pub fn parse_digits(digits: &[u8]) -> Option<Self> {
         let (pairs, rest) = digits.as_chunks::<2>();
         if pairs.len() != N || !rest.is_empty() {
@@ -91,19 +91,19 @@ impl Account {
 }
 
 impl Number {
-    /// Parses `0x` and at least one digit.
+    /// Parses `0x` and at least one hexadecimal digit.
     pub fn parse(text: &str) -> Option<Number> {
         Number::parse_digits(digits(text)?)
     }
 
-    /// Parses at least one digit, without `0x`.
+    /// Parses at least one hexadecimal digit, without `0x`.
     pub fn parse_digits(digits: &[u8]) -> Option<Number> {
         Some(digits)
             .filter(|digits| !digits.is_empty())
             .and_then(number)
     }
 
-    /// Returns `None` if the number does not fit.
+    /// Returns the number; `None` if it has more than 128 bits.
     pub fn to_u128(self) -> Option<u128> {
         match self {
             Number::Small(number) => Some(number),
@@ -116,7 +116,7 @@ impl Number {
         self == Number::Small(0)
     }
 
-    /// Returns `None` if the number does not fit.
+    /// Returns the number; `None` if it has more than 32 bits.
     pub fn to_u32(self) -> Option<u32> {
         u32::try_from(self.to_u128()?).ok()
     }
@@ -137,7 +137,7 @@ impl Data {
     }
 }
 
-/// Returns the digits after `0x`.
+/// Returns the digits after `0x`; `None` if the prefix is missing.
 fn digits(text: &str) -> Option<&[u8]> {
     text.strip_prefix("0x").map(str::as_bytes)
 }

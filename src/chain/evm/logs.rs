@@ -1,7 +1,7 @@
 //! Parameters of `eth_getLogs` for token transfers.
 //!
-//! Invariant: the same batch asks for the last block by its hash. A node that lacks the block then returns an error,
-//! not an incomplete list.
+//! Invariant: a batch that reads logs also requests those of the last block by its hash. If the node lacks the block,
+//! it then returns an error and not an incomplete list.
 
 use super::answers::EvmLog;
 use super::hex::{Account, Bytes, Word};
@@ -28,7 +28,7 @@ pub struct LogFilter<'a> {
     topics: &'a [Option<Vec<Word>>],
 }
 
-/// Returns topics that match transfers to these accounts; to any account if `None`.
+/// Returns topics that match transfers to these accounts. With `None` they match transfers to any account.
 pub fn topics(names: Option<&[[u8; 20]]>) -> Vec<Option<Vec<Word>>> {
     let mut topics = vec![Some(vec![TRANSFER])];
     if let Some(names) = names {
@@ -38,7 +38,7 @@ pub fn topics(names: Option<&[[u8; 20]]>) -> Vec<Option<Vec<Word>>> {
     topics
 }
 
-/// Returns the calls for a range whose last block has this hash.
+/// Returns the calls that read the logs of a range. `hash` is the hash of its last block.
 pub fn filters<'a>(
     (from, last): (u32, u32),
     hash: Word,
@@ -64,8 +64,8 @@ pub fn quantity(height: u32) -> String {
     format!("{height:#x}")
 }
 
-/// Returns the transfer in a log; `None` if the log has another shape. NFT transfers have the token id as a topic and
-/// no data.
+/// Parses a token transfer from a log; `None` if the log has another form. NFT transfers have the token id as a topic
+/// and no data.
 pub fn token_transfer(log: &EvmLog) -> Option<Transfer> {
     let [TRANSFER, from, to] = log.topics.as_slice() else {
         return None;

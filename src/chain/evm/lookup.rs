@@ -1,4 +1,4 @@
-//! Looks up one transaction by its id, and whether another transaction used its nonce.
+//! Looks up one transaction by its id, and checks whether another transaction used its nonce.
 //!
 //! Invariant: a transaction is in a block only if its receipt names the block that the node has at that height.
 
@@ -56,7 +56,7 @@ impl Evm {
             (Some(told), Some(receipt)) if told.block_hash == Some(receipt.block_hash) => {
                 self.in_block(&told, &receipt, native_to, watched)
             }
-            // A block with it was added or removed between the two responses.
+            // A reorg or a new block happened between the two responses.
             (Some(_) | None, Some(_)) | (Some(_), None) => Err(NodeError::Behind),
         }
     }
@@ -156,7 +156,7 @@ impl Evm {
         if steps.iter().any(|step| step.transaction_hash != Some(txid)) {
             return Err(lied("it answers traces of another transaction"));
         }
-        // Each transaction has at least its root frame.
+        // A transaction has at least its root frame.
         let is_told = !steps.is_empty();
         let sent = internal_transfers(&steps, block)?;
         Ok(is_told.then_some(sent))
@@ -247,14 +247,14 @@ impl Evm {
                 }
                 Ok(Some(time))
             }
-            // The error for an old block differs from node to node.
+            // The error code for an old block differs between nodes.
             Ok(None) | Err(Failure::Method(_)) => Ok(None),
             Err(Failure::Node(error)) => Err(error),
         }
     }
 }
 
-/// One result of a batch of several methods; `None` for `null`.
+/// JSON text of one result in a batch of several methods; `None` for `null`.
 type RawAnswer = Option<Box<RawValue>>;
 
 fn read<T: DeserializeOwned>(answer: &RawAnswer) -> Result<T, NodeError> {

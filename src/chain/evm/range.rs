@@ -1,6 +1,6 @@
 //! Reads a range of blocks.
 //!
-//! Invariant: each response names the hash of its block. If one does not match, the range is read again later.
+//! Invariant: each response names the hash of its block. If a hash does not match, the range is read again later.
 
 use super::Evm;
 use super::answers::{EvmBlock, EvmHeader, EvmLog, EvmTransaction, Receipt};
@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 
 /// Most accounts in one log filter.
 const NAMES_MAX: usize = 500;
-/// Mismatching receipts of one transaction before it is skipped.
+/// Number of mismatching receipts of one transaction after which the transaction is skipped.
 const RECEIPT_MISMATCHES_MAX: u32 = 10;
-/// Most blocks fetched with their transactions in one step.
+/// Largest number of blocks fetched with their transactions in one step.
 const FULL_MAX: u32 = 8;
 
 /// A block fetched from the node.
 pub(super) struct FetchedBlock {
     pub header: EvmHeader,
-    /// Empty if only the header was fetched.
+    /// Transactions of the block; empty if only the header was fetched.
     pub transactions: Vec<EvmTransaction>,
 }
 
@@ -34,7 +34,7 @@ pub(super) type TransferHints = BTreeMap<(u32, Word), TransferHint>;
 /// Result of a request for logs.
 enum LogsOutcome {
     Answered(Vec<EvmLog>),
-    /// The node refuses so many logs.
+    /// The node refuses to return that many logs.
     TooMany(NodeError),
 }
 
@@ -77,12 +77,12 @@ impl Evm {
                 LogsOutcome::TooMany(_) if names.is_some() => self.filters_by_account = false,
                 LogsOutcome::TooMany(error) => return Err(error),
             }
-            // Another node may answer now.
+            // The next call may reach another node.
             self.verify_identity()?;
         }
     }
 
-    /// Fetches the first and the last header of a range, or all blocks with their transactions.
+    /// Fetches the first and the last header of a range. If `is_full`, fetches all blocks with their transactions.
     fn fetch(&mut self, from: u32, last: u32, is_full: bool) -> Result<FetchedBlocks, NodeError> {
         let mut blocks = FetchedBlocks::new();
         if is_full {
@@ -237,8 +237,8 @@ impl Evm {
         Ok(in_order.collect())
     }
 
-    /// Counts a receipt that does not match, so that the range is read again. After too many the transaction is
-    /// skipped: one transaction must not stop the chain.
+    /// Counts a receipt that does not match, so that the range is read again. After too many mismatches the
+    /// transaction is skipped, so that it does not stop the chain.
     fn count_mismatch(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
         let mismatches = self.receipt_mismatches.entry(txid).or_default();
         *mismatches = mismatches.saturating_add(1);
@@ -326,7 +326,7 @@ fn link_blocks(
         let parent = header.parent_hash.to_string();
         let before = read.last().map(|read| &read.block);
         let before = before.filter(|before| before.height.checked_add(1) == Some(*height));
-        // A reorg happened between two responses.
+        // A reorg happened between the responses for two blocks.
         if before.is_some_and(|before| before.hash != parent) {
             return Err(NodeError::Behind);
         }

@@ -12,12 +12,12 @@ use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::observation::CONTRACTS_FROM;
 
-/// Reason to read the receipt of a transaction: transfers that may be payments.
+/// Reason to read the receipt of a transaction: the transfers that may be payments.
 #[derive(Debug, Default)]
 pub struct TransferHint {
-    /// Hash of the block that is said to contain the transaction.
+    /// Hash of the block in which the node reported the transaction.
     pub block: Option<Word>,
-    /// Transfer of native coins by the transaction itself.
+    /// Transfer of native coins by the transaction itself, not by a contract.
     pub own_transfer: Option<Transfer>,
     /// Transfers of native coins by contracts.
     pub internal_transfers: Vec<InternalTransfer>,
@@ -26,7 +26,8 @@ pub struct TransferHint {
 }
 
 impl TransferFilter<'_> {
-    /// Returns `true` if the log may be a payment. Zero transfers are spam that makes people copy a wrong address.
+    /// Returns `true` if the log may be a payment. Zero transfers are spam that tricks users into copying a wrong
+    /// address.
     pub(super) fn matches_log(&self, log: &EvmLog) -> bool {
         let transfer = token_transfer(log).filter(|_| self.token(log.address).is_some());
         let transfer = transfer.filter(|transfer| !transfer.amount.is_zero());
@@ -35,9 +36,8 @@ impl TransferFilter<'_> {
 
     /// Returns the payments of a transaction, by position.
     ///
-    /// # Errors
-    /// [`NodeError::Lied`] if the receipt contradicts itself or the hint. [`NodeError::Behind`] if it is of another
-    /// block.
+    /// # Errors [`NodeError::Lied`] if the receipt contradicts itself or the hint. [`NodeError::Behind`] if the
+    /// receipt is of another block.
     pub(super) fn receipt_payments(
         &self,
         (height, txid): (u32, Word),

@@ -12,15 +12,17 @@ use crate::chain::rpc::{Failure, MethodError};
 use crate::chain::transfers::TransferFilter;
 use serde::de::IgnoredAny;
 
-/// Failed trace requests of one block, after which `UNTRACED_BLOCKS` blocks are read without traces.
+/// Number of failed trace requests of one block after which the next `UNTRACED_BLOCKS` blocks are read without
+/// traces.
 const TRACE_REFUSALS_MAX: u32 = 3;
 const UNTRACED_BLOCKS: u32 = 256;
 
-/// Most blocks in one trace request. The traces of one block can have 10 MB.
+/// Largest number of blocks in one trace request. The traces of one block can have 10 MB.
 const TRACED_MAX: usize = 2;
 
 impl Evm {
-    /// Adds the transfers that contracts made to watched accounts. Only for blocks fetched with their transactions.
+    /// Adds the transfers that contracts made to watched accounts. Requests traces only for blocks fetched with their
+    /// transactions.
     pub(super) fn add_internal_transfers(
         &mut self,
         blocks: &FetchedBlocks,
@@ -38,7 +40,7 @@ impl Evm {
             let heights = some.iter().map(|(height, _)| quantity(**height));
             let calls: Vec<_> = heights.map(|height| ("trace_block", [height])).collect();
             let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
-                // The credentials worked a moment ago, so the node refuses only this method.
+                // Other methods just accepted the credentials, so the node refuses only this method.
                 Err(NodeError::Wrong(text)) => {
                     self.stop_tracing(u32::MAX, &text);
                     return Ok(());
@@ -51,7 +53,7 @@ impl Evm {
             };
             for ((height, block), outcome) in some.iter().zip(outcomes) {
                 let sent = match outcome {
-                    // For one block, the error message is no proof that traces are unsupported. The code is.
+                    // An error message for one block does not prove that the node lacks traces. This error code does.
                     Err(error) if is_no_method(&error) => {
                         self.stop_tracing(u32::MAX, &error.message);
                         return Ok(());
@@ -93,14 +95,14 @@ impl Evm {
             Err(Failure::Method(error)) if has_no_traces(&error) => {
                 self.stop_tracing(u32::MAX, &error.message);
             }
-            // The credentials worked a moment ago, so the node refuses only this method.
+            // Other methods just accepted the credentials, so the node refuses only this method.
             Err(Failure::Node(NodeError::Wrong(text))) => self.stop_tracing(u32::MAX, &text),
-            // The first block asks again.
+            // Support stays unknown. The first block with a trace request decides.
             Err(_) => {}
         }
     }
 
-    /// Returns `true` if the node is known to have no traces at all.
+    /// Returns `true` if the node is known to have no traces of any block.
     pub(super) fn lacks_traces(&self) -> bool {
         self.native.is_none() || (self.traces, self.untraced_below) == (Some(false), u32::MAX)
     }
@@ -110,7 +112,7 @@ impl Evm {
         self.trace_refusals.clear();
     }
 
-    /// Records that no traces are requested for blocks below this height.
+    /// Stops requesting traces for blocks below this height.
     fn stop_tracing(&mut self, below: u32, reason: &str) {
         if self.untraced_below != below {
             let chain = self.chain;
@@ -120,8 +122,8 @@ impl Evm {
         self.trace_refusals.clear();
     }
 
-    /// Counts a failed trace request, so that the range is read again. After too many, blocks are read without traces:
-    /// one block must not stop the chain.
+    /// Counts a failed trace request, so that the range is read again. After too many failures, blocks are read
+    /// without traces, so that one block does not stop the chain.
     fn count_trace_refusal(
         &mut self,
         height: u32,
@@ -143,7 +145,7 @@ fn block_transfers(
     block: &FetchedBlock,
     steps: &[Trace],
 ) -> Result<Vec<InternalTransfer>, NodeError> {
-    // Each transaction has at least its root frame.
+    // A transaction has at least its root frame.
     if steps.is_empty() && !block.transactions.is_empty() {
         return Err(NodeError::Behind);
     }
@@ -155,7 +157,7 @@ fn is_no_method(error: &MethodError) -> bool {
     matches!(error.code, -32601 | -32004)
 }
 
-/// Returns `true` if the node does not offer traces, or not to us.
+/// Returns `true` if the node does not offer traces, or refuses them for these credentials.
 fn has_no_traces(error: &MethodError) -> bool {
     const WORDS: [&str; 8] = [
         "method",

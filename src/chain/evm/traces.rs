@@ -1,7 +1,7 @@
 //! Finds transfers of native coins by contracts in the result of `trace_block`.
 //!
-//! Invariant: a transfer counts only if its call frame and all parents succeeded. Its ordinal depends on its
-//! transaction alone.
+//! Invariant: a transfer counts only if its call frame and all parent frames succeeded. Its ordinal depends only on
+//! its own transaction.
 
 use super::answers::{CallType, Trace, TraceKind};
 use super::hex::Word;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InternalTransfer {
     pub txid: Word,
-    /// Index among the contract transfers of the transaction.
+    /// Index of the transfer among the contract transfers of the transaction.
     pub ordinal: u32,
     /// Transfer with an amount above zero.
     pub transfer: Transfer,
@@ -24,7 +24,7 @@ pub struct InternalTransfer {
 #[derive(Default)]
 struct Walk<'a> {
     last: Option<&'a [u32]>,
-    /// The last frame that failed. Frames below it failed too.
+    /// Path of the last frame that failed. All frames below it failed too.
     failed: Option<&'a [u32]>,
     transfers: u32,
 }
@@ -48,7 +48,7 @@ pub fn internal_transfers(
         };
         let walk = walks.entry(txid).or_default();
         let place = trace.trace_address.as_slice();
-        // Frames are sorted like words in a dictionary: a parent before its children, these before the next sibling.
+        // Frames are in lexicographic order of their paths: a parent, its children, then its next sibling.
         let is_next = match walk.last {
             None => place.is_empty(),
             Some(last) => last < place,

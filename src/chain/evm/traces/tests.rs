@@ -1,4 +1,4 @@
-//! Traces in the shape that Erigon, Nethermind and Reth answer them in.
+//! Tests traces in the form that Erigon, Nethermind and Reth return.
 
 use super::super::answers::Trace;
 use super::super::hex::{Account, Number};
@@ -42,7 +42,7 @@ fn failed(mut step: Value) -> Value {
     step
 }
 
-/// Ordinal, last byte of from and of to, amount.
+/// Returns each transfer: ordinal, last byte of the sender, last byte of the recipient, and amount.
 fn read(steps: &Value) -> Result<Vec<(u32, u8, u8, Number)>, NodeError> {
     let steps: Vec<Trace> = serde_json::from_value(steps.clone())
         .map_err(|error| NodeError::Lied(error.to_string()))?;
