@@ -1,6 +1,6 @@
 //! Computes one step along a chain from the stored state and the answers of a node: new blocks, reorgs, rescans.
 //!
-//! Invariant: a step is bounded, and a block is taken only if it follows the one before.
+//! Invariant: a step reads a limited number of blocks, and accepts a block only if it follows the block before it.
 
 mod again;
 mod claims;
@@ -28,9 +28,9 @@ use crate::domain::time::{MINUTE_MS, Time};
 use network::check_network;
 use pool::parents_first;
 
-/// Depth to which the first step stores hashes on a chain without horizon.
+/// Number of blocks below the head for which the first step stores hashes, on a chain without a horizon.
 const FIRST_KEPT_DEPTH: u32 = 256;
-/// Largest age of the newest block at which a chain with accounts counts as read up to now.
+/// Largest age of the newest block at which an account chain counts as read up to the current time.
 const HEAD_AGE_MS_MAX: i64 = 2 * MINUTE_MS;
 
 /// Options of one step.
@@ -51,29 +51,30 @@ pub struct StepOptions {
 pub enum FollowOutcome {
     /// A step to apply.
     Step(Box<ChainStep>),
-    /// The node lacks a block that was read: the follower waits, or asks another node.
+    /// The node lacks a block that was read. The follower waits, or asks another node.
     Lagging(NodeLag),
-    /// The chain is stopped for this reason, and no rescan was ordered.
+    /// The chain is stopped for this reason, and the operator has not ordered a rescan.
     Stopped(String),
 }
 
-/// A block that was read and that the node does not have.
+/// A block that was read earlier and that the node does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeLag {
     /// The newest block of the node.
     pub head: ChainPosition,
-    /// Height of that block.
+    /// Height of the block that the node does not have.
     pub lacks: u32,
 }
 
 impl NodeLag {
-    /// Returns `true` if the node has blocks above: it has lost the block and is not behind.
+    /// Returns `true` if the node has a block at this height or above. Then the node has lost the block, and does not
+    /// merely lag.
     pub fn is_lost(&self) -> bool {
         self.lacks <= self.head.block.height
     }
 }
 
-/// A step in the making: the node and the inputs.
+/// Builds one step from the answers of a node and the stored state.
 struct Step<'a> {
     node: &'a mut dyn Node,
     known: &'a ChainState,
@@ -81,10 +82,9 @@ struct Step<'a> {
     manner: StepOptions,
 }
 
-/// Computes one step. Passes the node's newest block to `hear` as soon as it is known.
+/// Computes one step. Passes the node's newest block to `hear` as soon as the node reports it.
 ///
-/// # Errors
-/// [`NodeError`]: there is no step.
+/// # Errors [`NodeError`]: there is no step.
 pub fn step(
     node: &mut dyn Node,
     known: &ChainState,
@@ -116,7 +116,7 @@ pub fn step(
         Some(cursor) => match step.check_cursor(&cursor.block, &head)? {
             CursorCheck::Lagging(lacks) => return lagging(lacks),
             CursorCheck::Reorganised => match step.back()? {
-                // A node that stays on an abandoned branch knows no more than one that lags.
+                // A node that stays on an abandoned branch has no more information than a node that lags.
                 ChainStepOutcome::Stopped(_) if head.block.height < cursor.block.height => {
                     return lagging(cursor.block.height);
                 }
@@ -139,7 +139,7 @@ pub fn step(
     })))
 }
 
-/// Result of comparing the cursor's block with the node.
+/// Result of comparing the cursor's block with the node's block at the same height.
 enum CursorCheck {
     Same,
     /// The node has no block at this height.
@@ -152,8 +152,8 @@ impl Step<'_> {
         self.known.chain
     }
 
-    /// Computes the first step: the chain is followed from its newest block on. Stores hashes of earlier blocks, ever
-    /// fewer, for a later reorg.
+    /// Computes the first step, from which the chain is followed from its newest block on. Stores hashes of earlier
+    /// blocks at growing distances, to detect a later reorg.
     fn start(&mut self, head: &Head) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
         let deepest = match (self.chain().row().horizon, head.finalized) {
             (Depth::Blocks(blocks), _) => head.block.height.saturating_sub(blocks),
@@ -161,7 +161,7 @@ impl Step<'_> {
             (Depth::Final, None) => head.block.height.saturating_sub(FIRST_KEPT_DEPTH),
         };
         let mut keep = vec![head.block.clone()];
-        // A chain with gaps may have no block at such a height.
+        // A chain with gaps may have no block at the parent height.
         let has_gaps = self.chain().row().has_gaps;
         let mut distance = if has_gaps { u32::MAX } else { 1 };
         let mut height = head.block.height;
@@ -183,7 +183,7 @@ impl Step<'_> {
         Ok((keep, outcome))
     }
 
-    /// Only another hash at a stored height is a reorg.
+    /// Compares the cursor's block with the node. Only a different hash at a stored height is a reorg.
     fn check_cursor(&mut self, cursor: &Block, head: &Head) -> Result<CursorCheck, NodeError> {
         let held = if head.block.height >= cursor.height {
             Some(cursor)
@@ -220,7 +220,7 @@ impl Step<'_> {
         )))
     }
 
-    /// Reads new blocks, then the mempool, then again the blocks that became final.
+    /// Reads new blocks, then the mempool. Then reads the newly final blocks a second time.
     fn forward(
         &mut self,
         cursor: &ChainPosition,
@@ -267,8 +267,10 @@ impl Step<'_> {
         Ok((keep, ChainStepOutcome::Forward(Box::new(forward))))
     }
 
-    /// Returns the blocks after one, up to a height, as far as the node answered; empty if there are none. The first is
-    /// its child, except on a chain with gaps. Chains with accounts may leave out blocks.
+    /// Returns the blocks above block `behind` up to height `to`, or fewer if the node returns fewer. Empty if `to`
+    /// is not above `behind`.
+    ///
+    /// The first block is the child of `behind`, except on a chain with gaps. Account chains may omit blocks.
     fn blocks(
         &mut self,
         behind: &Block,
@@ -291,7 +293,7 @@ impl Step<'_> {
                 return Err(NodeError::Lied(what));
             }
             if read.parent_height == after && read.parent != before.hash {
-                // A reorg happened meanwhile, or another node answered.
+                // A reorg happened between two requests, or another node answered.
                 return Err(NodeError::Behind);
             }
             before = &read.block;
@@ -302,7 +304,8 @@ impl Step<'_> {
         }
     }
 
-    /// Returns the blocks whose hashes are stored: all on chains with outputs, else those with payments, and the last.
+    /// Returns the blocks whose hashes to store: all on UTXO chains. On account chains only blocks with payments, and
+    /// the last.
     fn kept_of(&self, blocks: &[BlockRead]) -> Vec<Block> {
         let of_all = self.chain().has_outputs();
         let last = blocks.last().map(|read| &read.block);
@@ -312,7 +315,8 @@ impl Step<'_> {
         kept.map(|read| read.block.clone()).collect()
     }
 
-    /// Returns the observations in blocks, in order. Inside one block, parents come before their children.
+    /// Returns the observations of payments in these blocks, in order. Within a block, parents come before their
+    /// children.
     fn in_blocks(&self, blocks: &[BlockRead]) -> Vec<Observation> {
         let mut found = Vec::new();
         for read in blocks {
@@ -340,7 +344,7 @@ impl Step<'_> {
         }
     }
 
-    /// Returns the time up to which a chain is read once its newest block was read.
+    /// Returns the time up to which payments are known, once the newest block was read.
     fn scanned_at(&self, head: &Head) -> Time {
         let is_young = self.manner.now.since_ms(head.time) <= HEAD_AGE_MS_MAX;
         if head.is_complete && (self.chain().has_outputs() || is_young) {
@@ -350,7 +354,7 @@ impl Step<'_> {
         }
     }
 
-    /// Returns the time before which a vanished transaction counts as dropped.
+    /// Returns the time limit of vanished transactions. A transaction that vanished earlier counts as dropped.
     fn given_up_before(&self) -> Time {
         self.manner.now.plus_ms(VANISHED_MS_MAX.saturating_neg())
     }

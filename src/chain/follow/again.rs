@@ -1,6 +1,6 @@
-//! Reads blocks a second time: final blocks of chains with accounts, and the blocks of a rescan.
+//! Reads blocks a second time: final blocks of account chains, and the blocks of a rescan.
 //!
-//! Invariant: a missing payment is given up only if the node says that its transaction is in no block.
+//! Invariant: a missing payment is removed only if the node reports that its transaction is in no block.
 
 use super::conflicts::mined;
 use super::watched::Thorough;
@@ -13,12 +13,12 @@ use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation
 use std::collections::HashSet;
 
 impl Step<'_> {
-    /// Reads the newly final blocks again. Returns blocks whose hashes are to be kept, in addition to those read at
-    /// the head.
+    /// Reads the newly final blocks a second time. Returns blocks whose hashes are to be kept, in addition to those
+    /// read at the head.
     ///
     /// Several nodes with different branches may answer at one URL. Final blocks are accepted only if they are on the
-    /// branch that was read and extend the earlier final blocks. Otherwise nothing is accepted, and the head is still
-    /// followed.
+    /// branch that was read and extend the earlier final blocks. Otherwise no final block is accepted, and the head
+    /// is still followed.
     pub(super) fn final_again(
         &mut self,
         head: &Head,
@@ -57,8 +57,8 @@ impl Step<'_> {
         Ok(self.kept_of(&blocks))
     }
 
-    /// Returns the first block of the branch read at the head that these blocks contradict, and the hash of their
-    /// block at its height.
+    /// Returns the first block that was read at the head and differs from these blocks. Also returns the hash of
+    /// their block at the same height.
     fn leaves(
         &mut self,
         blocks: &[BlockRead],
@@ -83,7 +83,7 @@ impl Step<'_> {
         if at(block.height).is_some() {
             return Ok(None);
         }
-        // The hash was not kept when the block was read, so the node at the head is asked for it.
+        // The hash was not kept when the block was read, so the node is asked for it.
         let hash = self.node.hash_at(block.height)?.ok_or(NodeError::Behind)?;
         let ours = Block {
             height: block.height,
@@ -102,7 +102,7 @@ impl Step<'_> {
         )
     }
 
-    /// Reads the next part of a rescan.
+    /// Reads the next range of a rescan.
     pub(super) fn read_again(
         &mut self,
         cursor: &ChainPosition,
@@ -122,7 +122,7 @@ impl Step<'_> {
             return Ok((Vec::new(), begun_anew(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
-        // A part ends at the last final block, so that the hash of that block is known.
+        // A range ends at the last final block, so that the hash of that block is known.
         let complete = known.complete.as_ref().map(|block| block.height);
         let complete = complete.filter(|height| *height > behind.height);
         let most = most.min(complete.unwrap_or(top));
@@ -140,7 +140,7 @@ impl Step<'_> {
         let missing = self.missing(&rescan.known, &blocks, &found)?;
         let mut keep = self.kept_of(&blocks);
         if !restarts {
-            // Deeper blocks can no longer be reorganized.
+            // A reorg can no longer remove deeper blocks.
             let oldest = known.kept.last().map_or(u32::MAX, |block| block.height);
             keep.retain(|block| block.height >= oldest);
         }
@@ -156,7 +156,7 @@ impl Step<'_> {
         Ok((keep, ChainStepOutcome::Rescanned(Box::new(rescanned))))
     }
 
-    /// Returns the node's block before the next one of the rescan. `None` if its hash differs from the one that was
+    /// Returns the node's block below the next range of the rescan. `None` if its hash differs from the hash that was
     /// read.
     fn before(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
         // The first block of a chain contains no payment.
@@ -166,14 +166,14 @@ impl Step<'_> {
         Ok(is_same.then_some(Block { height, hash }))
     }
 
-    /// Returns `true` if the node never reports this position: a payment that an operator claimed, or a contract's
-    /// transfer on a node without traces.
+    /// Returns `true` if the node never reports this position. Such a position belongs to a claimed payment, or to a
+    /// contract transfer on a node without traces.
     fn is_untold(&self, position: u32) -> bool {
         position >= CLAIMS_FROM
             || position >= CONTRACTS_FROM && self.node.has_traces() == Some(false)
     }
 
-    /// Returns the known payments in these blocks that were not found again.
+    /// Returns the known payments in these blocks that were not found in the second read.
     fn missing(
         &mut self,
         known: &[OpenObservation],
@@ -193,11 +193,11 @@ impl Step<'_> {
             if !is_read || there.contains(&(open.txid.as_str(), open.position)) {
                 continue;
             }
-            // On UTXO chains blocks are complete. Lists of transfers on account chains may lack entries without an
+            // Blocks of UTXO chains are complete. On account chains, a list of transfers may lack entries without an
             // error.
             let is_whole = self.chain().has_outputs() && !self.node.asks_by_name();
             if !is_whole && self.node.block_of(&open.txid)?.is_some() {
-                // Nodes that are asked by name report only the addresses that are polled now.
+                // Nodes that are queried by address report only the addresses of the current poll.
                 if self.is_untold(open.position) || self.node.asks_by_name() {
                     continue;
                 }
@@ -211,7 +211,7 @@ impl Step<'_> {
     }
 }
 
-/// Returns the step that restarts a rescan after the blocks have changed.
+/// Returns the step that restarts a rescan after a reorg of the blocks that it has read.
 fn begun_anew(rescan: &Rescan, restarts: bool) -> ChainStepOutcome {
     ChainStepOutcome::Rescanned(Box::new(RescanStep {
         from: rescan.next,

@@ -1,6 +1,6 @@
-//! Checks payments that a person claims against their transactions and the balances of addresses.
+//! Checks claims of payments against their transactions and the balances of addresses.
 //!
-//! Invariant: every answer and every failure of a node ends the claim, so no claim stops its chain.
+//! Invariant: every answer and every failure of a node ends the check, so no claim stops its chain.
 
 use super::{NodeError, Step};
 use crate::domain::claim::Claim;
@@ -8,8 +8,8 @@ use crate::domain::following::{BalanceCheck, ChainPosition, ChainStepOutcome, Cl
 use crate::domain::money::coin::Units;
 
 impl Step<'_> {
-    /// Returns the step for a request other than reading blocks: a claim, a date to find, or balances. Nodes with
-    /// traces are asked for balances too, as they may have missed a trace.
+    /// Returns the step that answers a request other than reading blocks: a claim, a search by date, or balances.
+    /// Balances are also requested from nodes with traces, as a trace may have been missed.
     pub(super) fn asked_besides(&mut self) -> Option<ChainStepOutcome> {
         let known = self.known;
         if let Some((claim, sum)) = &known.claim {
@@ -25,7 +25,7 @@ impl Step<'_> {
             .complete
             .as_ref()
             .map_or(0, |complete| complete.height);
-        // An error is ignored here: the next step reports it.
+        // The error is ignored, because the next step reports it.
         let held = self.node.held(&walk.accounts, height).ok().flatten();
         let held = held.map(|held| held.iter().map(|held| held.amount).collect());
         Some(ChainStepOutcome::BalancesChecked(Box::new(BalanceCheck {
@@ -35,8 +35,9 @@ impl Step<'_> {
         })))
     }
 
-    /// Checks the transaction of a claim. The transaction must have succeeded in a final block. If the address never
-    /// sent anything, its balance must cover the `known` payments and the claimed amount.
+    /// Checks the transaction of a claim. The transaction must have succeeded in a final block.
+    ///
+    /// If the address never sent anything, its balance must cover the `known` payments and the claimed amount.
     fn claimed(&mut self, claim: &Claim, known: Units) -> ChainStepOutcome {
         let found = self.borne_out(claim, known);
         ChainStepOutcome::ClaimChecked(Box::new(ClaimCheck {

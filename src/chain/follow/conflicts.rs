@@ -1,4 +1,5 @@
-//! Finds the spenders of watched outputs, and the sent transactions that cannot be confirmed because of them.
+//! Finds the spenders of watched outputs. Also finds the sent transactions that such a spender prevents from being
+//! confirmed.
 
 use super::Step;
 use crate::chain::BlockRead;
@@ -15,19 +16,19 @@ pub(super) struct Spender {
     pub block: Option<Block>,
 }
 
-/// The spenders of outputs, by the id of the output's transaction and its position.
+/// The spenders of outputs. The key is the id of the output's transaction, and the position of the output.
 #[derive(Default)]
 pub(super) struct Spenders(HashMap<(String, u32), Spender>);
 
 impl Spenders {
-    /// Adds the spender of each of these outputs.
+    /// Adds the spender of each output in the list.
     pub(super) fn spend_each(&mut self, spent: &[(InputSource, String)], block: Option<&Block>) {
         for (output, by) in spent {
             self.spend(std::slice::from_ref(output), by, block);
         }
     }
 
-    /// Adds one transaction as the spender of all these outputs.
+    /// Adds one transaction as the spender of all these inputs.
     pub(super) fn spend(&mut self, spends: &[InputSource], by: &str, block: Option<&Block>) {
         for spent in spends {
             if let InputSource::Output(txid, position) = spent {
@@ -40,7 +41,7 @@ impl Spenders {
         }
     }
 
-    /// Returns another transaction that spends one of the same outputs.
+    /// Returns another transaction that spends one of the same outputs; `None` if there is none.
     pub(super) fn other(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
         let mut spenders = spends.iter().filter_map(|spent| match spent {
             InputSource::Output(parent, position) => self.0.get(&(parent.clone(), *position)),
@@ -63,8 +64,8 @@ pub(super) fn mined(blocks: &[BlockRead]) -> Spenders {
 }
 
 impl Step<'_> {
-    /// Returns the sent transactions that conflict with another spender of one of their inputs. Transactions that
-    /// spend outputs of these follow. Earlier entries of `spenders` take precedence.
+    /// Returns the sent transactions whose inputs another transaction spends, and all their descendants. Earlier
+    /// entries of `spenders` take precedence.
     pub(super) fn conflicts(&self, spenders: &[&Spenders]) -> Vec<Conflict> {
         let mut of: HashMap<&str, Spender> = HashMap::new();
         let sent = &self.known.sent;

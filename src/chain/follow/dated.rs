@@ -4,14 +4,14 @@ use super::Step;
 use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// Largest error of a timestamp that a miner chooses: nodes accept a block up to two hours in the future.
+/// Largest error of a timestamp, which the miner chooses. Nodes accept a block up to two hours in the future.
 const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
 /// Largest difference between the clock of this machine and that of an account chain.
 const CLOCK_MARGIN_MS: i64 = 15 * MINUTE_MS;
 
 impl Step<'_> {
     /// Searches for the lowest block whose timestamp is not before `at`, less a margin. Blocks that the node lacks
-    /// count as earlier. `None` if the node fails; a later step retries.
+    /// count as earlier. Returns `None` if the node fails, and a later step retries.
     pub(super) fn dated(&mut self, at: Time) -> Option<ChainStepOutcome> {
         let cursor = self.known.cursor.as_ref()?;
         let margin = if self.chain().has_outputs() {
@@ -20,7 +20,7 @@ impl Step<'_> {
             CLOCK_MARGIN_MS
         };
         let wanted = at.plus_ms(margin.saturating_neg());
-        // Blocks below `low` are earlier than `at`. The block at `high` is not earlier, or is the cursor.
+        // Blocks below `low` are too early. The block at `high` is late enough, or is the cursor.
         let (mut low, mut high) = (0, cursor.block.height);
         let (mut lacks_before, mut high_time) = (false, cursor.time);
         while low < high {

@@ -1,12 +1,12 @@
-//! Takes in payments that a node reports late, in blocks that were read before.
+//! Accepts payments that a node reports late, in blocks that were read before.
 
 use super::Step;
 use crate::chain::{BlockRead, NodeError};
 use crate::domain::observation::Block;
 
 impl Step<'_> {
-    /// Returns payments in blocks that were read before their address was polled. Keeps the hashes of those blocks as
-    /// far back as other hashes are kept.
+    /// Returns payments in blocks that were read before their address was polled. Adds the hashes of those blocks to
+    /// `keep`, as far back as hashes are kept.
     pub(super) fn late(
         &mut self,
         to: &Block,
@@ -14,7 +14,7 @@ impl Step<'_> {
     ) -> Result<Vec<BlockRead>, NodeError> {
         let late = self.node.late(to, self.watched)?;
         let kept = self.known.kept.last().map_or(0, |block| block.height);
-        // On chains with finality, hashes of blocks that were read as final are not kept.
+        // On account chains, hashes of blocks that were read as final are not kept.
         let complete = self.known.complete.as_ref();
         let complete = complete.filter(|_| !self.chain().has_outputs());
         let oldest = complete.map_or(kept, |block| block.height.saturating_add(1));

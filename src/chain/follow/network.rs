@@ -1,4 +1,4 @@
-//! Checks that a node is on the network that the file follows.
+//! Checks that a node is on the network that the database follows.
 
 use crate::chain::NodeError;
 use crate::domain::chain::Chain;
@@ -18,7 +18,7 @@ pub fn stranger(chain: Chain, network: &str) -> String {
     }
 }
 
-/// Rejects a node on a network other than the file's, and a test network where none is allowed.
+/// Rejects a node on a network other than the database's, and a test network that the operator has not allowed.
 pub(super) fn check_network(
     known: &ChainState,
     network: &str,

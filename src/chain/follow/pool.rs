@@ -10,7 +10,7 @@ use crate::domain::observation::InputSource;
 use std::collections::{HashMap, HashSet};
 
 impl Step<'_> {
-    /// Reads the mempool if the head has been read, and finds the payments that are gone.
+    /// Reads the mempool if the head has been read, and finds unconfirmed payments that another transaction replaced.
     pub(super) fn unconfirmed(
         &mut self,
         head: &Head,
@@ -49,7 +49,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Marks transactions as gone that spend an output of a transaction that is gone.
+    /// Marks unconfirmed transactions as gone if they spend an output of a transaction that is gone.
     fn go_with_what_they_spend(&self, in_blocks: &HashSet<String>, forward: &mut ForwardStep) {
         let gone = forward.gone.iter();
         let gone = gone.map(|gone| (gone.txid.clone(), gone.by.clone()));
@@ -59,7 +59,7 @@ impl Step<'_> {
             |open: &&OpenObservation| is_unconfirmed(open) && !in_blocks.contains(&open.txid);
         let mut rest: Vec<&OpenObservation> = open.filter(can_go).collect();
         let mut before = 0;
-        // Repeats while the last round has found further transactions.
+        // Repeats until a round finds no further transaction.
         while before < gone_by.len() {
             before = gone_by.len();
             rest.retain(|open| {
@@ -145,7 +145,7 @@ pub(super) fn parents_first(received: &[ReceivedOutput]) -> Vec<&ReceivedOutput>
         of.entry(&one.txid).or_default().push(one);
     }
     let (mut ordered, mut placed) = (Vec::with_capacity(received.len()), HashSet::new());
-    // Iterative, as a sender may build a chain of any length.
+    // The loop is not recursive, because a sender may build a chain of any length.
     for one in received {
         let mut waiting = vec![(one.txid.as_str(), false)];
         while let Some((txid, parents_are_placed)) = waiting.pop() {

@@ -1,6 +1,6 @@
-//! Asks for the transactions that pay payouts and refunds, by their ids.
+//! Looks up the transactions that pay payouts and refunds, by their ids.
 //!
-//! Invariant: a node that fails, or that is not believed, ends no step.
+//! Invariant: a node failure or an invalid answer never ends a step.
 
 use super::Step;
 use crate::chain::{FoundTransaction, Head, Lookup, NodeError};
@@ -8,20 +8,21 @@ use crate::domain::chain::Depth;
 use crate::domain::following::{BalanceChange, SentFound, SentOpen, SentRead, SentTransaction};
 use crate::domain::observation::{Block, InputSource};
 
-/// Largest number of transactions that one step looks up, candidates for a replacement included.
+/// Largest number of transactions that one step looks up, including candidates for a replacement.
 const LOOKUPS_MAX: u32 = 20;
 
-/// The position of the chain during a step that looks up transactions.
+/// The position of the chain while sent transactions are looked up.
 struct At<'a> {
     head: &'a Head,
     /// The last block that was read.
     to: &'a Block,
-    /// Blocks whose hashes are kept from this step on.
+    /// Blocks whose hashes this step will store.
     keep: &'a [Block],
 }
 
 impl Step<'_> {
-    /// Looks up the first transactions of [`ChainState::sent`](crate::domain::following::ChainState::sent).
+    /// Looks up the first [`LOOKUPS_MAX`] transactions of
+    /// [`ChainState::sent`](crate::domain::following::ChainState::sent).
     pub(super) fn look_up_sent(
         &mut self,
         head: &Head,
@@ -35,7 +36,7 @@ impl Step<'_> {
                 break;
             }
             let found = self.sent(sent, &at, &mut left);
-            // Further lookups would fail in the same way after an equally long wait.
+            // Further lookups would fail in the same way, after the same wait.
             let is_down = matches!(
                 found,
                 Err(NodeError::Unreachable(_) | NodeError::Limited(_) | NodeError::Wrong(_))
@@ -50,8 +51,8 @@ impl Step<'_> {
         self.without_hasty(reads, head)
     }
 
-    /// Changes absent transactions to unanswered if the head has moved during the lookups: the new block may contain
-    /// them.
+    /// Changes absent transactions to unanswered if the head has moved during the lookups, because the new block may
+    /// contain them.
     fn without_hasty(&mut self, mut reads: Vec<SentRead>, head: &Head) -> Vec<SentRead> {
         let is_hasty = |read: &SentRead| read.found == SentFound::Absent;
         if !reads.iter().any(is_hasty) {
@@ -68,7 +69,7 @@ impl Step<'_> {
         reads
     }
 
-    /// Looks up one transaction. If it is in no block, also looks for its replacement.
+    /// Looks up one transaction. If no block contains it, also looks for its replacement.
     fn sent(
         &mut self,
         sent: &SentOpen,
@@ -83,7 +84,7 @@ impl Step<'_> {
         if let Some(found) = found.as_ref().filter(|found| found.block.is_some()) {
             return self.present(found, &sent.native_to, at);
         }
-        // If the node no longer knows the transaction, the file provides its sender and nonce.
+        // If the node no longer knows the transaction, the database provides its sender and nonce.
         let (spends, nonce) = match &found {
             Some(found) => (&found.spends, found.nonce),
             None => (&sent.spends, sent.nonce),
@@ -120,14 +121,14 @@ impl Step<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if the block has been read. Its hash is compared if one is kept.
+    /// Returns `true` if the block has been read. A stored hash at its height must be equal.
     fn is_read(&self, block: &Block, at: &At<'_>) -> bool {
         let mut kept = self.known.kept.iter().chain(at.keep).chain([at.to]);
         block.height <= at.to.height
             && kept.all(|kept| kept.height != block.height || kept.hash == block.hash)
     }
 
-    /// Returns the transaction or block in which the sender's nonce was used by another transaction.
+    /// Returns the other transaction that used the sender's nonce, or the block in whose state the nonce is used.
     fn other_of_nonce(
         &mut self,
         sent: &SentOpen,

@@ -1,4 +1,4 @@
-//! Tests one step of following a chain, case by case, on a chain in memory.
+//! Tests single steps of following a simulated chain.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 const NOW: Time = Time(1_795_253_400_000);
 
-/// A chain, its node, and the state that a file would hold.
+/// A simulated chain, its node, and the state that the database would have.
 struct Scene {
     memory: Arc<Mutex<Memory>>,
     node: MemoryNode,
@@ -39,7 +39,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Creates a chain of this many blocks, followed from its head.
+    /// Creates a chain with this many blocks, followed from its head.
     fn new(asset: &str, blocks: u32) -> Scene {
         let asset = Asset::find(asset).unwrap();
         let chain = asset.chain;
@@ -88,7 +88,7 @@ impl Scene {
         self.came_from(None)
     }
 
-    /// Makes one step. If `other` is given, it answers instead of the scene's node.
+    /// Makes one step. If `other` is given, it answers in place of the scene's node.
     fn came_from(&mut self, other: Option<&mut dyn Node>) -> Result<FollowOutcome, NodeError> {
         let manner = StepOptions {
             now: NOW,
@@ -124,7 +124,7 @@ impl Scene {
         }
     }
 
-    /// Updates the known state as a file would after this step.
+    /// Updates the known state as the database would after this step.
     fn apply_step(&mut self, step: &ChainStep) {
         let known = &mut self.known;
         known.network = Some(step.network.clone());
@@ -187,7 +187,7 @@ fn what_is_paid_is_found_in_the_mempool_and_in_its_block() {
         (forward.scanned_to, forward.found[0].seen_at),
         (Some(NOW), NOW)
     );
-    // The payment is reported until the file has it, as a step may fail.
+    // The node reports the payment until the database has stored it, because a step may fail.
     assert_eq!(scene.forward().found[0].txid, txid);
     scene.mine(3);
     let forward = scene.forward();
@@ -214,7 +214,7 @@ fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
             matches!(scene.came(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
         );
         scene.node.behind = 0;
-        // The branch has another head. On chains that keep all hashes, it is also shorter.
+        // The abandoned branch has another head. On chains that keep all hashes, the new branch is also shorter.
         let shorter = scene.known.chain.has_outputs().then_some(1);
         for blocks in [2].into_iter().chain(shorter) {
             scene.give_up(2);
@@ -253,7 +253,7 @@ fn a_node_that_stands_still_on_a_branch_that_was_given_up_stops_no_chain() {
     );
     std::mem::swap(&mut scene.node, &mut still);
     assert_eq!(scene.forward().to.block.height, 28);
-    // A node with a longer chain and no common block stops the chain.
+    // A node with a longer chain and no block in common stops the chain.
     scene.give_up(15);
     scene.mine(16);
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));

@@ -1,6 +1,6 @@
 //! Selects the addresses and outputs to watch: addresses by a filter, and outputs that unconfirmed payments spend.
 //!
-//! Invariant: a block read finds every payment to an address that is in the filter by then.
+//! Invariant: a read of a block finds every payment to an address that is already in the filter.
 
 use crate::chain::Watched;
 use crate::chain::filter::Filter;
@@ -12,27 +12,27 @@ use crate::domain::payment::PaymentState;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// All watched addresses of the chains of one pool.
+/// All watched addresses of the chains that share one address pool.
 #[derive(Default)]
 pub struct WatchedAddresses {
     /// Filter of scripts or accounts.
     pub filter: Filter,
-    /// Assigned accounts, while there are few enough to query by name.
+    /// Assigned accounts, while their number is small enough to name each in log queries.
     accounts: BTreeSet<[u8; 20]>,
     /// Unassigned accounts, each with its distance from the next index to be assigned.
     spare: HashMap<[u8; 20], u32>,
-    /// `true` if there have ever been more unassigned accounts than can be queried by name.
+    /// `true` if there have ever been more unassigned accounts than log queries can name.
     spare_is_cut: bool,
-    /// Number of times at which the file may have gained addresses that were not inserted here.
+    /// Number of times at which other code may have added addresses to the database.
     changes: u64,
-    /// Value of `changes` before the file was last read.
+    /// Value of `changes` before the database was last read; `None` before the first read.
     loaded: Option<u64>,
 }
 
-/// Largest number of assigned accounts that are queried by name.
+/// Largest number of assigned accounts that log queries name.
 const ACCOUNTS_MAX: usize = 1000;
-/// Largest number of unassigned accounts that are queried by name: a thousand each for three wallets, and room for a
-/// restored one.
+/// Largest number of unassigned accounts that log queries name: a thousand each for three wallets, and a reserve for
+/// a restored wallet.
 const SPARE_MAX: usize = 4000;
 
 impl WatchedAddresses {
@@ -47,7 +47,7 @@ impl WatchedAddresses {
                 self.accounts.insert(account);
             }
         } else if address::parse(chain, Network::Main, address).is_ok() {
-            // The node is asked by name, so the filter only counts this address.
+            // The node is queried by address, so the filter only counts this address.
             self.filter.insert(address.as_bytes());
         }
     }
@@ -66,8 +66,8 @@ impl WatchedAddresses {
         }
     }
 
-    /// Returns the assigned accounts, then up to `spare_max` unassigned ones, the nearest first. `None` if too many
-    /// are assigned.
+    /// Returns the assigned accounts, then up to `spare_max` unassigned ones, the next to be assigned first. `None`
+    /// if too many are assigned.
     fn by_name(&self, max: usize, spare_max: usize) -> Option<Vec<[u8; 20]>> {
         if self.accounts.len() > max.min(ACCOUNTS_MAX) {
             return None;
@@ -83,18 +83,18 @@ impl WatchedAddresses {
         )
     }
 
-    /// Returns the number of the change to load, or `None` if the file need not be read.
+    /// Returns the number of the change to load, or `None` if all addresses of the database are loaded.
     pub fn wanted(&self) -> Option<u64> {
         (self.loaded != Some(self.changes)).then_some(self.changes)
     }
 
-    /// Records that the file was read up to this change.
+    /// Records that the addresses were read from the database up to this change.
     pub fn loaded(&mut self, change: u64) {
         self.loaded = self.loaded.max(Some(change));
     }
 }
 
-/// The watched addresses of all chains. Chains of one pool share theirs.
+/// The watched addresses of all chains. Chains of one address pool share one set.
 pub struct AddressPools(Vec<(&'static str, Arc<RwLock<WatchedAddresses>>)>);
 
 impl Default for AddressPools {
@@ -119,8 +119,8 @@ impl AddressPools {
         addresses.insert(chain, address);
     }
 
-    /// Requests a new read of the file before the next step of each chain, as the file may hold unknown addresses.
-    /// Watched addresses stay watched.
+    /// Requests a new read of the database before the next step of each chain, because the database may contain
+    /// further addresses. Watched addresses stay watched.
     pub fn doubt(&self) {
         for (_, addresses) in &self.0 {
             let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
@@ -138,8 +138,7 @@ pub struct StepTargets<'a> {
 }
 
 impl<'a> StepTargets<'a> {
-    /// Looks for payments to these addresses, and for spenders of the inputs of unconfirmed payments and of sent
-    /// transactions.
+    /// Creates the targets: these addresses, and the outputs that unconfirmed payments and sent transactions spend.
     pub fn of(addresses: &'a RwLock<WatchedAddresses>, known: &'a ChainState) -> StepTargets<'a> {
         let mut outputs: HashMap<String, Vec<u32>> = HashMap::new();
         let open = known.open.iter().filter(|open| is_unconfirmed(open));
@@ -207,7 +206,7 @@ impl Watched for StepTargets<'_> {
     }
 }
 
-/// Targets for reading final blocks: all unassigned accounts are included.
+/// Targets for a second read of blocks. All unassigned accounts are included.
 pub(super) struct Thorough<'a>(pub(super) &'a dyn Watched);
 
 impl Watched for Thorough<'_> {
@@ -258,7 +257,7 @@ mod tests {
         let watched = RwLock::new(WatchedAddresses::default());
         let named = |max: usize| StepTargets::of(&watched, &known).accounts(max);
         let all = |max: usize| StepTargets::of(&watched, &known).all_accounts(max);
-        // The nearest is inserted last.
+        // The account with the smallest distance is inserted last.
         for distance in (0..1000_u32).rev() {
             let (_, text) = account(u64::from(distance));
             let mut watched = watched.write().unwrap();
@@ -275,7 +274,8 @@ mod tests {
         assert_eq!(all(3).unwrap().len(), 1000);
         assert_eq!((named(0), all(0)), (None, None));
         assert!(StepTargets::of(&watched, &known).has_account(&account(999).0));
-        // There are more unassigned accounts than a restored wallet has. Final blocks are then searched by contract.
+        // There are more unassigned accounts than a restored wallet has. Final blocks are then searched by token
+        // contract.
         for index in 1000..=4001_u32 {
             let (_, text) = account(u64::from(index));
             watched
@@ -285,7 +285,7 @@ mod tests {
         }
         assert_eq!(named(3).unwrap().len(), 3);
         assert_eq!(all(500), None);
-        // Once assigned, an account beyond the limit is queried by name too. The truncated list never counts as
+        // Log queries name an assigned account, even if it was beyond the limit. The truncated list never counts as
         // complete.
         for index in 10..=4001 {
             let address = account(index).1;
@@ -301,12 +301,12 @@ mod tests {
         let pools = AddressPools::default();
         let (base, bitcoin) = (pools.of(Chain::Base), pools.of(Chain::Bitcoin));
         let first = base.read().unwrap().wanted().unwrap();
-        // A change during the read is not lost.
+        // A change during the read must not be lost.
         pools.doubt();
         base.write().unwrap().loaded(first);
         let second = base.read().unwrap().wanted().unwrap();
         base.write().unwrap().loaded(second);
-        // Two chains of one pool read the file at once.
+        // Two chains of one pool may read the database at the same time.
         base.write().unwrap().loaded(first);
         assert_eq!(pools.of(Chain::Polygon).read().unwrap().wanted(), None);
         assert!(bitcoin.read().unwrap().wanted().is_some());

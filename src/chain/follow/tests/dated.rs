@@ -4,7 +4,7 @@ use super::{NOW, Scene};
 use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// Creates a chain with 100 read blocks. Block `n` has the time `NOW + n * every_ms`.
+/// Creates a chain of which 100 blocks were read. Block `n` has the time `NOW + n * every_ms`.
 fn paced(asset: &str, every_ms: i64) -> Scene {
     let mut scene = Scene::new(asset, 0);
     let mut time = NOW;
@@ -21,7 +21,7 @@ fn height(scene: &mut Scene, at: Time) -> u32 {
     dated(scene, at).0
 }
 
-/// Returns the height found, and the time before which blocks are missing.
+/// Returns the height found, and the time before which the node lacks blocks.
 #[track_caller]
 fn dated(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
     scene.known.undated = Some(at);
@@ -53,20 +53,20 @@ fn time_has_the_lowest_block_that_is_not_earlier_less_a_margin() {
     ] {
         assert_eq!(height(&mut scene, time), expected, "{time:?}");
     }
-    // Pruned blocks count as earlier.
+    // Pruned blocks count as earlier than any time.
     scene.node.pruned_below = 60;
     assert_eq!(dated(&mut scene, at(50, 0)), (60, Some(at(62, 0))));
     assert_eq!(dated(&mut scene, at(62, 0)), (60, Some(at(62, 0))));
     assert_eq!(dated(&mut scene, at(63, 0)), (61, None));
     assert_eq!(dated(&mut scene, at(70, 0)), (68, None));
-    // Account chains have exact timestamps.
+    // Account chains have exact timestamps, so the margin is smaller.
     let mut scene = paced("ETH", MINUTE_MS);
     assert_eq!(height(&mut scene, NOW.plus_ms(50 * MINUTE_MS)), 35);
 }
 
 #[test]
 fn times_that_go_back_hide_no_block_that_came_later() {
-    // Each block is up to two hours ahead.
+    // The timestamp of each block is up to two hours ahead.
     let mut scene = Scene::new("LTC", 0);
     for number in 1..=200_i64 {
         let ahead = number * 7919 % 120;

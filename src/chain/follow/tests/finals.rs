@@ -1,4 +1,4 @@
-//! Tests reading final blocks again, also with two nodes on different branches behind one URL.
+//! Tests the second read of final blocks, also with two nodes on different branches behind one URL.
 
 use super::{FollowOutcome, Scene, heights, open};
 use crate::chain::Node;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 impl Scene {
-    /// Makes one step in which another node answers for final blocks.
+    /// Makes one step in which the second node answers for final blocks.
     #[track_caller]
     fn forward_with(&mut self, both: &mut TwoMinds) -> ForwardStep {
         let read = self.known.cursor.as_ref().unwrap().block.height;
@@ -29,8 +29,8 @@ impl Scene {
     }
 }
 
-/// Creates a chain of 34 blocks, of which 14 were read and 6 are final. Its two nodes disagree above block 14: the
-/// other node is on a branch that was abandoned before it was read.
+/// Creates a chain of 34 blocks, of which 14 were read and 6 are final. Its two nodes disagree above block 14,
+/// because the second node is on an abandoned branch.
 fn of_two_minds() -> (Scene, TwoMinds, String) {
     let scene = Scene::new("ETH", 14);
     assert_eq!(scene.complete(), 6);
@@ -53,7 +53,7 @@ fn what_is_final_on_another_branch_than_was_read_is_not_taken_and_the_head_goes_
     for reads_all_first in [true, false] {
         let (mut scene, mut both, txid) = of_two_minds();
         if reads_all_first {
-            // Reads up to the head before the other node answers: every fifth hash is kept.
+            // The scene reads up to the head before the other node answers. Every fifth hash is kept.
             scene.known.complete = None;
             while scene.forward().to.block.height < 34 {}
             scene.known.complete = scene.known.kept.last().cloned();
@@ -82,7 +82,7 @@ fn what_is_final_on_another_branch_than_was_read_is_not_taken_and_the_head_goes_
         let forward = scene.forward_with(&mut both);
         assert_eq!(forward.to.block.height, 37);
         assert!(forward.disputed.is_some());
-        // Once the nodes agree, final blocks are read on and their payments are found.
+        // Once the nodes agree, further final blocks are read and their payments are found.
         let mut found = Vec::new();
         for _ in 0..6 {
             let forward = scene.forward();
@@ -104,7 +104,7 @@ fn a_block_that_was_final_and_that_the_node_does_not_have_is_told_and_nothing_is
     let own = scene.known.complete.clone().unwrap();
     let hash = both.other.hash_at(26).unwrap().unwrap();
     let theirs = Block { height: 26, hash };
-    // The state as an older version may have written it.
+    // The state is one that an older version may have stored.
     scene.known.complete = Some(theirs.clone());
     let mut known = open(&txid, "a");
     known.block = Some(own.clone());
@@ -135,7 +135,7 @@ fn what_is_final_is_read_again_and_only_that_is_complete() {
     scene.send("a", 500);
     scene.mine(1);
     scene.node.hides = true;
-    // The head does not report the payment. It is found once it is final.
+    // The head does not report the payment. The second read finds it once its block is final.
     let forward = scene.forward();
     assert!(forward.found.is_empty());
     assert_eq!((forward.to.block.height, complete(&scene)), (21, 13));

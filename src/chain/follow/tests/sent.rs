@@ -8,7 +8,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::MINUTE_MS;
 
-/// A sent transaction of which only the id is known.
+/// Returns a sent transaction of which only the id is known.
 pub(super) fn unknown(txid: &str) -> SentOpen {
     SentOpen {
         txid: txid.to_owned(),
@@ -16,7 +16,7 @@ pub(super) fn unknown(txid: &str) -> SentOpen {
     }
 }
 
-/// A sent transaction whose inputs a node has reported.
+/// Returns a sent transaction whose inputs a node has reported.
 pub(super) fn told(txid: &str, spends: &[InputSource]) -> SentOpen {
     SentOpen {
         spends: spends.to_vec(),
@@ -24,7 +24,7 @@ pub(super) fn told(txid: &str, spends: &[InputSource]) -> SentOpen {
     }
 }
 
-/// The only answer of a step.
+/// Returns the only lookup result of a step.
 #[track_caller]
 pub(super) fn only(reads: &[SentRead]) -> &SentFound {
     let [read] = reads else {
@@ -106,7 +106,8 @@ fn absent_is_told_by_an_index_only() {
         let is_told = matches!(only(&scene.forward().sent), SentFound::Present(_));
         assert_eq!(is_told, has_index);
     }
-    // The transaction is reorganized away, dropped by the nodes and sent again. The mempool needs no index.
+    // A reorg removes the transaction, the nodes drop it, and it is sent again. A lookup in the mempool needs no
+    // index.
     scene.memory.lock().unwrap().give_up(1, |_| false);
     scene.mine(2);
     let step = scene.step();
@@ -137,7 +138,7 @@ fn conflict_is_told_from_the_mempool_and_from_the_block_of_the_other() {
     scene.known.sent = vec![told(&first, &[output("a")])];
     let forward = scene.forward();
     assert_eq!(forward.conflicts, [], "its own input is no conflict");
-    // The other transaction pays someone else, so only the watched input reveals it.
+    // The other transaction pays no watched address, so only the watched input reveals it.
     let mut other = scene.memory.lock().unwrap().mempool[0].clone();
     other.txid = scene.memory.lock().unwrap().id();
     other.pays.clear();
@@ -182,7 +183,7 @@ fn what_spends_of_a_replaced_transaction_conflicts_with_it() {
     for _ in 0..3 {
         txids.push(scene.send(txids.last().unwrap(), 500));
     }
-    // The last transaction comes first, as lookups have their own order.
+    // The last transaction comes first, because lookups have their own order.
     let spends = |at: usize| told(&txids[at], &[output("other"), output(&txids[at - 1])]);
     scene.known.sent = vec![spends(3), spends(2), spends(1)];
     assert_eq!(scene.forward().conflicts, []);
@@ -200,7 +201,7 @@ fn what_spends_of_a_replaced_transaction_conflicts_with_it() {
         .collect();
     expected.sort_by(|one, two| one.txid.cmp(&two.txid));
     assert_eq!(forward.conflicts, expected);
-    // An open unconfirmed payment is gone for the same reason.
+    // An unconfirmed payment with the same input is gone for the same reason.
     assert!(forward.gone.is_empty());
     scene.known.open = vec![open(&txids[1], "a")];
     scene.memory.lock().unwrap().give_up(1, |_| true);

@@ -45,7 +45,7 @@ impl Scene {
     }
 }
 
-/// A sent transaction whose sender and nonce a node has reported.
+/// Returns a sent transaction whose sender and nonce a node has reported.
 fn told(txid: &str, nonce: u64) -> SentOpen {
     SentOpen {
         spends: vec![InputSource::Address(SENDER.to_owned())],
@@ -92,7 +92,7 @@ fn reverted_transaction_moved_nothing() {
         (found.received.as_slice(), forward.found.len()),
         (&[][..], 0)
     );
-    // In another block the transaction may succeed.
+    // The transaction may succeed in another block.
     scene.give_up(1);
     scene.memory.lock().unwrap().mempool[0].reverts = false;
     scene.mine(2);
@@ -143,7 +143,7 @@ fn replacement_is_told_among_candidates_by_sender_and_nonce() {
     scene.mine(1);
     let (by, block) = (other.clone(), scene.block_at(21));
     assert_eq!(scene.found(), SentFound::ReplacedBy { by, block });
-    // The first transaction is mined on another branch and is then the valid one.
+    // After a reorg, a block includes the first transaction, which is then the valid one.
     let mut memory = scene.memory.lock().unwrap();
     memory.give_up(1, |_| true);
     memory.evict(|sent| sent.txid == other);
@@ -185,7 +185,7 @@ fn node_without_traces_tells_the_balance_before_and_after() {
     };
     assert_eq!(found.balances, [change]);
     assert!(forward.found.is_empty());
-    // With traces the transfer is like any other payment.
+    // On a node with traces, the contract transfer is an ordinary payment.
     scene.node.has_traces = true;
     let forward = scene.forward();
     let found = present(&forward.sent);
