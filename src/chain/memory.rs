@@ -21,26 +21,26 @@ use crate::domain::time::Time;
 pub(crate) use node::MemoryNode;
 pub(crate) use two_minds::TwoMinds;
 
-/// A transaction with its inputs, and payments by position.
+/// A simulated transaction with its inputs, and its payments by position.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) txid: String,
     pub(crate) spends: Vec<InputSource>,
     pub(crate) pays: Vec<(u32, String, Units)>,
     pub(crate) at: Time,
-    /// Nonce of the sender, on chains with accounts. Blocks include transactions in nonce order.
+    /// Nonce of the sender, on account chains. Blocks include the transactions of a sender in nonce order.
     pub(crate) nonce: Option<u64>,
-    /// `true` if it reverts in a block.
+    /// `true` if the transaction reverts when a block includes it.
     pub(crate) reverts: bool,
 }
 
 impl Sent {
-    /// Returns the payments, empty if it reverts.
+    /// Returns the payments of the transaction; empty if the transaction reverts.
     pub(crate) fn moved(&self) -> &[(u32, String, Units)] {
         if self.reverts { &[] } else { &self.pays }
     }
 
-    /// Returns the sender, on chains with accounts.
+    /// Returns the sender; `None` on UTXO chains.
     fn sender(&self) -> Option<&str> {
         match self.spends.as_slice() {
             [InputSource::Address(sender)] => Some(sender),
@@ -48,7 +48,7 @@ impl Sent {
         }
     }
 
-    /// Returns `true` if the chain can include at most one of the two.
+    /// Returns `true` if the chain can include at most one of the two transactions.
     fn conflicts_with(&self, other: &Sent) -> bool {
         let is_shared = |spent: &InputSource| match spent {
             InputSource::Address(_) => other.nonce == self.nonce && other.spends.contains(spent),
@@ -67,15 +67,15 @@ pub(crate) struct Mined {
     pub(crate) sent: Vec<Sent>,
 }
 
-/// A simulated chain.
+/// A simulated chain with its active branch and its mempool.
 pub(crate) struct Memory {
     chain: Chain,
     asset: &'static Asset,
     pub(crate) network: String,
-    /// Active chain, from the genesis block.
+    /// Blocks of the active branch, from the genesis block on.
     pub(crate) active: Vec<Mined>,
     pub(crate) mempool: Vec<Sent>,
-    /// Counter for unique hashes and ids.
+    /// Counter from which unique hashes and ids are made.
     made: u64,
     /// Number of newest blocks that are not final.
     pub(crate) final_behind: u32,
@@ -96,7 +96,7 @@ impl Memory {
         memory
     }
 
-    /// Returns a new unique id.
+    /// Returns a new unique hash or id.
     pub(crate) fn id(&mut self) -> String {
         self.made += 1;
         if self.chain == Chain::Solana {
@@ -115,7 +115,7 @@ impl Memory {
         self.mempool.push(sent);
     }
 
-    /// Returns `true` if no transaction on the chain conflicts with this one.
+    /// Returns `true` if no transaction in the active branch conflicts with this one.
     pub(crate) fn takes(&self, sent: &Sent) -> bool {
         let mut mined = self.active.iter().flat_map(|mined| &mined.sent);
         let is_late = sent.nonce.zip(sent.sender());
@@ -123,7 +123,7 @@ impl Memory {
         !is_late && mined.all(|other| other.txid != sent.txid && !other.conflicts_with(sent))
     }
 
-    /// Removes these transactions and their descendants from the mempool.
+    /// Removes the transactions for which `is_evicted` returns `true`, and their descendants, from the mempool.
     pub(crate) fn evict(&mut self, mut is_evicted: impl FnMut(&Sent) -> bool) {
         let mut gone: Vec<String> = Vec::new();
         self.mempool.retain(|other| {
@@ -138,7 +138,7 @@ impl Memory {
         next_nonce(&self.active, sender)
     }
 
-    /// Mines a block of the chosen mempool transactions whose inputs exist.
+    /// Mines a block with the mempool transactions that `picks` chooses and whose inputs exist.
     pub(crate) fn mine(&mut self, time: Time, mut picks: impl FnMut(&Sent) -> bool) {
         let hash = self.id();
         let mut sent: Vec<Sent> = Vec::new();
@@ -152,7 +152,7 @@ impl Memory {
             });
             let is_next = one.nonce.is_none_or(|nonce| nonce == next);
             if one.nonce.is_some_and(|nonce| nonce < next) {
-                // Another transaction has its nonce.
+                // A transaction in a block already has this nonce.
             } else if is_next
                 && !one.spends.iter().any(|spent| is_of(spent, &left_ids))
                 && picks(&one)
@@ -163,7 +163,7 @@ impl Memory {
             }
         }
         self.mempool = left;
-        // The slots in between have no block.
+        // On a chain with gaps, the skipped slots have no block.
         let gap = if self.chain.row().has_gaps {
             u32::try_from(self.made % 3).unwrap()
         } else {
@@ -181,7 +181,7 @@ impl Memory {
         });
     }
 
-    /// Removes the newest blocks. Chosen transactions return to the mempool.
+    /// Removes the newest `depth` blocks. Transactions for which `keeps` returns `true` return to the mempool.
     pub(crate) fn give_up(&mut self, depth: usize, mut keeps: impl FnMut(&Sent) -> bool) {
         let at = self.active.len() - depth.min(self.active.len() - 1);
         let mut back: Vec<Sent> = Vec::new();
@@ -208,7 +208,7 @@ impl Memory {
         self.mempool = back;
     }
 
-    /// Returns every output on the active chain: id, position, address, amount, block.
+    /// Returns every output on the active branch: transaction id, position, address, amount and block.
     pub(crate) fn outputs(&self) -> Vec<(String, u32, String, Units, Block)> {
         let of = |mined: &Mined| {
             let block = mined.block.clone();
@@ -261,7 +261,7 @@ fn next_nonce(blocks: &[Mined], sender: &str) -> u64 {
     nonces.max().map_or(0, |nonce| nonce + 1)
 }
 
-/// Returns `true` if this is an output of one of these transactions.
+/// Returns `true` if the input spends an output of one of these transactions.
 fn is_of(spent: &InputSource, txids: &[String]) -> bool {
     matches!(spent, InputSource::Output(txid, _) if txids.contains(txid))
 }

@@ -11,39 +11,39 @@ use crate::domain::time::Time;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-/// Change of the chain during a request.
+/// Callback that changes the chain after a lookup.
 pub(crate) type AfterLookup = Box<dyn FnMut(&mut Memory) + Send>;
 
 /// A simulated node.
 pub(crate) struct MemoryNode {
     pub(crate) of: Arc<Mutex<Memory>>,
-    /// Number of blocks by which it lags.
+    /// Number of newest blocks that the node does not have.
     pub(crate) behind: usize,
-    /// `true` if it returns empty lists for blocks that are not final.
+    /// `true` if the node returns empty lists for blocks that are not final.
     pub(crate) hides: bool,
-    /// `false` if it finds transactions only in its mempool.
+    /// `false` if the node finds transactions only in its mempool.
     pub(crate) has_index: bool,
-    /// `false` if it returns balances and no transfers by contracts.
+    /// `false` if the node returns balances, but no transfers by contracts.
     pub(crate) has_traces: bool,
     /// Height of the lowest block that is not pruned.
     pub(crate) pruned_below: u32,
-    /// Error of a lookup by id; `None` for the true result.
+    /// Error that the node returns for a lookup by id; `None` for a correct answer.
     pub(crate) lookup_error: Option<NodeError>,
-    /// Change of the chain after each of these lookups.
+    /// Callback after each lookup by id.
     pub(crate) after_lookup: Option<AfterLookup>,
-    /// Number of these lookups.
+    /// Number of lookups by id so far.
     pub(crate) lookups: u64,
-    /// `true` if it polls addresses and does not read blocks.
+    /// `true` if the node polls addresses and does not read blocks.
     pub(crate) by_name: bool,
     /// Addresses polled in earlier steps.
     asked: HashSet<String>,
     /// Addresses polled in the last step.
     told: HashSet<String>,
-    /// Blocks and mempool at which it stopped, while the chain continues.
+    /// Blocks and mempool at which the node stopped; `None` if the node follows the chain.
     stuck: Option<(Vec<Mined>, Vec<Sent>)>,
 }
 
-/// Blocks and transactions of a node.
+/// Blocks and transactions that a node has.
 struct View<'a> {
     memory: &'a Memory,
     has: &'a [Mined],
@@ -71,7 +71,7 @@ impl MemoryNode {
         }
     }
 
-    /// Stops the node at its current state, or lets it continue.
+    /// Stops the node at its current state, or lets it follow the chain again.
     pub(crate) fn stick(&mut self, is_stuck: bool) {
         let memory = self.of.lock().unwrap();
         self.stuck = is_stuck.then(|| (memory.active.clone(), memory.mempool.clone()));
@@ -85,7 +85,7 @@ impl MemoryNode {
         received
     }
 
-    /// Returns `true` if the node reports payments to the address.
+    /// Returns `true` if the node reports payments to the address of this output.
     fn is_asked(&self, one: &ReceivedOutput, watched: &dyn Watched) -> bool {
         let mut named = watched.named().iter();
         !self.by_name || named.any(|named| named.address == one.address)
@@ -129,7 +129,7 @@ impl Node for MemoryNode {
             let mut blocks = has.iter();
             let found = blocks.find(|mined| mined.block.height == height);
             let found = found.map(|mined| mined.block.hash.clone());
-            // A final slot without a block stays empty.
+            // A final slot without a block never gets a block.
             let is_skipped = memory.chain.row().has_gaps && height <= finalized(memory, has);
             found.or_else(|| is_skipped.then(|| "skipped".to_owned()))
         }))
@@ -272,7 +272,7 @@ impl Node for MemoryNode {
                     Lookup::NoIndex
                 };
             };
-            // Chains with accounts do not report pending transactions.
+            // Nodes of account chains do not report payments of pending transactions.
             let is_told = block.is_some() || view.memory.chain.has_outputs();
             let first_seen = block.is_none().then_some(sent.at);
             let mut received = self.tells(view.memory, &sent, watched);

@@ -6,7 +6,8 @@ use crate::domain::observation::Block;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The second node provides ranges that begin below a height, and the first one all others.
+/// Two nodes behind one url. The second node provides ranges that begin below a height, and the first node all
+/// others.
 pub(crate) struct TwoMinds {
     pub(crate) one: MemoryNode,
     pub(crate) other: MemoryNode,
