@@ -1,7 +1,7 @@
 //! Fetches coin prices from public sources over HTTP, without an API key.
 //!
-//! Invariant: a call ends, follows no redirect and ignores proxies of the environment. A response is rejected as a
-//! whole if any part is not as documented.
+//! Invariant: a call has a time limit, follows no redirect and ignores proxies of the environment. A response is
+//! rejected as a whole if any part differs from the documentation.
 
 mod binance;
 mod coinbase;
@@ -25,17 +25,17 @@ use ureq::http::{Response, header::RETRY_AFTER};
 
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 
-/// Most bytes in a response. The largest has all pairs of an exchange, about 400 KB.
+/// Largest size of a response, in bytes. The largest known response, with all pairs of an exchange, has about 400 KB.
 const ANSWER_BYTES_MAX: u64 = 2 * 1024 * 1024;
 const ANSWER_HEADER_BYTES_MAX: usize = 32 * 1024;
 const REASON_CHARS_MAX: usize = 200;
-/// Longest `Retry-After` that is obeyed, in seconds.
+/// Longest obeyed `Retry-After`, in seconds.
 const RETRY_AFTER_S_MAX: u64 = 3_600;
 
 /// Reason why a source returned no rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RatesError {
-    /// Description, without the query.
+    /// Description of the problem. Contains no query string.
     pub problem: String,
     /// Seconds to wait before the next request, if the source limits the rate.
     pub retry_after_s: Option<u64>,
@@ -52,7 +52,7 @@ impl RatesError {
     }
 }
 
-/// Client of the sources. Clones share the connections.
+/// HTTP client of the rate sources. Clones share the connections.
 #[derive(Clone, Debug)]
 pub struct RateClient {
     agent: Agent,
@@ -74,11 +74,10 @@ impl RateClient {
         }
     }
 
-    /// Fetches the prices of one source, and blocks this thread. Prices have the time `now`, unless the source returns
-    /// an older time.
+    /// Fetches the prices of one source, and blocks the calling thread. Prices have the time `now`, unless the source
+    /// returns an older time.
     ///
-    /// # Errors
-    /// [`RatesError`].
+    /// # Errors [`RatesError`].
     pub fn ask(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, RatesError> {
         let tickers = match upstream.source {
             FigureSource::Kraken => kraken::ask(self, &upstream.base, now)?,
@@ -94,7 +93,7 @@ impl RateClient {
         Ok(told)
     }
 
-    /// Returns the body of a successful response, and of an error response that `is_answer` accepts.
+    /// Returns the status and the body of a successful response, and of an error response that `is_answer` accepts.
     fn get(&self, url: &str) -> Result<(u16, Vec<u8>), RatesError> {
         let response = self.agent.get(url).call();
         let mut response = response.map_err(|error| RatesError::new(reason(&error)))?;
@@ -126,7 +125,7 @@ impl RateClient {
     }
 }
 
-/// Returns the number of seconds to wait.
+/// Returns the number of seconds to wait, from the `Retry-After` header.
 fn retry_after_s(response: &Response<ureq::Body>) -> u64 {
     let header = response.headers().get(RETRY_AFTER);
     let seconds = header.and_then(|value| value.to_str().ok()?.trim().parse().ok());
@@ -141,7 +140,7 @@ fn reason(error: &ureq::Error) -> String {
     }
 }
 
-/// Deserializes a response.
+/// Deserializes the JSON body of a response.
 fn read<'a, T: Deserialize<'a>>((status, body): (u16, &'a [u8])) -> Result<T, RatesError> {
     if status != 200 {
         return Err(RatesError::new(format!("answered {status}")));
@@ -150,10 +149,9 @@ fn read<'a, T: Deserialize<'a>>((status, body): (u16, &'a [u8])) -> Result<T, Ra
     read.map_err(|error| RatesError::new(format!("the answer is not as documented: {error}")))
 }
 
-/// Adds the ticker of a pair.
+/// Adds the ticker of a currency pair.
 ///
-/// # Errors
-/// The text is not a positive number.
+/// # Errors The text is not a positive number.
 fn add(
     tickers: &mut Vec<Ticker>,
     (base, quote): (&'static str, &'static str),
@@ -170,7 +168,7 @@ fn add(
     Ok(())
 }
 
-/// Returns the failure for a price that is not a positive number.
+/// Returns the error for a price that is not a positive number.
 fn no_price(name: &str, (base, quote): (&str, &str), text: &str) -> RatesError {
     let problem = format!("the {name} of {base} in {quote} is {text:?}, not a positive number");
     RatesError::new(problem)

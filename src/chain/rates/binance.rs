@@ -1,5 +1,5 @@
-//! Binance: `GET /api/v3/ticker/price`, in EUR, and in USDT with the price of the euro in USDT. Returns no prices in
-//! USD, because Binance has no USD pairs.
+//! Binance: `GET /api/v3/ticker/price`, in EUR, and in USDT with the price of the euro in USDT. Binance has no USD
+//! pairs, so there are no prices in USD.
 
 use super::{RateClient, RatesError, Ticker, add, read};
 use crate::domain::asset::symbols;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::HashMap;
 
 const EURO: (&str, &str) = ("EUR", "USDT");
-/// Error code for a delisted pair, for which Binance rejects the whole request.
+/// Error code for a delisted pair. Binance rejects the whole request if it contains one.
 const UNKNOWN: i64 = -1121;
 /// Error code for a rate limit.
 const BUSY: i64 = -1003;
@@ -26,7 +26,7 @@ struct BinanceError {
     msg: String,
 }
 
-/// Returns all pairs to request. Stablecoins have no pair of their own in EUR, only the euro's.
+/// Returns all pairs to request. The only pair for stablecoins and EUR is the price of the euro.
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let in_euro = symbols().filter(|coin| !["USDT", "USDC"].contains(coin));
     let in_tether = symbols().filter(|coin| *coin != "USDT");

@@ -1,5 +1,5 @@
-//! Coinbase: `GET /v2/exchange-rates?currency=` for each coin, in EUR and USD. It requests the price of a coin, because
-//! the amount of coin for a euro has too few digits.
+//! Coinbase: `GET /v2/exchange-rates?currency=` for each coin, in EUR and USD. Requests the price of a coin, because
+//! the inverse price has too few digits.
 
 use super::{RateClient, RatesError, Ticker, add, read};
 use crate::domain::asset::symbols;

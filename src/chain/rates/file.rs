@@ -1,4 +1,4 @@
-//! Reads the operator's file of rates: `{"BTC": {"EUR": "60000", "USD": "65000"}, …}`. A file with any invalid part is
+//! Reads the operator's file of rates: `{"BTC": {"EUR": "60000", "USD": "65000"}, …}`. A file with an invalid part is
 //! rejected as a whole.
 
 use crate::domain::asset::symbols;
@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Most bytes of the file.
+/// Largest size of the file, in bytes.
 pub const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Returns the rates in the file, with the time `now`.

@@ -8,10 +8,10 @@ use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// Currencies of the requested prices.
+/// Quote currencies of the requested prices.
 const IN: [&str; 2] = ["EUR", "USD"];
 const EURO: (&str, &str) = ("EUR", "USD");
-/// Error message for a delisted pair, for which Kraken rejects the whole request.
+/// Error message for a delisted pair. Kraken rejects the whole request if it contains one.
 const UNKNOWN: &str = "EQuery:Unknown asset pair";
 /// Error messages for a rate limit.
 const BUSY: [&str; 2] = ["EAPI:Rate limit exceeded", "EGeneral:Too many requests"];
@@ -25,9 +25,9 @@ struct KrakenResponse {
 
 #[derive(Deserialize)]
 struct Pair {
-    /// Best ask: its price, and two volumes.
+    /// Best ask: price, whole lot volume and lot volume.
     a: Vec<String>,
-    /// Best bid, in the same form.
+    /// Best bid: price, whole lot volume and lot volume.
     b: Vec<String>,
 }
 
@@ -40,14 +40,14 @@ fn code(symbol: &str) -> &str {
     }
 }
 
-/// Returns all pairs to request.
+/// Returns all currency pairs to request.
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of = |coin: &'static str| IN.iter().map(move |quote| (coin, *quote));
     symbols().flat_map(of).chain([EURO])
 }
 
-/// Returns the names of a pair in a response. New pairs have the requested name. Old ones have a letter before each
-/// half.
+/// Returns the possible names of a pair in a response. New pairs have the requested name. Old pairs have a prefix
+/// letter before each currency.
 fn names((base, quote): (&str, &str)) -> [String; 4] {
     let base = code(base);
     [

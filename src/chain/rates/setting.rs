@@ -1,13 +1,13 @@
-//! Setting `--rates`: the sources of rates.
+//! Parses the setting `--rates`, which names the sources of rates.
 //!
-//! Invariant: at least two public sources, or one file of the operator.
+//! Invariant: there are at least two public sources, or one file of the operator.
 
 use crate::domain::rate::FigureSource;
 use crate::domain::url::Site;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A source and its address.
+/// A rate source and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     /// Name of the source.
@@ -19,18 +19,18 @@ pub struct Upstream {
 /// Origin of the rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RatesFrom {
-    /// No rates, as in live mode without `--rates`. Only for tests in the same process.
+    /// No rates, as in live mode without `--rates`. Used only by tests in the same process.
     Nowhere,
     /// Public sources, of which two must agree.
     Sources(Vec<Upstream>),
-    /// A file, which needs no second source.
+    /// File of the operator, which needs no second source.
     File(PathBuf),
 }
 
-/// Prefix of a file path.
+/// Prefix of a file path in the setting.
 const FILE: &str = "fixed:";
 
-/// Returns the default start of a source's urls.
+/// Returns the default start of a source's urls; `None` for a source without public urls.
 fn public(source: FigureSource) -> Option<&'static str> {
     match source {
         FigureSource::Kraken => Some("https://api.kraken.com"),
@@ -78,7 +78,7 @@ fn names() -> Vec<&'static str> {
         .collect()
 }
 
-/// Parses a source with an optional mirror.
+/// Parses the name of a source, with the url of an optional mirror.
 fn upstream(part: &str) -> Result<Upstream, String> {
     let (name, mirror) = match part.split_once('=') {
         Some((name, url)) => (name.trim_end(), Some(url.trim_start())),

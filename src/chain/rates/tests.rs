@@ -30,7 +30,8 @@ const BINANCE: &str = r#"[{"symbol":"BTCEUR","price":"59999.90000000"},{"symbol"
 const COINGECKO: &str = r#"{"bitcoin":{"eur":60000.12345678901,"usd":67187.3358936566,"last_updated_at":1711356300},
     "dogecoin":{"eur":1.4e-1,"usd":0.15,"last_updated_at":1711356399},"tether":{"eur":0.92}}"#;
 
-/// Starts a server that responds by request number and path, until the test ends.
+/// Starts a server that runs until the test ends. `answer` computes the response from the number of the request and
+/// its path.
 fn serve(answer: impl Fn(usize, &str) -> Vec<u8> + Send + 'static) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -52,7 +53,7 @@ fn answer_one(mut stream: TcpStream, asked: &Sender<String>, answer: impl Fn(&st
         .and_then(Result::ok)
         .is_some_and(|line| !line.is_empty())
     {}
-    // The test may not read the paths, and the client may close early.
+    // The test may not read the paths, and the client may close the connection early.
     let _ = asked.send(path.clone());
     let _ = stream.write_all(&answer(&path));
 }
@@ -183,7 +184,7 @@ fn a_pair_that_is_gone_takes_no_other_with_it() {
         assert!(ask(source, base).unwrap().len() >= 4);
         assert!(!asks.try_iter().last().unwrap().contains('?'), "{source}");
     }
-    // If the pair is still rejected, the source fails.
+    // If the pair is rejected again, the source fails.
     let gone = http("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
     let failure = answered(FigureSource::Kraken, gone).unwrap_err();
     assert_eq!(

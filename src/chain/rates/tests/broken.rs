@@ -1,4 +1,4 @@
-//! Tests each source with broken responses: refused, truncated, too long, too slow, or not as documented.
+//! Tests each source with broken responses: rejected, truncated, too long, too slow, or not as documented.
 
 use super::{NOW, answered, ask, documented, http, serve};
 use crate::chain::rates::{ANSWER_BYTES_MAX, RateClient, Upstream};
@@ -39,7 +39,7 @@ fn what_is_not_as_documented_is_refused_and_says_why() {
     }
 }
 
-/// Response bodies with status 200, and the resulting error.
+/// Invalid response bodies with status 200, and the expected errors.
 const NOT_AS_DOCUMENTED: [(FigureSource, &str, &str); 20] = [
     (
         FigureSource::Kraken,
@@ -188,7 +188,7 @@ fn who_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
 #[test]
 fn an_answer_that_breaks_off_drips_or_does_not_end_is_none() {
     for source in FigureSource::PUBLIC {
-        // Fewer bytes than `Content-Length`.
+        // The response has fewer bytes than its `Content-Length`.
         let (base, _) = serve(move |_, path| {
             let mut answer = documented(source, path);
             answer.truncate(answer.len().saturating_sub(9));
@@ -199,14 +199,14 @@ fn an_answer_that_breaks_off_drips_or_does_not_end_is_none() {
             failure.problem.starts_with("the answer broke off"),
             "{failure:?}"
         );
-        // A valid response after too much white space.
+        // The response is valid, but has too much white space before it.
         let huge = " ".repeat(usize::try_from(ANSWER_BYTES_MAX).unwrap());
         let failure = answered(source, http("200 OK", "", &format!("{huge}{{}}"))).unwrap_err();
         assert_eq!(failure.problem, "the answer is larger than 2 MiB");
-        // A header without an end.
+        // The server sends a header line that does not end.
         let endless = "X: ".to_owned() + &"y".repeat(300_000);
         assert!(answered(source, http("200 OK", &endless, "{}")).is_err());
-        // No server listens.
+        // No server listens on this port.
         let failure = ask(source, "http://127.0.0.1:1".to_owned()).unwrap_err();
         assert_eq!(failure.retry_after_s, None);
     }
@@ -220,7 +220,7 @@ fn who_drips_is_left_at_the_time_limit() {
         let (mut stream, _) = listener.accept().unwrap();
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
         stream.write_all(head).unwrap();
-        // Reads until the client closes the connection, which the test waits for.
+        // The server reads until the client closes the connection.
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest);
     });
