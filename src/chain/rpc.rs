@@ -1,6 +1,6 @@
-//! Client for JSON-RPC and JSON over HTTP to one node, which may have several urls.
+//! Client for JSON-RPC, and for JSON over HTTP, to one node with one or more urls.
 //!
-//! Invariant: a response is read as it arrives, up to a size limit, and belongs to its call. No message contains a
+//! Invariant: a response is parsed as it arrives, up to a size limit, and matched to its call. No message contains a
 //! login, path, query or header.
 
 mod answer;
@@ -32,7 +32,7 @@ use ureq::Agent;
 /// Most characters kept of a node's error message.
 const TEXT_CHARS_MAX: usize = 200;
 
-/// A client of one node.
+/// HTTP client of one node.
 pub struct Rpc {
     agent: Agent,
     endpoints: Vec<Endpoint>,
@@ -41,7 +41,7 @@ pub struct Rpc {
     limits: Limits,
     /// Index of the url in use.
     current: usize,
-    /// Failures in a row.
+    /// Number of failures in a row.
     failures: u32,
     epoch: u64,
     batches: Batches,
@@ -88,7 +88,8 @@ impl Rpc {
         self.calls
     }
 
-    /// Returns a number that changes after each failure: facts learned before may be of another node.
+    /// Returns a number that changes after each failure. Facts learned under another number may be about another
+    /// node.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -98,7 +99,7 @@ impl Rpc {
         self.count_failure();
     }
 
-    /// Counts a failure if the answer cannot be believed.
+    /// Counts a failure if the outcome is [`NodeError::Lied`].
     pub(super) fn distrust_if_lied<T>(
         &mut self,
         outcome: Result<T, NodeError>,
@@ -140,7 +141,7 @@ impl Rpc {
         let answer = answer.map(|exchanged| exchanged.value);
         let answer = answer.and_then(|answer| match (answer.id, &answer.outcome) {
             (Some(said), _) if said == id => Ok(answer),
-            // A node that cannot parse the call does not know its id.
+            // A node that cannot parse the call returns an error without an id.
             (None, Err(_)) => Ok(answer),
             _ => Err(lied("an answer to another call")),
         });
@@ -190,7 +191,7 @@ impl Rpc {
                 // A single call is not sent as a batch, because some nodes accept none.
                 [(method, params)] => outcomes.push(self.single(method, params, seed.clone())?),
                 _ => match self.batched(now, seed.clone()) {
-                    // Retries with half as many calls.
+                    // Retries with half as many calls in the batch.
                     Err(NodeError::Limited(_)) => continue,
                     answered => outcomes.extend(answered?),
                 },
@@ -200,7 +201,7 @@ impl Rpc {
         Ok(outcomes)
     }
 
-    /// Makes one call of a batch without a batch.
+    /// Makes one call of a batch as a separate request.
     fn single<'de, S: DeserializeSeed<'de>>(
         &mut self,
         method: &str,
@@ -215,7 +216,7 @@ impl Rpc {
         }
     }
 
-    /// Makes these calls in one request.
+    /// Makes these calls in one batch request.
     fn batched<'de, S: DeserializeSeed<'de> + Clone>(
         &mut self,
         calls: &[(&str, Box<RawValue>)],
@@ -297,7 +298,8 @@ impl Rpc {
         MethodError { message, ..error }
     }
 
-    /// Redacts secrets and limits the length. The text is cut last, because half a secret would not be found.
+    /// Redacts secrets, then limits the length. A text cut first could end in half a secret, which would not be
+    /// redacted.
     fn redacted_text(&self, text: String) -> String {
         let text = match self.endpoint() {
             Some(endpoint) => endpoint.redacted(&text),
@@ -313,7 +315,7 @@ impl Rpc {
         plain.take(TEXT_CHARS_MAX).collect()
     }
 
-    /// Reserves ids for this many calls, and returns the first.
+    /// Reserves ids for this many calls, and returns the first id.
     fn next_id(&mut self, calls: usize) -> u64 {
         let first = self.calls;
         let calls = u64::try_from(calls).unwrap_or(u64::MAX);
@@ -331,11 +333,11 @@ fn call<'a, P>(id: u64, method: &'a str, params: &'a P) -> Call<'a, P> {
     }
 }
 
-/// JSON text of a result; `None` for `null`. It is deserialized later, so that the streaming code is compiled once and
-/// not for each type.
+/// JSON text of a result; `None` for `null`. A later step deserializes the text, so that the streaming code is
+/// compiled only once.
 type ResultText = Option<Box<RawValue>>;
 
-/// Deserializes a result.
+/// Deserializes the text of a result.
 fn parse_result<T: DeserializeOwned>(text: &ResultText) -> Result<T, NodeError> {
     let text = text.as_ref().map_or("null", |text| text.get());
     serde_json::from_str(text).map_err(unread)
@@ -364,7 +366,8 @@ fn order_results<V>(
                 outcome: Err(error),
                 ..
             } if is_limit(&error) => return Err(limited(&error)),
-            // One error for the whole batch: it is too large, or batches are not supported.
+            // The node returned one error for the whole batch. The batch is too large, or the node does not support
+            // batches.
             RpcResponse {
                 id: None,
                 outcome: Err(error),

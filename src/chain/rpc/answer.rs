@@ -1,6 +1,6 @@
-//! Deserializes JSON-RPC responses as they arrive: one, or those of a batch in any order.
+//! Deserializes JSON-RPC responses as they arrive: one response, or those of a batch in any order.
 //!
-//! Invariant: unused fields are skipped and not kept.
+//! Invariant: unused fields are skipped and take no memory.
 
 use super::MethodError;
 use serde::de::value::UnitDeserializer;
@@ -17,13 +17,13 @@ pub(super) struct RpcResponse<V> {
     pub outcome: Result<V, MethodError>,
 }
 
-/// Reads one response. Its result is read with this seed.
+/// Seed that reads one response. The wrapped seed reads its result.
 pub(super) struct ResponseSeed<S>(pub S);
 
-/// Reads the responses of a batch, or one response to the whole batch.
+/// Seed that reads the responses of a batch, or one response for the whole batch.
 pub(super) struct BatchSeed<S> {
     pub seed: S,
-    /// Number of calls. A further response is an error.
+    /// Number of calls in the batch. More responses are an error.
     pub calls: usize,
 }
 
@@ -115,7 +115,7 @@ impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for BatchSeed<S> {
     }
 }
 
-/// Reads a value, or returns the seed for `null`.
+/// Seed that reads a value, or returns the wrapped seed for `null`.
 struct NullableSeed<S>(S);
 
 enum Nullable<S, V> {
@@ -147,7 +147,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for NullableSeed<S> {
     }
 }
 
-/// An error, as an object or a string.
+/// Error of a response, which is an object or a string.
 struct ErrorObject(MethodError);
 
 impl<'de> Deserialize<'de> for ErrorObject {

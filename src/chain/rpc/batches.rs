@@ -2,10 +2,11 @@
 //!
 //! Invariant: the size is at least 1, and at most the limit.
 
-/// Single calls after which a batch of two is tried again. The refusal may have been about those calls only.
+/// Number of single calls after which a batch of two is tried again. The refusal may have concerned only the calls of
+/// that batch.
 const SINGLES_MAX: u32 = 32;
 
-/// Batch size for one node.
+/// Adaptive batch size for one node.
 pub(super) struct Batches {
     now: usize,
     max: usize,
@@ -14,7 +15,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Starts at the largest size.
+    /// Starts at the largest size, which is at least 1.
     pub(super) fn new(max: usize) -> Batches {
         let max = max.max(1);
         Batches {

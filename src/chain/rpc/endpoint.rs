@@ -1,4 +1,4 @@
-//! Parses the url of a node into address, login and a label.
+//! Parses the url of a node into address, login and label.
 //!
 //! Invariant: messages contain only the label: scheme, host, port and number of the url. Login, path and query may be
 //! secrets.
@@ -10,7 +10,7 @@ use crate::domain::url::{Site, UrlProblem};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Shorter parts of a url occur in ordinary text and are not redacted.
+/// Shortest part of a url that is redacted. Shorter parts occur in ordinary text.
 const SECRET_CHARS_MIN: usize = 6;
 
 /// Url and login of a node.
@@ -20,7 +20,7 @@ pub struct Endpoint {
     url: String,
     /// Value of the `Authorization` header, if the url has a login.
     login: Option<String>,
-    /// Scheme, host and port. With several urls also the number, such as `(2 of 2)`.
+    /// Scheme, host and port. With several urls, the label ends in the number, such as `(2 of 2)`.
     label: String,
     /// Parts of the url to redact in every text from the node.
     secrets: Vec<String>,
@@ -112,12 +112,12 @@ impl Endpoint {
         self.label.split(':').next().unwrap_or_default()
     }
 
-    /// Returns scheme, host, port and number of the url: all that messages may contain.
+    /// Returns scheme, host, port and number of the url. Messages may contain nothing else of the url.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Returns the url with this path appended: a secret.
+    /// Returns the url with this path appended. The result may be a secret.
     pub(super) fn url_with_path(&self, path: &str) -> Cow<'_, str> {
         if path.is_empty() {
             return Cow::Borrowed(&self.url);
@@ -127,17 +127,17 @@ impl Endpoint {
         Cow::Owned(format!("{}{path}{query}", url.trim_end_matches('/')))
     }
 
-    /// Returns the url: a secret.
+    /// Returns the url without the login. The url may be a secret.
     pub(in crate::chain) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Returns the value of the `Authorization` header: a secret.
+    /// Returns the value of the `Authorization` header, which is a secret.
     pub(super) fn login(&self) -> Option<&str> {
         self.login.as_deref()
     }
 
-    /// Redacts secret parts of the url in a text, because a node may repeat them.
+    /// Redacts secret parts of the url in a text from the node, which may repeat them.
     pub(super) fn redacted(&self, text: &str) -> String {
         let secrets = self.secrets.iter();
         secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))

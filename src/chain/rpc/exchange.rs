@@ -7,7 +7,7 @@ use super::limits::BUFFER_BYTES;
 use serde::de::DeserializeSeed;
 use std::io::{BufReader, Read};
 
-/// Most bytes read from a response with an error status.
+/// Largest number of bytes read from a response with an error status.
 const REFUSAL_BYTES_MAX: u64 = 64 * 1024;
 /// Words in a 403 response that mean a rate limit and not a wrong key.
 const LIMIT_WORDS: [&str; 4] = [
@@ -17,7 +17,7 @@ const LIMIT_WORDS: [&str; 4] = [
     "is suspended for",
 ];
 
-/// A response body that was read, with its status.
+/// Parsed body of an HTTP response, with its status.
 pub(super) struct HttpResponse<V> {
     pub is_ok: bool,
     pub status: u16,
@@ -74,11 +74,11 @@ impl Rpc {
     }
 }
 
-/// Returns the reason for a rejected login. TronGrid also sends 403 for a key over its rate limit
+/// Returns the error for a rejected login. TronGrid also returns 403 for a key over its rate limit
 /// (<https://developers.tron.network/reference/rate-limits>).
 fn refused(status: u16, body: &mut impl Read) -> NodeError {
     let mut bytes = Vec::new();
-    // An incomplete body is still useful.
+    // The text is useful even if the body is incomplete.
     let _ = body.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
     if LIMIT_WORDS.iter().any(|words| text.contains(words)) {

@@ -1,4 +1,4 @@
-//! Maps errors of HTTP, JSON and JSON-RPC to the few kinds that callers handle.
+//! Converts errors of HTTP, JSON and JSON-RPC to the few kinds that callers handle.
 //!
 //! Invariant: no message contains a url.
 
@@ -8,9 +8,9 @@ use serde_json::error::Category;
 /// An error that a method returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodError {
-    /// Error code.
+    /// Error code of the node.
     pub code: i64,
-    /// Message of the node. Outside `rpc` at most 200 characters, without secrets.
+    /// Error message of the node. Outside `rpc`, it has at most 200 characters and no secrets.
     pub message: String,
 }
 
@@ -19,7 +19,7 @@ pub struct MethodError {
 pub enum Failure {
     /// The node did not respond, or its response is invalid.
     Node(NodeError),
-    /// The node responded with an error of the method.
+    /// The node responded with an error of the called method.
     Method(MethodError),
 }
 
@@ -53,7 +53,7 @@ pub(super) fn is_limit(error: &MethodError) -> bool {
     }
 }
 
-/// Describes a failed request.
+/// Converts the error of an HTTP request to a [`NodeError`].
 pub(super) fn failed(error: &ureq::Error) -> NodeError {
     let text = match error {
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),
@@ -73,7 +73,7 @@ pub(super) fn failed(error: &ureq::Error) -> NodeError {
     NodeError::Unreachable(text)
 }
 
-/// Describes a response that could not be read.
+/// Converts a JSON error to a [`NodeError`].
 pub(super) fn unread(error: serde_json::Error) -> NodeError {
     match error.classify() {
         Category::Io => failed(&ureq::Error::from(std::io::Error::from(error))),

@@ -1,13 +1,13 @@
-//! Limits of a node's requests: time, memory and connections.
+//! Limits of requests to a node: time, memory and connections.
 //!
-//! Invariant: every call ends, whatever the node does.
+//! Invariant: every call ends within its time limit.
 
 use std::time::Duration;
 use ureq::Agent;
 
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
-/// Longer than the polling interval of most chains, and shorter than the 30 s after which bitcoin nodes close a
-/// connection.
+/// Longest idle time of a connection, in milliseconds. It is longer than the polling interval of most chains. It is
+/// shorter than the 30 s after which bitcoin nodes close a connection.
 const IDLE_MS_MAX: u64 = 20_000;
 const ANSWER_HEADER_BYTES_MAX: usize = 16 * 1024;
 /// Buffer size of a connection.
@@ -16,9 +16,9 @@ pub(super) const BUFFER_BYTES: usize = 32 * 1024;
 /// Limits of requests to a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Time limit of a call in milliseconds, from name lookup to the last byte.
+    /// Time limit of a call, from name lookup to the last byte, in milliseconds.
     pub timeout_ms: u64,
-    /// Time limit to connect, in milliseconds.
+    /// Time limit of connecting, in milliseconds.
     pub connect_timeout_ms: u64,
     /// Most bytes in a response.
     pub answer_bytes_max: u64,

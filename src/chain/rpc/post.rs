@@ -7,17 +7,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 
-/// A response that may be an error.
+/// A response that may be an error message.
 pub trait ErrorBody {
-    /// Takes the error message out of the response; `None` if it is no error.
+    /// Takes the error message out of the response; `None` if the response is not an error.
     fn take_error(&mut self) -> Option<String>;
 }
 
 impl Rpc {
     /// Posts a body to this path below the url.
     ///
-    /// # Errors
-    /// [`NodeError`]. It is [`NodeError::Limited`] also if an error message says so.
+    /// # Errors [`NodeError`]. An error message about a limit becomes [`NodeError::Limited`].
     pub fn post<T: DeserializeOwned + ErrorBody>(
         &mut self,
         path: &str,

@@ -4,7 +4,7 @@ use serde::Deserializer;
 use serde::de::{Error, Visitor};
 use std::fmt;
 
-/// Parses a string; the error names what was expected.
+/// Parses a value from a JSON string. The error message names the expected value.
 pub(in crate::chain) fn parse_str<'de, D: Deserializer<'de>, T>(
     from: D,
     expected: &'static str,
