@@ -1,4 +1,4 @@
-//! Accounts to poll: for each watched address itself, and for its token accounts.
+//! Accounts to poll: for each watched address, its own account and its token accounts.
 
 use super::Solana;
 use super::answers::{AccountJson, Commitment, InContext};
@@ -10,11 +10,11 @@ use crate::domain::time::Time;
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Accounts in one request, the most that public nodes accept.
+/// Largest number of accounts in one request, as public nodes accept it.
 pub(super) const ACCOUNTS_PER_REQUEST: usize = 100;
-/// Fewest accounts in one request after rate limits.
+/// Smallest number of accounts in one request, after rate limits.
 const ACCOUNTS_PER_REQUEST_MIN: usize = 5;
-/// Bytes of account data to fetch: those of a token account up to the amount.
+/// Number of bytes of account data to fetch: the fields of a token account up to the amount.
 const DATA_BYTES: usize = 72;
 
 /// An account to poll.
@@ -22,7 +22,7 @@ const DATA_BYTES: usize = 72;
 pub(super) struct NamedAccount {
     /// Address of the account, in base58.
     pub account: String,
-    /// Watched address: the account itself, or the owner of the token account.
+    /// Watched address. It is the account itself, or the owner of the token account.
     pub owner: String,
     /// Token of the account; `None` for the address itself.
     pub asset: Option<&'static Asset>,
@@ -32,7 +32,7 @@ pub(super) struct NamedAccount {
     pub is_daily: bool,
 }
 
-/// Accounts of one step. Those of one address are adjacent, with its own account first.
+/// Accounts to poll in one step. The accounts of one address are adjacent, beginning with its own account.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
     pub list: Vec<NamedAccount>,
@@ -45,14 +45,14 @@ impl Accounts {
         self.list.get(*self.by_account.get(account)?)
     }
 
-    /// Returns only the accounts polled daily, or only the others.
+    /// Returns only the accounts that are polled once a day if `is_daily`, or only the others.
     pub(super) fn filtered(&self, is_daily: bool) -> Vec<NamedAccount> {
         let of_kind = self.list.iter().filter(|one| one.is_daily == is_daily);
         of_kind.cloned().collect()
     }
 }
 
-/// Lamports, owner, and start of the data of an account; `None` if the account does not exist.
+/// Lamports, owner program, and start of the data of an account; `None` if the account does not exist.
 pub(super) type AccountState = Option<(u64, String, String)>;
 
 impl Solana {
@@ -74,7 +74,8 @@ impl Solana {
                 .zip(mints.iter().map(|(_, asset)| Some(*asset)));
             for (account, asset) in own.chain(of_tokens) {
                 let place = accounts.list.len();
-                // A token account may be watched besides its owner. Its payments belong to the owner.
+                // Both a token account and its owner may be watched. Payments to the token account then belong to the
+                // owner.
                 if asset.is_some() || !accounts.by_account.contains_key(account) {
                     accounts.by_account.insert(account.clone(), place);
                 }
@@ -91,7 +92,7 @@ impl Solana {
         Ok(accounts)
     }
 
-    /// Returns the states of accounts, in order, at this slot or later.
+    /// Returns the states of these accounts in the same order, at this slot or later.
     pub(super) fn states(
         &mut self,
         accounts: &[NamedAccount],
@@ -113,7 +114,7 @@ impl Solana {
             }
             let answer: InContext<Vec<Option<AccountJson>>> = answer?;
             if answer.context.slot < slot {
-                // Another node behind the same url lags behind.
+                // The answer comes from another node behind the same url, which lags.
                 return Err(NodeError::Behind);
             }
             if answer.value.len() != now.len() {

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Commitment {
-    /// Two thirds of the stake have voted for the block.
+    /// Two thirds of the stake have voted for the block, which a fork can still remove.
     Confirmed,
     /// The block cannot be removed.
     Finalized,
 }
 
-/// A value with the slot of its state.
+/// A value with the slot at which the node read it.
 #[derive(Debug, Deserialize)]
 pub struct InContext<T> {
     pub context: Context,
@@ -52,7 +52,7 @@ pub struct AccountJson {
 pub struct SignatureInfo {
     pub signature: String,
     pub slot: u32,
-    /// `None` if the transaction succeeded.
+    /// Error of the transaction; `None` if it succeeded.
     #[serde(default)]
     pub err: Option<IgnoredAny>,
     /// Unix time, in seconds.
@@ -64,7 +64,7 @@ pub struct SignatureInfo {
 #[derive(Debug, Deserialize)]
 pub struct TransactionJson {
     pub slot: u32,
-    /// `None` if the node did not store the result.
+    /// Result of the transaction; `None` if the node did not store it.
     pub meta: Option<Meta>,
     pub transaction: SignedMessage,
 }
@@ -93,14 +93,14 @@ pub struct MessageHeader {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
-    /// `None` if the transaction succeeded.
+    /// Error of the transaction; `None` if it succeeded.
     pub err: Option<IgnoredAny>,
     /// Fee in lamports, paid by the first account.
     pub fee: u64,
     /// Balances in lamports, by account index.
     pub pre_balances: Vec<u64>,
     pub post_balances: Vec<u64>,
-    /// `None` if the node did not store them.
+    /// Token balances before the transaction; `None` if the node did not store them.
     #[serde(default)]
     pub pre_token_balances: Option<Vec<TokenBalance>>,
     #[serde(default)]

@@ -1,7 +1,7 @@
-//! Payments in a transaction of Solana, from the change of account balances.
+//! Finds payments in a Solana transaction, from the changes of account balances.
 //!
-//! Invariant: a transaction credits an account at most once, at its account index. Tokens belong to the owner after the
-//! transaction, and count only for a listed mint of the classic token program.
+//! Invariant: a transaction credits an account at most once, at its account index. Tokens belong to the owner after
+//! the transaction. They count only for a listed mint of the classic token program.
 
 use super::accounts::Accounts;
 use super::answers::{Meta, TokenBalance, TransactionJson};
@@ -13,27 +13,27 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::InputSource;
 use std::collections::BTreeMap;
 
-/// More accounts than a transaction can contain.
+/// Limit of the accounts of a transaction. No transaction can contain more.
 const ACCOUNTS_MAX: usize = 256;
 
 /// Result of a transaction in a block.
 #[derive(Clone, Debug)]
 pub(super) struct TransactionCredits {
     pub slot: u32,
-    /// `false` if it failed and moved nothing.
+    /// `false` if the transaction failed and transferred nothing.
     pub is_done: bool,
-    /// Accounts that lost lamports apart from the fee. The fee payer if there are none.
+    /// Accounts that lost lamports in addition to the fee. If there are none, the fee payer.
     pub senders: Vec<String>,
     credits: Vec<Credit>,
 }
 
-/// An account whose balance increased.
+/// A balance increase of one account.
 #[derive(Clone, Debug)]
 struct Credit {
     /// Index of the account in the transaction.
     position: u32,
     account: String,
-    /// Owner of the tokens; `None` for lamports, and if the node does not return it.
+    /// Owner of the tokens. `None` for lamports, and if the node does not return the owner.
     holder: Option<String>,
     asset: &'static Asset,
     amount: u64,
@@ -43,7 +43,7 @@ struct Credit {
     is_signed: bool,
 }
 
-/// Coins whose payments are read.
+/// The listed coins whose payments are read.
 pub(super) struct ListedCoins<'a> {
     pub native: &'static Asset,
     /// Mints of the listed tokens.
@@ -99,7 +99,7 @@ impl TransactionCredits {
         if is_done {
             let tokens = tokens(meta, keys.len())?;
             for one in paid.iter().filter(|one| one.behind > one.before) {
-                // Lamports in a token account are its rent.
+                // Lamports in a token account are its rent, not a payment.
                 if !tokens.contains_key(&one.place) {
                     credits.push(Credit {
                         position: place(one.place)?,
@@ -132,7 +132,8 @@ impl TransactionCredits {
         })
     }
 
-    /// Returns the payments to these accounts that their owners did not sign, by position.
+    /// Returns the payments to these accounts, by position. Payments that the owner of the account signed are
+    /// omitted.
     pub(super) fn received(
         &self,
         signature: &str,
@@ -144,7 +145,7 @@ impl TransactionCredits {
                 continue;
             };
             let counts = match (named.asset, &credit.holder) {
-                // Lamports or tokens sent to the account itself.
+                // The lamports or tokens were sent to the account itself.
                 (None, _) => true,
                 (Some(asset), holder) if asset == credit.asset => match holder {
                     Some(holder) => *holder == named.owner,
@@ -174,7 +175,7 @@ impl TransactionCredits {
     }
 }
 
-/// Lamports of an account before and after a transaction, and its fee.
+/// Lamports of an account before and after a transaction, and the fee that the account paid.
 struct LamportChange<'a> {
     place: usize,
     key: &'a String,
@@ -215,7 +216,7 @@ fn keys<'a>(answer: &'a TransactionJson, meta: &'a Meta) -> Result<Vec<&'a Strin
     Ok(keys)
 }
 
-/// Returns the token balances, by account index.
+/// Returns the token balances before and after the transaction, by account index.
 fn tokens(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange<'_>>, NodeError> {
     let (Some(before), Some(behind)) = (&meta.pre_token_balances, &meta.post_token_balances) else {
         let text = "it does not keep the balances of tokens";

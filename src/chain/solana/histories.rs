@@ -1,7 +1,8 @@
-//! Histories of accounts: the transactions that contain them.
+//! Histories of accounts: the transactions that contain each account.
 //!
-//! A history is read when its account changed since the last poll. Equal balances may hide a payment that was
-//! forwarded, so it is also read at the first poll, every few hours, and while a transaction is not final.
+//! A history is read when its account has changed since the last poll. Equal balances may hide a payment that was
+//! forwarded. Therefore a history is also read at the first poll, every few hours, and while a transaction is not
+//! final.
 
 use super::accounts::{AccountState, NamedAccount};
 use super::answers::{Commitment, SignatureInfo};
@@ -16,17 +17,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Slot and signature of a transaction.
 pub(super) type SlotSignature = (u32, String);
 
-/// Transactions in one page, the most that nodes return.
+/// Number of transactions in one page, the most that nodes return.
 const PAGE: usize = 1000;
-/// More pages than a history can have between two polls.
+/// Limit of pages. A history cannot have more between two polls.
 const PAGES_MAX: usize = 1000;
-/// Histories read in one step.
+/// Largest number of histories read in one step.
 pub(super) const HISTORIES_MAX: usize = 300;
-/// Time after which a history is read again without a change.
+/// Time after which a history is read again without a change, in milliseconds.
 const AGAIN_MS: i64 = 6 * HOUR_MS;
-/// Slots below the final one at which the history of a daily account begins: more than two days.
+/// Number of slots below the final slot that a history of a daily account covers: more than two days.
 const DAILY: u32 = 500_000;
-/// Most reads of a history for a change without a new transaction.
+/// Largest number of reads of a history for one change that find no new transaction.
 const MISSES_MAX: u8 = 10;
 
 /// Progress of reading one account's history.
@@ -43,7 +44,7 @@ struct AccountHistory {
     misses: u8,
 }
 
-/// Reason to read a history.
+/// Reason to read a history, or `No`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadReason {
     No,
@@ -51,7 +52,7 @@ enum ReadReason {
     New,
     /// The account changed since the last poll.
     Changed,
-    /// A transaction in it is not final.
+    /// A transaction in the history is not final.
     Open,
     /// The history was not read for some hours.
     Old,
@@ -103,14 +104,14 @@ impl AccountHistory {
         self.misses = 0;
     }
 
-    /// Returns the slot down to which to read.
+    /// Returns the lowest slot of the next read.
     fn next_low(&self, due: ReadReason, low: u32) -> u32 {
         let before = self.listed_to.filter(|_| due != ReadReason::New);
         before.map_or(low, |to| to.saturating_sub(MARGIN))
     }
 }
 
-/// Histories at one commitment level.
+/// Histories of all accounts at one commitment level.
 #[derive(Debug, Default)]
 pub(super) struct AccountHistories {
     of: HashMap<String, AccountHistory>,
@@ -120,7 +121,7 @@ pub(super) struct AccountHistories {
     pub pending: usize,
 }
 
-/// Time and accounts of a transaction in the histories.
+/// Time and accounts of a transaction that histories contain.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NamedTransaction {
     pub time: Option<Time>,
@@ -132,22 +133,22 @@ pub(super) struct PollScope<'a> {
     pub commitment: Commitment,
     /// Slot up to which the responses must reach.
     pub to: u32,
-    /// Slot down to which histories are read; `None` for the end of the finalized part.
+    /// Slot down to which histories are read. `None` for the default slot of each account.
     pub from: Option<u32>,
-    /// Accounts whose histories are read in any case.
+    /// Accounts whose histories are always read.
     pub open: &'a HashSet<String>,
 }
 
 /// Outcome of reading a history.
 struct HistoryOutcome {
-    /// `true` if the history has a transaction.
+    /// `true` if the history contains a transaction.
     has_any: bool,
-    /// `true` if a transaction is new.
+    /// `true` if the read found a new transaction.
     has_news: bool,
 }
 
 impl AccountHistories {
-    /// Removes final transactions that were returned, and raises the lowest slots.
+    /// Removes final transactions that were returned, and raises the lowest slots of the histories.
     pub(super) fn forget(&mut self, complete: u32, is_returned: impl Fn(&str, u32) -> bool) {
         let low = complete.saturating_sub(MARGIN);
         self.found
@@ -193,14 +194,14 @@ impl Solana {
         Ok(())
     }
 
-    /// [`Solana::poll`] for the accounts of one address, its own first.
+    /// Polls the accounts of one address, beginning with its own account.
     fn poll_address(
         &mut self,
         histories: &mut AccountHistories,
         of_address: &[(&NamedAccount, AccountState)],
         look: &PollScope<'_>,
     ) -> Result<(), NodeError> {
-        // A token account is created and closed by transactions that contain its owner.
+        // Every transaction that creates or closes a token account also contains its owner.
         let mut own_has_any = None;
         for (account, state) in of_address {
             let (name, now) = (&account.account, self.head_time);
@@ -216,7 +217,8 @@ impl Solana {
             }
             let low = look.from.map_or(history.low, |from| from.min(history.low));
             if due.may_skip_absent() && state.is_none() && own_has_any == Some(false) {
-                // The account does not exist, and its owner has no transaction that could have closed it.
+                // The account does not exist, and its owner has no transaction that could have closed it. So its
+                // history is empty.
                 history.listed(low, look.to, now, state);
                 continue;
             }
@@ -238,7 +240,7 @@ impl Solana {
                 own_has_any = Some(listed.has_any);
             }
             if due == ReadReason::Changed && !listed.has_news && history.misses < MISSES_MAX {
-                // A node that lags behind may not have the transaction. The history is read again.
+                // A node that lags may not have the transaction yet, so the history is read again.
                 history.misses = history.misses.saturating_add(1);
                 continue;
             }
@@ -247,7 +249,7 @@ impl Solana {
         Ok(())
     }
 
-    /// Reads a history; `None` if the limit of this step is reached.
+    /// Reads a history; `None` if this step has reached its limit of histories.
     fn list_within_limit(
         &mut self,
         histories: &mut AccountHistories,
@@ -267,7 +269,7 @@ impl Solana {
         }
     }
 
-    /// Returns the slot from which the history of an account is read.
+    /// Returns the slot from which the history of a new account is read.
     fn default_low(&self, is_daily: bool) -> u32 {
         let complete = self.step.complete.unwrap_or(0);
         complete.saturating_sub(if is_daily { DAILY } else { MARGIN })
@@ -319,7 +321,8 @@ impl Solana {
     }
 }
 
-/// Stores a transaction of an account; `true` if it is new. A failed one moved nothing, and is not stored.
+/// Stores a transaction of an account. Returns `true` if the transaction is new. A failed transaction transferred
+/// nothing and is not stored.
 fn record(
     histories: &mut AccountHistories,
     account: &str,

@@ -1,4 +1,4 @@
-//! Network of a node, and the mints of the listed tokens there.
+//! Identifies the network of a node, and the mints of the listed tokens on it.
 
 use super::Solana;
 use super::answers::{AccountJson, Commitment, InContext};
@@ -18,23 +18,23 @@ const GENESIS_HASHES: [(&str, &str); 3] = [
     ("4uhcVJyU9pJkvQyUS88uRDiswHScSCkY3XQawwTJpEhb", "testnet"),
     ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrfBG", "devnet"),
 ];
-/// Network of any other genesis hash: each local validator makes its own.
+/// Network of any other genesis hash. Each local validator creates its own genesis block.
 const LOCAL: &str = "localnet";
 
 /// Offset of the decimals in the data of a mint.
 const DECIMALS_AT: usize = 44;
 
-/// Network and mints of the node. Outdated after a failed request: another node may answer next.
+/// Network and mints of the node. Valid until a request fails, because the next request may reach another node.
 #[derive(Clone)]
 pub(super) struct Identity {
     epoch: u64,
     pub network: &'static str,
-    /// Mints of the listed tokens.
+    /// Mint and coin of each listed token.
     pub mints: Vec<(String, &'static Asset)>,
 }
 
 impl Solana {
-    /// Returns the identity. After a failure, requests it again and rejects another network.
+    /// Returns network and mints. After a failure, requests them again and rejects another network.
     pub(super) fn verify_identity(&mut self) -> Result<Identity, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.identity {

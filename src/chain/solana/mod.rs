@@ -1,10 +1,11 @@
-//! Client of a Solana node over JSON-RPC, for SOL and the listed tokens. It polls accounts and does not read whole
-//! blocks.
+//! Client of a Solana node over JSON-RPC, for SOL and the listed tokens. The client polls accounts and does not read
+//! whole blocks.
 //!
 //! Heights are slots, and some slots have no block. Invariant: a response counts only if its slot is not below the
 //! requested one. Payments come only from balance changes of a transaction.
 //!
-//! Cost in requests: 4 for a poll, and 1 for each hundred accounts. Each final range costs 3, and the same again.
+//! Cost in requests: 4 for a poll, and 1 for each hundred accounts. Each final range costs 3 requests and a further
+//! poll.
 
 mod accounts;
 mod answers;
@@ -36,11 +37,11 @@ use slots::SlotHeader;
 use std::collections::HashMap;
 use step::StepContext;
 
-/// Smallest advance of the final height while nothing waits for it, in slots: about 4 minutes.
+/// Smallest advance of the final height while no payment or transfer waits, in slots: about 4 minutes.
 const FINAL_STEP: u32 = 600;
-/// The same while a transfer waits for it.
+/// Smallest advance of the final height while a transfer waits, in slots.
 const SENT_STEP: u32 = 20;
-/// Most remembered transactions that were returned. One that is returned twice is stored once.
+/// Largest number of remembered transactions that were returned. A transaction that is returned twice is stored once.
 const RETURNED_MAX: usize = 200_000;
 /// Error code of a node that has not reached the requested slot.
 const MIN_CONTEXT_SLOT: i64 = -32016;
@@ -52,28 +53,31 @@ pub struct Solana {
     /// Native coin of the chain.
     native: &'static Asset,
     identity: Option<Identity>,
-    /// Slot and time of the newest block.
+    /// Slot of the newest block.
     head_slot: u32,
+    /// Time of the newest block.
     head_time: Time,
-    /// Highest final slot that the node returned, and the one passed on.
+    /// Highest final slot that the node returned.
     finalized_seen: u32,
+    /// Highest final slot that was passed to the caller.
     finalized: Option<u32>,
-    /// Accounts in one request.
+    /// Current number of accounts in one request.
     accounts_per_request: usize,
-    /// Token accounts, by owner.
+    /// Token accounts of each watched address.
     derived: HashMap<String, Vec<String>>,
-    /// Histories of confirmed and of finalized transactions.
+    /// Histories of confirmed transactions.
     head: AccountHistories,
+    /// Histories of finalized transactions.
     finals: AccountHistories,
-    /// Histories that this step may still read.
+    /// Number of histories that this step may still read.
     histories_left: usize,
     /// Block headers read in this step.
     headers: HashMap<(u32, Commitment), SlotHeader>,
-    /// Transactions read since the last completed step.
+    /// Results of the transactions read since the last completed step.
     carried: HashMap<(String, Commitment), TransactionCredits>,
     /// Slots of the transactions that the database already has, by signature.
     returned: HashMap<String, u32>,
-    /// Transactions returned in the current step.
+    /// Transactions that the current step has returned.
     pending_returned: Vec<SlotSignature>,
     step: StepContext,
 }
@@ -105,7 +109,7 @@ impl Solana {
         })
     }
 
-    /// Calls a method that may return an error.
+    /// Calls a method that may return an error of the method.
     fn try_ask<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -135,7 +139,7 @@ impl Solana {
         let slot: u32 = self.ask("getSlot", &of(Commitment::Confirmed))?;
         let header = self.block(slot, Commitment::Confirmed)?;
         let finalized: u32 = self.ask("getSlot", &of(Commitment::Finalized))?;
-        // Two nodes behind one url may answer. A slot that is final on one will soon be final on the other.
+        // Two nodes behind one url may answer. A slot that is final on one node will soon be final on the other.
         self.finalized_seen = self.finalized_seen.max(finalized);
         let finalized = self.finalized_seen.min(slot);
         if self.is_final_due(finalized) {
@@ -147,12 +151,13 @@ impl Solana {
             block: header.block,
             time: header.time,
             is_complete: true,
-            // No range is complete while some histories were not read.
+            // While some histories were not read, no range is complete.
             finalized: self.finalized.filter(|_| self.finals.pending == 0),
         })
     }
 
-    /// Returns `true` if the final height should advance: a payment or a transfer waits for it, or some minutes passed.
+    /// Returns `true` if the final height should advance. Either a payment or a transfer waits, or some minutes have
+    /// passed.
     fn is_final_due(&self, finalized: u32) -> bool {
         let Some(before) = self.finalized else {
             return true;
@@ -167,7 +172,8 @@ impl Solana {
             || finalized > before && self.step.is_open_between(complete, finalized)
     }
 
-    /// Counts a failure if the answer cannot be believed. Forgets transactions that may be of an abandoned branch.
+    /// Counts a failure if the outcome is [`NodeError::Lied`]. Forgets transactions that may be on an abandoned
+    /// branch.
     fn distrust<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         if let Err(NodeError::Lied(_) | NodeError::Behind) = &outcome {
             self.carried.clear();
@@ -175,7 +181,7 @@ impl Solana {
         self.rpc.distrust_if_lied(outcome)
     }
 
-    /// Returns a transaction in a block, and the header of the block.
+    /// Returns the result of a transaction in a block, and the header of the block.
     fn locate(
         &mut self,
         txid: &str,
@@ -269,7 +275,7 @@ impl Node for Solana {
         self.distrust(late)
     }
 
-    /// Payments on Solana are watched only once they are in a block.
+    /// Returns nothing, because payments on Solana are watched only once they are in a block.
     fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
         Ok(MempoolRead::default())
     }

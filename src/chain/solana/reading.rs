@@ -13,26 +13,26 @@ use crate::domain::time::HOUR_MS;
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
 
-/// Transactions after which a range ends. Its last slot is always read in full.
+/// Number of transactions after which a range ends. The last slot of the range is always read in full.
 const TRANSACTIONS_MAX: usize = 100;
-/// Most late transactions in one result.
+/// Largest number of late transactions in one result.
 const LATE_MAX: usize = 50;
-/// Most transactions in the cache.
+/// Largest number of transactions in the cache.
 const KEPT_MAX: usize = 2_000;
-/// Milliseconds by which a payment may be earlier than the assignment of its address: the clocks of the chain and of
-/// this machine differ.
+/// Milliseconds by which a payment may be earlier than the assignment of its address. The clock of the chain may
+/// differ from that of this machine.
 const SINCE_MARGIN_MS: i64 = HOUR_MS;
 
 /// Purpose for which a range is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RangePurpose {
-    /// New slots.
+    /// Reads new slots.
     Head,
-    /// Slots that have become final.
+    /// Reads slots that have become final.
     Final,
-    /// Slots of a rescan that an operator requested.
+    /// Reads slots of a rescan that an operator requested.
     Rescan,
-    /// The newest slots of a rescan, which are not final.
+    /// Reads the newest slots of a rescan, which are not final.
     RescanAtHead,
 }
 
@@ -103,7 +103,7 @@ impl Solana {
         Ok(blocks)
     }
 
-    /// Polls the frequently polled accounts, once per step.
+    /// Polls the accounts that are not polled daily, once per step.
     fn refresh_head(&mut self, accounts: &Accounts) -> Result<(), NodeError> {
         if self.step.has_polled {
             return Ok(());
@@ -114,7 +114,7 @@ impl Solana {
         looked
     }
 
-    /// Polls accounts up to a slot, with the default range of histories.
+    /// Polls accounts up to a slot, and reads histories from their default slots.
     fn poll_to(
         &mut self,
         commitment: Commitment,
@@ -139,8 +139,8 @@ impl Solana {
         looked
     }
 
-    /// Polls accounts at the finalized level. Returns the transactions of a range, from the histories and from the
-    /// database.
+    /// Polls accounts at the finalized level. Returns the transactions of a range that the histories or the database
+    /// contain.
     fn refresh_final(
         &mut self,
         accounts: &Accounts,
@@ -149,7 +149,7 @@ impl Solana {
     ) -> Result<Vec<SlotSignature>, NodeError> {
         let known = self.step.known_between(from, to);
         let open = match pass {
-            // Transactions seen at the head must be in the final histories by now.
+            // Transactions seen at the head must now be in the final histories.
             RangePurpose::Final => self.head.between(from, to),
             RangePurpose::Head | RangePurpose::Rescan | RangePurpose::RescanAtHead => Vec::new(),
         };
@@ -170,7 +170,7 @@ impl Solana {
         self.finals = finals;
         looked?;
         if self.finals.pending > 0 {
-            // The next attempt continues.
+            // The next attempt continues with the remaining histories.
             return Err(NodeError::Behind);
         }
         let mut entries = self.finals.between(from, to);
@@ -200,7 +200,7 @@ impl Solana {
             self.poll_to(Commitment::Finalized, &accounts.filtered(false), to)?;
         }
         let mut entries = Vec::new();
-        // The newest first, because a customer may be waiting for it.
+        // The newest transactions come first, because a customer may be waiting.
         for key in self.head.between(0, to.height).into_iter().rev() {
             if entries.len() >= LATE_MAX {
                 break;
@@ -220,7 +220,7 @@ impl Solana {
         Ok(blocks)
     }
 
-    /// Returns `true` if a transaction was returned in this slot.
+    /// Returns `true` if an earlier step returned the transaction in this slot.
     fn is_returned(&self, (slot, signature): &SlotSignature) -> bool {
         self.returned.get(signature) == Some(slot)
             || self
@@ -229,7 +229,8 @@ impl Solana {
                 .any(|(at, told)| at == slot && told == signature)
     }
 
-    /// Returns the blocks of a range with payments by these transactions, and the slots of the transactions.
+    /// Returns the blocks of a range, with the payments of these transactions. Also returns the slots of the
+    /// transactions.
     fn read(
         &mut self,
         entries: &[SlotSignature],
@@ -273,7 +274,7 @@ impl Solana {
         Ok((blocks, told))
     }
 
-    /// Moves a transaction to another slot than the history of its account said.
+    /// Moves a transaction to another slot than its account's history contains.
     fn move_slot(&mut self, from: u32, signature: &str, to: u32) {
         for histories in [&mut self.head, &mut self.finals] {
             if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {
@@ -282,7 +283,7 @@ impl Solana {
         }
     }
 
-    /// Removes a transaction that is not in a block, or no longer.
+    /// Removes a transaction that the node does not have in a block. At the head, always returns an error.
     fn drop_missing(
         &mut self,
         slot: u32,
@@ -337,8 +338,8 @@ impl Solana {
     }
 }
 
-/// Returns `true` if a watched address may have been assigned before the transaction. `None` if it has no watched
-/// account now.
+/// Returns `true` if a watched address may have been assigned before the transaction. `None` if the transaction has
+/// no watched account now.
 fn may_pay_since(
     histories: &AccountHistories,
     key: &SlotSignature,
@@ -354,7 +355,8 @@ fn may_pay_since(
     Some(named.time.is_none_or(|time| time >= earliest))
 }
 
-/// Cuts entries after [`TRANSACTIONS_MAX`] at the end of a slot. Returns the last slot if any were cut.
+/// Cuts entries at the end of a slot, after about [`TRANSACTIONS_MAX`]. Returns the last slot if any entries were
+/// cut.
 fn cut(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
     let last = TRANSACTIONS_MAX
         .checked_sub(1)

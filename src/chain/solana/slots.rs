@@ -1,6 +1,6 @@
-//! Blocks by slot, and slots without a block.
+//! Reads blocks by slot, and detects slots without a block.
 //!
-//! Invariant: a slot counts as permanently empty only if the node says so of a final slot.
+//! Invariant: a slot counts as permanently empty only if the node reports this for a final slot.
 
 use super::answers::{BlockHeaderJson, Commitment};
 use super::{Solana, lied, refused};
@@ -14,16 +14,17 @@ use serde_json::json;
 const SKIPPED: &str = "skipped";
 /// Placeholder for the hash of a block that the node has deleted.
 const TOO_OLD: &str = "not kept";
-/// Slots by which two nodes behind one url may differ.
+/// Largest expected difference between two nodes behind one url, in slots.
 pub(super) const MARGIN: u32 = 150;
-/// Slots below one in which the last block is searched first.
+/// Number of slots of the first search for the last block.
 const SEARCH: u32 = 64;
-/// Slots in which the next block is searched: more than any outage left empty.
+/// Number of slots in which the next block is searched. No outage has left more slots empty.
 const NEXT_MAX: u32 = 5_000;
 /// Earliest time of a block, in Unix seconds: the main network started on 16 March 2020.
 const FIRST_BLOCK_TIME: i64 = 1_584_316_800;
 
-/// Codes of `rpc_custom_error` in <https://github.com/anza-xyz/agave>.
+/// Error code for deleted blocks. This code and the following ones are from `rpc_custom_error` in
+/// <https://github.com/anza-xyz/agave>.
 const CLEANED_UP: i64 = -32001;
 const NOT_AVAILABLE: i64 = -32004;
 const SLOT_SKIPPED: i64 = -32007;
@@ -45,16 +46,16 @@ pub(super) struct SlotHeader {
 #[derive(Clone, Debug)]
 pub(super) enum SlotState {
     Block(SlotHeader),
-    /// The node says that the slot will never have a block.
+    /// The node reports that the slot will never have a block.
     Skipped,
-    /// The node has no block, for an unknown reason.
+    /// The node returns no block, for an unknown reason.
     Missing,
     /// The node has deleted the blocks up to this slot.
     TooOld,
 }
 
 impl Solana {
-    /// Returns the state of a slot. A block is cached for the step.
+    /// Returns the state of a slot. A block is cached until the end of the step.
     pub(super) fn slot(
         &mut self,
         slot: u32,
@@ -104,7 +105,8 @@ impl Solana {
             .filter(|seconds| *seconds >= FIRST_BLOCK_TIME)
         {
             Some(seconds) => Some(seconds),
-            // A block may have no time yet. Some nodes return a wrong time here and the right one there.
+            // A block may have no time yet. Some nodes return a wrong time in `getBlock` and the right one in
+            // `getBlockTime`.
             None => self.ask("getBlockTime", &json!([slot]))?,
         };
         let seconds: Option<i64> = seconds;
@@ -122,7 +124,7 @@ impl Solana {
         })
     }
 
-    /// Returns the header at a slot that must have a block.
+    /// Returns the header of the block at a slot that must have a block.
     pub(super) fn block(
         &mut self,
         slot: u32,
@@ -141,18 +143,18 @@ impl Solana {
         Ok(match self.slot(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => Some(header.block.hash),
             SlotState::Skipped => (slot <= finalized).then(|| SKIPPED.to_owned()),
-            // Another node behind the same url may lag behind.
+            // The answer may come from another node behind the same url, which lags.
             SlotState::Missing => {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
                 is_below.then(|| SKIPPED.to_owned())
             }
             SlotState::TooOld if self.step.has_read(slot) => return Err(too_old(slot)),
-            // A rescan from the oldest stored block has no block before it.
+            // A rescan that starts at the oldest stored block has no earlier block.
             SlotState::TooOld => Some(TOO_OLD.to_owned()),
         })
     }
 
-    /// Returns the last block of these slots.
+    /// Returns the last block in these slots.
     pub(super) fn last_block(
         &mut self,
         (from, to): (u32, u32),
@@ -175,7 +177,8 @@ impl Solana {
         Err(NodeError::Behind)
     }
 
-    /// [`Node::time_at`](crate::chain::Node::time_at). For a slot without a block, the time of the next block.
+    /// [`Node::time_at`](crate::chain::Node::time_at). For a slot without a block, returns the time of the next
+    /// block.
     pub(super) fn time_of(&mut self, slot: u32) -> Result<Option<Time>, NodeError> {
         match self.slot(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => return Ok(Some(header.time)),

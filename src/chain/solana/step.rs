@@ -1,27 +1,29 @@
-//! State of the database at the start of a step, as far as it affects requests.
+//! State of the database at the start of a step, limited to what affects requests.
 
 use super::histories::SlotSignature;
 use crate::domain::following::{ChainState, OpenObservation};
 
 #[derive(Debug, Default)]
 pub(super) struct StepContext {
-    /// Highest slot read, and highest final slot read.
+    /// Highest slot that was read.
     pub cursor: Option<u32>,
+    /// Highest final slot that was read.
     pub complete: Option<u32>,
     /// Slots whose block hashes are in the database.
     kept: Vec<u32>,
-    /// `true` if the chain was stopped by a deep reorg and is read again from below.
+    /// `true` if a deep reorg stopped the chain, and a rescan reads it again from a lower slot.
     pub is_stopped: bool,
     /// `true` during a rescan.
     pub has_rescan: bool,
-    /// `true` if a transfer waits for its transaction.
+    /// `true` if a transfer waits for the confirmation of its transaction.
     pub has_sent: bool,
-    /// Transactions in the database that are not final, and those in the blocks of the rescan.
+    /// Transactions in the database that are not final.
     open: Vec<SlotSignature>,
+    /// Transactions in the blocks of the rescan.
     again: Vec<SlotSignature>,
     /// `true` if new slots were read in this step.
     pub has_read_head: bool,
-    /// `true` if the accounts were polled for them.
+    /// `true` if the accounts were polled in this step.
     pub has_polled: bool,
 }
 
@@ -54,13 +56,13 @@ impl StepContext {
         self.cursor == Some(slot) || self.kept.contains(&slot)
     }
 
-    /// Returns `true` if a transaction that is not final is above one slot, up to another.
+    /// Returns `true` if a transaction that is not final is above slot `behind` and not above slot `to`.
     pub(super) fn is_open_between(&self, behind: u32, to: u32) -> bool {
         let mut open = self.open.iter();
         open.any(|(slot, _)| *slot > behind && *slot <= to)
     }
 
-    /// Returns the transactions in the database in these slots.
+    /// Returns the transactions that the database has in these slots.
     pub(super) fn known_between(&self, from: u32, to: u32) -> Vec<SlotSignature> {
         let known = self.open.iter().chain(&self.again);
         let known = known.filter(|(slot, _)| (from..=to).contains(slot));
