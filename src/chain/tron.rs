@@ -1,11 +1,11 @@
 //! Client of a Tron node over its HTTP API, for TRX and the listed TRC-20 tokens. Final blocks come from
 //! `/walletsolidity`.
 //!
-//! Invariant: a block id begins with the height of the block, and heights match the request. A receipt counts only for
-//! a transaction of the block that was read.
+//! Invariant: a block id begins with the height of the block, and heights match the request. A receipt counts only
+//! for a transaction of the block that was read.
 //!
-//! Cost in requests: 2 for the head, 1 for a range of blocks, 1 for the receipts of a block. Receipts of a block that
-//! is not final are requested only if a transaction's call data says that it pays us in a token.
+//! Cost in requests: 2 for the head, 1 for a range of blocks, 1 for the receipts of a block. For a block that is not
+//! final, receipts are requested only if call data contains a token transfer to a watched account.
 
 mod answers;
 mod hex;
@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Genesis blocks and their networks. The last four bytes are the chain ids of Tron in
+/// Genesis block ids and their networks. The last four bytes are the chain ids of Tron in
 /// <https://github.com/ethereum-lists/chains>: 728126428, 2494104990 and 3448148188.
 const GENESIS_BLOCKS: [(&str, &str); 3] = [
     (
@@ -42,13 +42,14 @@ const GENESIS_BLOCKS: [(&str, &str); 3] = [
         "nile",
     ),
 ];
-/// Most blocks in one request: slightly more than are made in a minute.
+/// Largest number of blocks in one request: slightly more than the chain produces in a minute.
 const SPAN_MAX: u32 = 25;
 
-/// Fewest blocks by which the final height advances. With a block each 3 s, the chain would otherwise never be at rest.
+/// Smallest number of blocks by which the final height advances. With a block every 3 s, the chain would otherwise
+/// advance in each poll.
 const FINAL_STEP: u32 = 4;
 
-/// A node of Tron.
+/// Client of a Tron node.
 pub struct Tron {
     rpc: Rpc,
     /// Contracts from the settings, by coin.
@@ -56,15 +57,15 @@ pub struct Tron {
     /// Native coin of the chain.
     native: Option<&'static Asset>,
     known: Option<TronIdentity>,
-    /// Blocks in one request.
+    /// Current number of blocks in one request.
     span: u32,
     /// Height of the newest final block that the node returned.
     finalized: Option<u32>,
-    /// Whether the node returns internal transactions; `None` until a contract call was read.
+    /// `true` if the node returns internal transactions. `None` until the first contract call was read.
     has_internal: Option<bool>,
 }
 
-/// Network and tokens of the node. Outdated after a failed request: another node may answer next.
+/// Network and tokens of the node. Valid until a request fails, because the next request may reach another node.
 #[derive(Clone)]
 struct TronIdentity {
     epoch: u64,
@@ -79,7 +80,7 @@ struct TronHeader {
     time: Time,
 }
 
-/// API of the node by finality of its blocks.
+/// API of the node, by the finality of the blocks that it returns.
 #[derive(Clone, Copy)]
 enum NodeApi {
     /// Blocks that a reorg can remove.

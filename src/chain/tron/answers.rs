@@ -1,5 +1,5 @@
-//! Responses of the Tron HTTP API: blocks, transactions and receipts. Fields that are zero, empty or `false` are
-//! omitted.
+//! JSON forms of the Tron HTTP API: blocks, transactions and receipts. The node omits fields that are zero, empty or
+//! `false`.
 //!
 //! Source: `docs/api/http` in <https://github.com/tronprotocol/documentation-en>.
 
@@ -11,16 +11,16 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Result of a successful transaction or contract call.
+/// Result text of a successful transaction or contract call.
 const SUCCESS: &str = "SUCCESS";
-/// Selector of `transfer(address,uint256)`.
+/// Function selector of `transfer(address,uint256)`.
 const TRANSFER: &str = "a9059cbb";
-/// Selector of `transferFrom(address,address,uint256)`.
+/// Function selector of `transferFrom(address,address,uint256)`.
 const TRANSFER_FROM: &str = "23b872dd";
-/// Hexadecimal digits of a selector.
+/// Number of hexadecimal digits of a selector.
 const FUNCTION_DIGITS: usize = 8;
 
-/// A block and `T`, read from its transactions. Without an id if the node has no such block.
+/// A block, and its transactions as `T`. The response has no id if the node has no such block.
 #[derive(Debug, Deserialize)]
 #[serde(bound = "T: Default + Deserialize<'de>")]
 pub struct TronBlockResponse<T> {
@@ -70,14 +70,14 @@ pub struct BlockRangeResponse {
 #[serde(try_from = "RawTransaction")]
 pub struct TronTransaction {
     pub id: Id,
-    /// `false` if it failed and moved nothing.
+    /// `false` if the transaction failed and transferred nothing.
     pub is_done: bool,
-    /// `None` for kinds that are not read.
+    /// Sender; `None` for kinds of transactions that are not read.
     pub sender: Option<hex::Account>,
     pub action: TronAction,
 }
 
-/// Contract of a transaction, in Tron's sense: the action that it performs.
+/// Action of a transaction. Tron calls the action a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TronAction {
     /// Sends native coins.
@@ -88,10 +88,10 @@ pub enum TronAction {
     },
     /// Calls or creates a smart contract.
     Call {
-        /// Token contract and recipient, if the call data is a token transfer.
+        /// Token contract and recipient. `None` if the call data is not a token transfer.
         transfers: Option<(hex::Account, hex::Account)>,
     },
-    /// Any other kind.
+    /// Any other kind of action.
     Other,
 }
 
@@ -111,7 +111,7 @@ struct RawResult {
     contract_ret: Option<String>,
 }
 
-/// The list has one entry.
+/// Signed data of a transaction. The list has exactly one entry.
 #[derive(Deserialize)]
 struct RawData {
     #[serde(default)]
@@ -206,7 +206,7 @@ fn recipient(data: &str) -> Option<hex::Account> {
     account_of(words(data, FUNCTION_DIGITS).nth(place)?)
 }
 
-/// Receipt of a transaction; without an id if the node does not know the transaction.
+/// Receipt of a transaction. The response has no id if the node does not know the transaction.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionInfo {
@@ -216,7 +216,7 @@ pub struct TransactionInfo {
     pub id: Option<Id>,
     #[serde(default)]
     pub block_number: u32,
-    /// `FAILED`, or omitted.
+    /// `FAILED` if the transaction failed; otherwise omitted.
     #[serde(default)]
     result: Option<String>,
     #[serde(default)]
@@ -229,7 +229,7 @@ pub struct TransactionInfo {
 
 #[derive(Debug, Default, Deserialize)]
 struct ResourceReceipt {
-    /// Omitted if no contract ran.
+    /// Result of the contract; omitted if no contract ran.
     #[serde(default)]
     result: Option<String>,
 }
@@ -245,7 +245,7 @@ pub struct TronLog {
     pub data: String,
 }
 
-/// A call frame of a smart contract.
+/// Call frame of a smart contract.
 #[derive(Debug, Deserialize)]
 pub struct InternalTransaction {
     #[serde(default, deserialize_with = "account_if_any")]
@@ -259,7 +259,7 @@ pub struct InternalTransaction {
     /// Amounts of native coins and of TRC-10 tokens.
     #[serde(rename = "callValueInfo", default)]
     pub values: Vec<CallValueInfo>,
-    /// Kind of the call, as text in hexadecimal.
+    /// Kind of the call, as hexadecimal digits of its text.
     #[serde(default)]
     pub note: String,
     /// `true` if the call was reverted.
@@ -267,13 +267,13 @@ pub struct InternalTransaction {
     pub rejected: bool,
 }
 
-/// Amount that a call moved.
+/// Amount that a call transferred.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallValueInfo {
     #[serde(default)]
     pub call_value: i64,
-    /// TRC-10 token; `None` for native coins.
+    /// Id of a TRC-10 token; `None` for native coins.
     #[serde(default)]
     pub token_id: Option<IgnoredAny>,
 }
@@ -286,8 +286,8 @@ impl TransactionInfo {
     }
 }
 
-/// Parses an address that a contract may have chosen. A malformed one becomes `None`, so that it does not stop the
-/// chain.
+/// Parses an address that a contract may have chosen. A malformed address becomes `None`, so that it does not stop
+/// the chain.
 fn account_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TronAccount>, D::Error> {
     let text = Option::<String>::deserialize(from)?;
     Ok(text.as_deref().and_then(TronAccount::parse))

@@ -7,14 +7,14 @@ use std::fmt;
 
 /// Digits of a 32-byte word.
 const WORD_DIGITS: usize = 64;
-/// Prefix byte of an address (<https://developers.tron.network/docs/account>).
+/// Prefix byte of an address, as hexadecimal digits (<https://developers.tron.network/docs/account>).
 const PREFIX: &[u8] = b"41";
 
 /// Id of a block or a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id(Word);
 
-/// Address of an account or a contract, with or without its prefix. Logs omit the prefix.
+/// Address of an account or a contract. Its text may have a prefix, which logs omit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TronAccount(pub hex::Account);
 
@@ -32,12 +32,12 @@ impl fmt::Debug for Id {
 }
 
 impl Id {
-    /// Parses 64 digits of either case.
+    /// Parses 64 hexadecimal digits of either case.
     pub fn parse(text: &str) -> Option<Id> {
         Bytes::parse_digits(text.as_bytes()).map(Id)
     }
 
-    /// Returns the height of a block, with which its id begins.
+    /// Returns the height of a block. The first bytes of its id are the height.
     pub fn height(self) -> u64 {
         let Bytes(bytes) = self.0;
         let first = bytes.first_chunk::<8>();
@@ -46,7 +46,7 @@ impl Id {
 }
 
 impl TronAccount {
-    /// Parses 40 digits, or 42 with the prefix.
+    /// Parses 40 hexadecimal digits, or 42 with the prefix.
     pub fn parse(text: &str) -> Option<TronAccount> {
         let digits = text.as_bytes();
         let plain = match digits.strip_prefix(PREFIX) {
@@ -57,7 +57,7 @@ impl TronAccount {
     }
 }
 
-/// Splits the digits from index `from` into words.
+/// Splits the digits from index `from` on into words of 64 digits.
 pub fn words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
     let digits = text.as_bytes().get(from..).unwrap_or_default();
     digits
@@ -67,12 +67,12 @@ pub fn words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
         .map(<[u8; 64]>::as_slice)
 }
 
-/// Returns the account in the last 20 bytes of a word. The bytes before are ignored, as contracts do.
+/// Returns the account in the last 20 bytes of a word. The other bytes are ignored, because contracts ignore them.
 pub fn account_of(word: &[u8]) -> Option<hex::Account> {
     Bytes::parse_digits(word.get(24..)?)
 }
 
-/// Parses a number of one word.
+/// Parses a number of one 32-byte word.
 pub fn number_of(text: &str) -> Option<Number> {
     let digits = text.as_bytes();
     Some(digits)
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn id_begins_with_the_height_of_its_block() {
-        // Block 66987565 of Nile, from the documentation of `/wallet/getblockbynum`.
+        // Id of block 66987565 on the Nile test network, from the documentation of `/wallet/getblockbynum`.
         let text = "0000000003fe262d52bfa4b2814f816fd2e57af5b98a33d60d8630a03a908e0e";
         let id = Id::parse(text);
         assert_eq!(id.map(Id::height), Some(66_987_565));

@@ -22,7 +22,7 @@ pub(super) struct IncludedTransaction {
 }
 
 impl Tron {
-    /// Finds a transaction on the active chain.
+    /// Finds a transaction in a block of the active chain.
     pub(super) fn find(&mut self, txid: &str) -> Result<Option<IncludedTransaction>, NodeError> {
         self.verify_identity()?;
         let Some(txid) = Id::parse(txid) else {
@@ -93,7 +93,7 @@ impl Tron {
         })))
     }
 
-    /// Returns `true` if no contract can have sent native coins to these addresses unseen.
+    /// Returns `true` if all native coins that contracts may have sent to these addresses are known.
     fn covers_internal(
         &self,
         found: &IncludedTransaction,

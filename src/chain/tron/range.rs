@@ -19,7 +19,7 @@ pub(super) struct TronBlock {
     pub transactions: Vec<TronTransaction>,
 }
 
-/// Receipts, by transaction.
+/// Receipts of transactions, by transaction id.
 pub(super) type InfosById = BTreeMap<Id, TransactionInfo>;
 
 impl Tron {
@@ -55,7 +55,7 @@ impl Tron {
         read
     }
 
-    /// Reads blocks until a limit stops it.
+    /// Reads blocks until the end of the range, or until a limit stops the read.
     fn read_blocks(
         &mut self,
         from: u32,
@@ -79,7 +79,7 @@ impl Tron {
         Ok(read)
     }
 
-    /// Fetches a range of blocks, or the first part of it.
+    /// Fetches the blocks of a range, or only the first ones.
     pub(super) fn fetch(
         &mut self,
         side: NodeApi,
@@ -98,7 +98,7 @@ impl Tron {
                 ));
             }
             let before = blocks.last().map(|before| &before.header.block.hash);
-            // A reorg happened inside the range.
+            // A reorg happened within the range.
             if before.is_some_and(|before| *before != full.header.parent) {
                 return Err(NodeError::Behind);
             }
@@ -164,7 +164,7 @@ impl Tron {
         Ok(infos)
     }
 
-    /// Updates whether the node returns internal transactions, from the receipt of a successful contract call.
+    /// Learns from the receipt of a successful contract call whether the node returns internal transactions.
     pub(super) fn learn_internal(&mut self, info: &TransactionInfo) {
         if info.internal.is_empty() {
             self.has_internal.get_or_insert(false);
@@ -181,8 +181,8 @@ fn is_watching(watched: &dyn Watched) -> bool {
         .is_some_and(|accounts| accounts.is_empty())
 }
 
-/// Returns the error for a receipt that is missing. At the head, a node behind a load balancer may lag. A final block
-/// should have its receipts.
+/// Returns the error for a missing receipt. At the head, a node behind a load balancer may lag. For a final block,
+/// the node should have the receipts.
 fn missing_info(side: NodeApi, height: u32) -> NodeError {
     match side {
         NodeApi::Head => NodeError::Behind,
@@ -192,7 +192,7 @@ fn missing_info(side: NodeApi, height: u32) -> NodeError {
     }
 }
 
-/// Reads a block with its transactions; `None` if the node has no such block.
+/// Parses a block with its transactions; `None` if the node has no such block.
 pub(super) fn parse_block(answer: FullBlockResponse) -> Result<Option<TronBlock>, NodeError> {
     let header = parse_header(&answer)?;
     Ok(header.map(|header| TronBlock {

@@ -1,7 +1,7 @@
 //! Payments to watched accounts in one transaction of Tron.
 //!
-//! Invariant: the position of a token payment is the index of its log in its transaction, from 1. That of a contract's
-//! native transfer is its index among those.
+//! Invariant: the position of a token payment is the index of its log in the transaction, from 1. The position of a
+//! contract's native transfer is its index among such transfers.
 
 use super::answers::{InternalTransaction, TransactionInfo, TronAction, TronLog, TronTransaction};
 use super::hex::{account_of, number_of};
@@ -13,11 +13,11 @@ use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::asset::Asset;
 use crate::domain::observation::CONTRACTS_FROM;
 
-/// Notes of calls that move native coins: `call`, `create` and `suicide`. Notes of staking have amounts, too.
+/// Notes of calls that transfer native coins: `call`, `create` and `suicide`. Notes of staking also have amounts.
 const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
 impl TransferFilter<'_> {
-    /// Returns `true` if the call data is a transfer of a listed token to a watched account.
+    /// Returns `true` if the call data of the transaction is a transfer of a listed token to a watched account.
     pub(super) fn matches_call(&self, transaction: &TronTransaction) -> bool {
         let TronAction::Call { transfers } = &transaction.action else {
             return false;
@@ -29,8 +29,8 @@ impl TransferFilter<'_> {
 
     /// Returns the payments of a transaction, by position.
     ///
-    /// # Errors
-    /// [`NodeError::Lied`] if there are any, and block and receipt disagree on whether the transaction succeeded.
+    /// # Errors [`NodeError::Lied`] if there are payments, and block and receipt disagree on whether the transaction
+    /// succeeded.
     pub(super) fn agreed_payments(
         &self,
         transaction: &TronTransaction,
@@ -52,7 +52,8 @@ impl TransferFilter<'_> {
         ))
     }
 
-    /// Returns the payments of a successful transaction, by position. Without `info`, those by contracts are missing.
+    /// Returns the payments of a successful transaction, by position. Without `info`, payments by contracts are
+    /// missing.
     fn transaction_payments(
         &self,
         transaction: &TronTransaction,
@@ -84,7 +85,7 @@ impl TransferFilter<'_> {
         found
     }
 
-    /// Returns the transfer of a listed token in a log.
+    /// Parses the transfer of a listed token from a log; `None` for other logs.
     fn token_transfer(&self, log: &TronLog) -> Option<(&'static Asset, Transfer)> {
         let asset = self.token(log.address?.0)?;
         let [event, from, to] = log.topics.as_slice() else {
@@ -98,8 +99,8 @@ impl TransferFilter<'_> {
     }
 }
 
-/// Returns the transfer of native coins of a call, if its amount is above zero and it was not reverted. The inner
-/// `None` is a transfer not between two accounts.
+/// Returns the transfer of native coins in a call. `None` if its amount is zero or the call was reverted. The inner
+/// `None` is a transfer without two known accounts.
 fn internal_transfer(step: &InternalTransaction) -> Option<Option<Transfer>> {
     if step.rejected || !MOVING.contains(&step.note.as_str()) {
         return None;
