@@ -1,7 +1,8 @@
 //! Client of bitcoin, litecoin and dogecoin nodes over JSON-RPC.
 //!
 //! Invariant: a block has the requested height, is on the active chain, and is the child of the block before. A
-//! transaction counts only by such a block or by the mempool, because a node also returns others.
+//! transaction counts only if it is in such a block or in the mempool, because a node also returns other
+//! transactions.
 
 mod blocks;
 mod fees;
@@ -32,9 +33,9 @@ use values::HashText;
 
 /// Most blocks in one result of [`Node::blocks`].
 const BLOCKS_MAX: u32 = 100;
-/// Transactions after which a step stops.
+/// Number of transactions after which a result of [`Node::blocks`] ends.
 const TRANSACTIONS_MAX: usize = 20_000;
-/// Error codes of bitcoind (`src/rpc/protocol.h` of Bitcoin Core).
+/// Error code of bitcoind for an error without a more specific code (`src/rpc/protocol.h` of Bitcoin Core).
 const MISC_ERROR: i64 = -1;
 const TYPE_ERROR: i64 = -3;
 const NOT_FOUND: i64 = -5;
@@ -42,7 +43,7 @@ const INVALID_PARAMETER: i64 = -8;
 const IN_WARMUP: i64 = -28;
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// A node of a chain with transaction outputs.
+/// Client of a node of a UTXO chain.
 pub struct Utxo {
     rpc: Rpc,
     chain: Chain,
@@ -50,7 +51,7 @@ pub struct Utxo {
     network: Option<&'static str>,
     /// [`Rpc::epoch`] in which the network was checked.
     network_epoch: Option<u64>,
-    /// `true` if blocks contain whole transactions. Dogecoin nodes return only their ids.
+    /// `true` if blocks contain whole transactions. Dogecoin nodes return only transaction ids.
     has_full_blocks: bool,
     /// Height of the lowest block that is not pruned.
     pruned_below: u32,
@@ -96,7 +97,7 @@ impl Utxo {
         &self.rpc
     }
 
-    /// Returns the network. After a failure, checks again that it is the same.
+    /// Returns the network. After a failure, checks again that the node is on the same network.
     fn verify_network(&mut self) -> Result<&'static str, NodeError> {
         let epoch = self.rpc.epoch();
         if let Some(network) = self.network.filter(|_| self.network_epoch == Some(epoch)) {
@@ -105,7 +106,7 @@ impl Utxo {
         let first = self.call_required::<HashText>("getblockhash", &json!([0]))?;
         self.check_genesis(&first)?;
         self.network_epoch = Some(epoch);
-        // The url may lead to another node now.
+        // The url may now lead to another node.
         self.has_full_blocks = true;
         self.network
             .ok_or_else(|| NodeError::Wrong(describe_genesis(&first.0)))
@@ -182,7 +183,7 @@ impl Node for Utxo {
         let Some((info, connected, first)) = read() else {
             return Err(self.lied("what it says of its chain is not what was asked".to_owned()));
         };
-        // The url may lead to another node now.
+        // The url may now lead to another node.
         self.check_genesis(&first)?;
         self.pruned_below = info.pruneheight.unwrap_or(0);
         let Some(header) = self.on_active_chain(&info.bestblockhash)? else {
@@ -204,7 +205,7 @@ impl Node for Utxo {
                 hash: info.bestblockhash.0,
             },
             time,
-            // After `invalidateblock` a node may count fewer headers than blocks for a while.
+            // After `invalidateblock` a node may report fewer headers than blocks for a while.
             is_complete: !is_first_download && info.headers <= info.blocks && is_connected,
             finalized: None,
         })
@@ -242,7 +243,7 @@ impl Node for Utxo {
                         self.lied(format!("the block at height {height} has a wrong parent"))
                     );
                 }
-                // A reorg happened inside the range.
+                // A reorg happened within the range.
                 break;
             }
             transactions = transactions.saturating_add(block.counted);
@@ -308,7 +309,7 @@ impl Node for Utxo {
     }
 }
 
-/// Converts a failure that no caller handles.
+/// Converts a failure that callers do not expect.
 fn unexpected(method: &str, failure: Failure) -> NodeError {
     let error = match failure {
         Failure::Node(error) => return error,

@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::HashSet;
 
 impl Utxo {
-    /// Returns the block hashes of a range, up to the tip.
+    /// Returns the block hashes of a range of heights, up to the tip.
     pub(super) fn hashes(&mut self, from: u32, to: u32) -> Result<Vec<HashText>, NodeError> {
         let calls: Vec<_> = (from..=to)
             .map(|height| ("getblockhash", [height]))
@@ -29,8 +29,8 @@ impl Utxo {
         Ok(hashes)
     }
 
-    /// Returns a block; `None` if the active chain has none with this hash. Only ids of transactions if the node does
-    /// not return them.
+    /// Returns a block; `None` if the active chain has no block with this hash. If the node does not return
+    /// transactions, fetches them by id.
     pub(super) fn block(
         &mut self,
         height: u32,
@@ -83,7 +83,7 @@ impl Utxo {
         if block.confirmations < 1 {
             return Ok(None);
         }
-        // The transaction of the genesis block pays nobody, and nodes do not return it.
+        // The transaction of the genesis block is not spendable, and nodes do not return it.
         if height > 0 && !block.ids.is_empty() {
             let ids = std::mem::take(&mut block.ids);
             block
@@ -99,7 +99,7 @@ impl Utxo {
         Ok(Some(block))
     }
 
-    /// Scans these transactions of a block.
+    /// Fetches and scans these transactions of a block.
     fn transactions(
         &mut self,
         height: u32,
@@ -107,7 +107,8 @@ impl Utxo {
         scanner: OutputScanner<'_>,
     ) -> Result<Vec<ScannedTx>, NodeError> {
         let mut found = Vec::new();
-        // Fetched in groups, so that a node that lists more than it has is detected early.
+        // The transactions are fetched in groups. A node that lists more transactions than it has is thus detected
+        // early.
         for group in ids.chunks(GROUP) {
             let calls: Vec<_> = group
                 .iter()
@@ -121,8 +122,8 @@ impl Utxo {
                     }
                     Ok(read) if read.received.is_empty() && read.spent.is_empty() => {}
                     Ok(read) => found.push(read),
-                    // A node without an index finds only transactions with unspent outputs, so payments would be
-                    // missed.
+                    // A node without an index finds only transactions with unspent outputs, so it would miss
+                    // payments.
                     Err(error) if error.code == NOT_FOUND => {
                         return Err(NodeError::Wrong(format!(
                             "it does not find transaction {txid} of the block at height {height}: \
@@ -139,7 +140,7 @@ impl Utxo {
     }
 }
 
-/// Returns `true` if the node accepts only a boolean as verbosity.
+/// Returns `true` if the node accepts only a boolean as the verbosity parameter.
 fn wants_boolean(error: &MethodError) -> bool {
     matches!(error.code, MISC_ERROR | TYPE_ERROR) && error.message.contains("bool")
 }

@@ -1,4 +1,4 @@
-//! Network fees, as the node estimates them.
+//! Network fees from the estimate of the node.
 
 use super::Utxo;
 use super::values::parse_amount;
@@ -14,7 +14,7 @@ const RATE_BYTES: u128 = 1000;
 
 #[derive(Deserialize)]
 struct FeeEstimate {
-    /// Coins per 1 000 virtual bytes. Missing or negative if the node has seen too few blocks.
+    /// Fee rate, in coins per 1 000 virtual bytes. Missing or negative if the node has seen too few blocks.
     feerate: Option<Number>,
 }
 

@@ -1,7 +1,7 @@
 //! Looks up one transaction by its id, and the time of one block.
 //!
-//! Invariant: a transaction is found only in the mempool or in a block of the active chain. One in a block that was
-//! reorganized away counts as absent.
+//! Invariant: a transaction is found only in the mempool or in a block of the active chain. A transaction in a block
+//! that was reorganized away counts as absent.
 
 use super::mempool::MempoolEntry;
 use super::read::{OutputScanner, ScannedTx, TxSeed};
@@ -13,7 +13,7 @@ use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use serde_json::{Value, json};
 
-/// Part of the error message of a node with a complete index. Otherwise the message names only the mempool
+/// Part of the error message of a node with a complete index. A node without an index names only the mempool
 /// (`src/rpc/rawtransaction.cpp` of Bitcoin Core, since 0.10).
 const IN_NEITHER: &str = "or blockchain transaction";
 
@@ -41,7 +41,7 @@ impl Utxo {
         }
     }
 
-    /// Fetches and scans a transaction. The inner error comes from the method.
+    /// Fetches and scans a transaction. The inner error is an error of the method.
     fn raw_transaction(
         &mut self,
         txid: &str,
@@ -87,7 +87,7 @@ impl Utxo {
         Ok(found_transaction(read, Some((block, time)), None))
     }
 
-    /// Finds a transaction without an index, by the block of its unspent outputs.
+    /// Finds a transaction without a transaction index, by the block of its unspent outputs.
     fn found_unspent(
         &mut self,
         txid: &str,
@@ -99,7 +99,7 @@ impl Utxo {
         let params = json!([txid, 1, block.hash]);
         match self.raw_transaction(txid, &params, scanner)? {
             Ok(read) => self.found_in_block(read, &HashText(block.hash)),
-            // The block is pruned, or the method takes no block hash, as on dogecoin nodes.
+            // The block is pruned. On dogecoin nodes, the method takes no block hash.
             Err(_) => Ok(Lookup::NoIndex),
         }
     }

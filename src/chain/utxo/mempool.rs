@@ -1,7 +1,7 @@
 //! Scans the mempool of a node. Only new transactions are fetched.
 //!
-//! Invariant: a payment is returned again in each step until the caller lists it as unconfirmed, so a failed step loses
-//! none.
+//! Invariant: each step returns a payment until the caller lists it as unconfirmed, so a failed step loses no
+//! payment.
 
 use super::read::{OutputScanner, ScannedTx, TxSeed};
 use super::values::{HashBytes, unix_time};
@@ -12,15 +12,15 @@ use serde::Deserialize;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
-/// Transactions fetched in one batch. Those of the mempool are marked as scanned batch by batch.
+/// Number of transactions fetched in one batch. After each batch, its transactions are marked as scanned.
 pub(super) const GROUP: usize = 1_000;
-/// Most batches in one step. A larger mempool is read in several steps.
+/// Largest number of batches in one step. A larger mempool is read in several steps.
 const GROUPS_MAX: usize = 50;
 
 /// Scanned transactions of the mempool.
 #[derive(Default)]
 pub(super) struct Mempool {
-    /// All scanned transactions that are still in the mempool.
+    /// Ids of all scanned transactions that are still in the mempool.
     scanned: HashSet<HashBytes>,
     /// Scanned transactions with payments or watched spends.
     paying: HashMap<HashBytes, ScannedTx>,
@@ -34,7 +34,7 @@ pub(super) struct MempoolEntry {
 }
 
 impl Mempool {
-    /// Scans new transactions, and returns all payments.
+    /// Scans new transactions, and returns all payments in the mempool.
     pub(super) fn read(
         &mut self,
         rpc: &mut Rpc,
@@ -124,7 +124,7 @@ impl Mempool {
                     self.paying.insert(txid, read);
                     looked_at.push(txid);
                 }
-                // A block may have included it: it has left the mempool.
+                // A block may have included the transaction, which has left the mempool.
                 Err(error) if error.code == NOT_FOUND => {}
                 Err(error) => return Err(unexpected("getmempoolentry", Failure::Method(error))),
             }

@@ -62,7 +62,7 @@ const GENESIS_BLOCKS: &[(Chain, &str, &str)] = &[
     ),
 ];
 
-/// Returns the network with this genesis block.
+/// Returns the network of a chain with this genesis block; `None` if there is none.
 pub(in crate::chain) fn network_of_genesis(
     chain: Chain,
     first_block: &str,
@@ -72,7 +72,7 @@ pub(in crate::chain) fn network_of_genesis(
     Some(row.1)
 }
 
-/// Describes a genesis block of a wrong node: the chain that it belongs to, if known.
+/// Describes the genesis block of a wrong node by its chain, if the chain is known.
 pub(in crate::chain) fn describe_genesis(first_block: &str) -> String {
     let mut rows = GENESIS_BLOCKS.iter();
     match rows.find(|(_, _, hash)| *hash == first_block) {

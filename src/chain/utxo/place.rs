@@ -10,7 +10,7 @@ use crate::domain::observation::Block;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Outputs of a transaction that are looked up in the set of unspent outputs.
+/// Number of outputs that are looked up in the set of unspent outputs, for one transaction.
 const OUTPUTS_TRIED: u32 = 20;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ struct UnspentOutput {
 }
 
 impl Utxo {
-    /// Returns the header with this hash; `None` if it is not on the active chain.
+    /// Returns the header with this hash; `None` if the block is not on the active chain.
     pub(super) fn header(&mut self, hash: &HashText) -> Result<Option<VerboseHeader>, NodeError> {
         let header: VerboseHeader = match self.rpc.call("getblockheader", &json!([hash.0, true])) {
             Ok(header) => header,
@@ -59,7 +59,7 @@ impl Utxo {
         Ok(Some(header).filter(|_| there.first() == Some(hash)))
     }
 
-    /// Returns the block of a transaction with unspent outputs. Needs no index.
+    /// Returns the block of a transaction with unspent outputs. Needs no transaction index.
     pub(super) fn block_of_unspent(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         let calls: Vec<_> = (0..OUTPUTS_TRIED)
             .map(|position| ("gettxout", (txid, position, false)))
@@ -79,8 +79,8 @@ impl Utxo {
         Ok(hash.map(|HashText(hash)| Block { height, hash }))
     }
 
-    /// Returns the block of a transaction on the active chain. An index also contains transactions of blocks that were
-    /// reorganized away.
+    /// Returns the block of a transaction on the active chain. A transaction index also contains transactions of
+    /// blocks that were reorganized away.
     pub(super) fn find_block(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         let found: TxPlace = match self.rpc.call("getrawtransaction", &json!([txid, 1])) {
             Ok(found) => found,

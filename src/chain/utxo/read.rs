@@ -1,7 +1,7 @@
-//! Scans blocks and transactions while the response arrives, and drops what is not watched.
+//! Scans blocks and transactions while the response arrives, and discards what is not watched.
 //!
-//! Invariant: memory grows with the number of payments, not with the block. An address comes from the script of its
-//! output, never from the address in the response.
+//! Invariant: memory grows with the number of payments, not with the size of the block. An address comes from the
+//! script of its output, never from the address in the response.
 
 use super::values::{HashText, ShortScript, parse_amount, unix_time};
 use crate::chain::{ReceivedOutput, Watched};
@@ -13,10 +13,11 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// Most inputs kept for all outputs of one transaction together; watched ones come first. Only an attack needs more.
+/// Largest number of inputs kept for all outputs of one transaction together. Watched inputs come first, and only an
+/// attack has more.
 const SPENDS_MAX: usize = 100_000;
 
-/// Finds payments to watched addresses in outputs.
+/// Scanner that finds payments to watched addresses in transaction outputs.
 #[derive(Clone, Copy)]
 pub(in crate::chain) struct OutputScanner<'a> {
     pub asset: &'static Asset,
@@ -27,24 +28,24 @@ pub(in crate::chain) struct OutputScanner<'a> {
 /// Payments and watched spends of a transaction.
 pub(in crate::chain) struct ScannedTx {
     pub txid: String,
-    /// Hash of its block, if the response has it.
+    /// Hash of the transaction's block; `None` if the response does not contain it.
     pub(super) block: Option<HashText>,
-    /// Inputs, watched ones first.
+    /// Inputs of the transaction, watched ones first.
     pub spends: Vec<InputSource>,
     pub received: Vec<ReceivedOutput>,
     pub spent: Vec<(InputSource, String)>,
 }
 
-/// Payments and watched spends of a block. Ids of its transactions if the node does not return them.
+/// Payments and watched spends of a block. If the node does not return transactions, their ids.
 pub(super) struct ScannedBlock {
     pub hash: String,
     pub height: u32,
-    /// `None` for the genesis block.
+    /// Hash of the parent; `None` for the genesis block.
     pub parent: Option<String>,
     pub time: Time,
-    /// Blocks of the active chain from this one on. Below 1 if it is not on the active chain.
+    /// Number of blocks on the active chain from this one on. Below 1 if this block is not on the active chain.
     pub confirmations: i64,
-    /// Number of transactions that the node declares.
+    /// Number of transactions in the block, as the node declares it.
     pub declared: Option<usize>,
     /// Number of transactions in the response.
     pub counted: usize,
@@ -53,11 +54,11 @@ pub(super) struct ScannedBlock {
     pub ids: Vec<String>,
 }
 
-/// Reads a block.
+/// Seed that reads a block.
 #[derive(Clone, Copy)]
 pub(super) struct BlockSeed<'a>(pub OutputScanner<'a>);
 
-/// Reads a transaction.
+/// Seed that reads a transaction.
 #[derive(Clone, Copy)]
 pub(super) struct TxSeed<'a>(pub OutputScanner<'a>);
 
@@ -167,7 +168,7 @@ impl<'de> Visitor<'de> for TxListSeed<'_> {
     }
 }
 
-/// A transaction of a block, or its id.
+/// A transaction of a block, or only its id.
 enum TxElement {
     Id(String),
     Shown(ScannedTx),
@@ -288,7 +289,7 @@ impl OutputScanner<'_> {
     }
 }
 
-/// Input: of an earlier output, a coinbase, or of an extension block with neither.
+/// Input of a transaction. It spends an earlier output or is a coinbase. An input of an extension block is neither.
 #[derive(Deserialize)]
 struct InputJson {
     txid: Option<HashText>,
@@ -308,7 +309,7 @@ impl InputJson {
     }
 }
 
-/// Output to a watched address.
+/// Output that pays a watched address.
 pub(in crate::chain) struct PaidOutput {
     pub position: u32,
     pub address: String,

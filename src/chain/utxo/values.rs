@@ -7,11 +7,11 @@ use crate::domain::money::coin::Units;
 use crate::domain::time::{SECOND_MS, Time};
 use serde::{Deserialize, Deserializer};
 
-/// Decimal places of each coin of these chains.
+/// Number of decimal places of the coins of UTXO chains.
 const DECIMALS: i64 = 8;
-/// Longest script kept. The script of an address has at most 34 bytes.
+/// Largest size of a kept script, in bytes. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
-/// Most digits of a number: far more than an amount has.
+/// Largest number of digits of a parsed number. An amount has far fewer.
 const DIGITS_MAX: usize = 64;
 
 /// Hash of a block or a transaction, as 64 lower-case hexadecimal digits.
@@ -26,7 +26,7 @@ pub(super) struct HashBytes(pub [u8; 32]);
 pub(super) struct ShortScript(pub Option<([u8; SCRIPT_BYTES_MAX], usize)>);
 
 impl ShortScript {
-    /// Returns the bytes; `None` if the script is too long for an address.
+    /// Returns the bytes of the script; `None` if it is too long for an address.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         let (bytes, length) = self.0.as_ref()?;
         bytes.get(..*length)
@@ -34,7 +34,7 @@ impl ShortScript {
 }
 
 impl HashBytes {
-    /// Parses 64 digits.
+    /// Parses 64 hexadecimal digits.
     pub(super) fn parse(text: &str) -> Option<HashBytes> {
         let mut bytes = [0; 32];
         is_hash(text).then_some(())?;
@@ -77,7 +77,8 @@ fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(is_digit)
 }
 
-/// Parses hexadecimal digits into a buffer and returns the number of bytes. `None` if they are malformed or too many.
+/// Parses hexadecimal digits into a buffer, and returns the number of bytes. `None` if the digits are malformed or do
+/// not fit.
 fn from_hex(text: &str, into: &mut [u8]) -> Option<usize> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() || pairs.len() > into.len() {
@@ -91,8 +92,8 @@ fn from_hex(text: &str, into: &mut [u8]) -> Option<usize> {
     Some(pairs.len())
 }
 
-/// Parses an amount in coins, with or without an exponent. `None` if it is negative, has more than eight decimal places
-/// or is too large.
+/// Parses an amount in coins, with or without an exponent. `None` if the amount is negative, too large, or has more
+/// than eight decimal places.
 pub(super) fn parse_amount(number: &serde_json::Number) -> Option<Units> {
     let text = number.to_string();
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -159,7 +160,7 @@ mod tests {
             ("0.1", 10_000_000),
             ("0.10000000000", 10_000_000),
             ("20999999.97690000", 2_099_999_997_690_000),
-            // a double cannot represent this
+            // A floating-point number of 64 bits cannot represent this amount.
             ("90071992547.40993001", 9_007_199_254_740_993_001),
             ("92233720368.54775807", 9_223_372_036_854_775_807),
         ] {

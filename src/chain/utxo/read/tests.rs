@@ -1,4 +1,4 @@
-//! Recorded responses of litecoind 0.21 and of Bitcoin Core 22, which writes addresses in another way.
+//! Tests recorded responses of litecoind 0.21, and of Bitcoin Core 22, which has other fields for addresses.
 
 use super::{BlockSeed, OutputScanner, TxSeed};
 use crate::chain::Watched;
@@ -7,7 +7,7 @@ use crate::domain::observation::InputSource;
 use serde::de::DeserializeSeed;
 use serde_json::Deserializer;
 
-/// Watches these scripts, and the output that the transaction spends.
+/// Watches these scripts, and the output that the tested transaction spends.
 struct Watch(&'static [&'static str]);
 
 const SPENT: &str = "9fb5f52556717de87f91de7b51e9d5274f21fd5f5675f3045da559b7239f201b";
@@ -56,7 +56,7 @@ fn scanner<'a>(asset: &str, network: &'a str, watched: &'a Watch) -> Option<Outp
     })
 }
 
-/// Returns the payments of a transaction: position, address, amount.
+/// Returns the payments of a transaction as text: position, address and amount.
 fn paid(text: &str, asset: &str, network: &str, scripts: &'static [&'static str]) -> Vec<String> {
     let watch = Watch(scripts);
     let read = scanner(asset, network, &watch).map(|scanner| {
@@ -92,7 +92,7 @@ fn address_comes_from_script_in_every_node_version() {
     assert_eq!(paid(OLD, "LTC", "regtest", &[]), Vec::<String>::new());
     let both: &[&str] = &["001426be5b76172d2ba366ffea2f8500f38cb5a0306b", OURS];
     assert_eq!(paid(OLD, "LTC", "regtest", both).len(), 2);
-    // A zero amount is no payment.
+    // A zero amount is not a payment.
     let nothing = OLD.replace("1.50000000", "0.00000000");
     assert_eq!(
         paid(&nothing, "LTC", "regtest", &[OURS]),
