@@ -1,5 +1,5 @@
-//! Estimates the requests needed to follow a chain. Each call of a batch counts, as node providers count. The estimate
-//! is for steady blocks without payments.
+//! Estimates the requests needed to follow a chain. Each call of a batch counts as one request, because node
+//! providers count calls. The estimate assumes a steady rate of blocks without payments.
 
 use crate::domain::asset::{ASSETS, AssetKind};
 use crate::domain::chain::Chain;
@@ -9,40 +9,42 @@ use crate::domain::time::{DAY_MS, MINUTE_MS};
 pub const FEES_EVERY_MS: i64 = 10 * MINUTE_MS;
 const FEES_A_DAY: u64 = (DAY_MS / FEES_EVERY_MS).unsigned_abs();
 
-/// Requests to follow a chain.
+/// Estimated numbers of requests to follow a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Requests of each poll.
+    /// Number of requests for each poll.
     pub a_poll: u64,
-    /// Requests of each block.
+    /// Number of requests for each new block.
     pub a_block: u64,
     /// Approximate number of blocks a day.
     blocks_a_day: u64,
-    /// Requests of each finalized range, which is read a second time.
+    /// Number of requests for each finalized range of blocks. Such a range is read a second time.
     pub a_final: u64,
-    /// Most finalized ranges a day; never more than polls.
+    /// Largest number of finalized ranges a day. The number of polls a day also limits it.
     finals_a_day: u64,
-    /// Requests for network fees a day.
+    /// Number of requests a day for network fees.
     pub fees_a_day: u64,
-    /// `true` if each transaction of the chain needs a request.
+    /// `true` if each transaction of the chain needs a further request.
     pub each_transaction: bool,
     /// Number of polled addresses in this estimate; 0 for nodes that read whole blocks.
     pub addresses: u64,
-    /// Further requests a day, independent of polls.
+    /// Number of further requests a day, whatever the number of polls.
     besides_a_day: u64,
 }
 
-/// Number of payable addresses in the estimate, where the cost depends on it.
+/// Number of payable addresses in the estimate for Solana, whose cost depends on it.
 const ADDRESSES: u64 = 20;
 
 impl Cost {
-    /// Returns the cost of a chain. For EVM chains with one wallet, whose next thousand addresses are watched.
+    /// Returns the cost of a chain. For EVM chains, the estimate assumes one wallet, whose next thousand addresses
+    /// are watched.
     pub fn for_chain(chain: Chain) -> Cost {
         let (blocks_a_day, finals_a_day) = match chain {
             Chain::Bitcoin => (144, 0),
             Chain::Litecoin => (576, 0),
             Chain::Dogecoin => (1440, 0),
-            // Ranges have 8 blocks with transactions, or 64 without. A range ends where the final height changes.
+            // Ranges have at most 8 blocks with transactions, or 64 headers. A range also ends where the final height
+            // changes.
             Chain::Ethereum | Chain::Base => (blocks(chain), 900),
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks(chain), u64::MAX),
         };
@@ -51,12 +53,13 @@ impl Cost {
         }
         if chain == Chain::Tron {
             return Cost {
-                // Newest and final block 2, last read block 1, blocks 1.
+                // 2 requests for the newest and the final block, 1 for the last read block, 1 for the new blocks.
                 a_poll: 4,
-                // Receipts of its transactions, once it is final.
+                // 1 request for the receipts of the block, once the block is final.
                 a_block: 1,
                 blocks_a_day,
-                // Blocks 1, hash of the last read block 1, and a poll of the head 3, usually with a new block 1.
+                // 1 request for the blocks, 1 for the hash of the last read block, 3 for a poll of the head, and
+                // usually 1 for a new block.
                 a_final: 6,
                 finals_a_day,
                 fees_a_day: 0,
@@ -69,13 +72,17 @@ impl Cost {
             .iter()
             .any(|asset| asset.chain == chain && asset.kind == AssetKind::Native);
         let (a_poll, a_block, a_final) = match (chain.has_outputs(), has_native) {
-            // Chain state 4, last read block 1, mempool 1. Each block: its hash and the block.
+            // A poll: 4 requests for the chain state, 1 for the last read block, 1 for the mempool. A block: 1 for
+            // its hash, 1 for the block.
             (true, _) => (6, 2, 0),
-            // Chain id 1, newest and final block 2, last read block 1, two blocks and two calls for logs. A finalized
-            // range: two blocks, two calls for logs per 500 addresses, a poll of the head, and the hash of the last
-            // read block.
+            // A poll: 1 request for the chain id, 2 for the newest and the final block, 1 for the last read block, 2
+            // for blocks, 2 for logs.
+            //
+            // A finalized range: two blocks, two calls for logs per 500 addresses, a poll of the head, and the hash
+            // of the last read block.
             (false, false) => (8, 0, 13),
-            // Trace support 1, no blocks without transactions. Each block and its traces are read twice.
+            // As above, with a request for trace support, and without the two blocks. Each block and its traces are
+            // read twice.
             (false, true) => (7, 4, 12),
         };
         Cost {
@@ -93,29 +100,29 @@ impl Cost {
 
     /// Returns the cost of Solana with this number of payable addresses.
     pub fn for_addresses(addresses: u64) -> Cost {
-        // Each address has its own account and two token accounts. One request has a hundred accounts.
+        // Each address has its own account and two token accounts. One request covers a hundred accounts.
         let accounts = addresses.saturating_mul(3).div_ceil(100);
         Cost {
-            // Newest and final slot 2, newest and last read block 2.
+            // 2 requests for the newest and the final slot, 2 for the newest and the last read block.
             a_poll: accounts.saturating_add(4),
             a_block: 0,
             blocks_a_day: 0,
-            // Last block 1, hash of the last read block 1, and another poll of the head.
+            // 1 request for the last block, 1 for the hash of the last read block, and a second poll of the head.
             a_final: accounts.saturating_mul(2).saturating_add(6),
-            // One range each 600 slots of 0.4 s.
+            // One finalized range for each 600 slots of 0.4 s.
             finals_a_day: 360,
             fees_a_day: 0,
             each_transaction: false,
             addresses,
-            // The history of each address every six hours, at both commitment levels.
+            // Reads the history of each address every six hours, at both commitment levels.
             besides_a_day: addresses.saturating_mul(8),
         }
     }
 
-    /// Returns the cost of an Electrum server, which notifies of changes.
+    /// Returns the cost of an Electrum server, which sends notifications of changes.
     pub fn with_notifications(chain: Chain) -> Cost {
         Cost {
-            // Tip header before and after the histories, and a filler call for each. Each block: its header.
+            // A poll: the tip header before and after the histories, each with a filler call. A block: its header.
             a_poll: 4,
             a_block: 1,
             each_transaction: false,

@@ -1,7 +1,7 @@
-//! A set of fingerprints of watched scripts and accounts, eight bytes each.
+//! A set of watched scripts and accounts, as fingerprints of eight bytes.
 //!
-//! Invariant: a member is always found. A non-member is found with the probability that two random 64-bit numbers are
-//! equal, even if an attacker chooses it: fingerprints depend on a secret.
+//! Invariant: a member is always found. A non-member is found only if two random 64-bit numbers are equal.
+//! Fingerprints depend on a secret, so an attacker cannot choose such a non-member.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -9,11 +9,11 @@ use std::hash::BuildHasher;
 /// Slots of the smallest table; a power of two.
 const PLACES_MIN: usize = 1024;
 
-/// Hash table of fingerprints with open addressing. A million take 16 MiB, and half as much again while the table
+/// Hash table of fingerprints with open addressing. A million fingerprints take 16 MiB, and 24 MiB while the table
 /// grows.
 pub struct Filter {
     secret: RandomState,
-    /// Slots, a power of two of them. Zero is a free slot.
+    /// Slots of the table. Their number is a power of two, and zero marks a free slot.
     places: Vec<u64>,
     count: usize,
 }
@@ -44,7 +44,7 @@ impl Filter {
         self.places.capacity().saturating_mul(size_of::<u64>())
     }
 
-    /// Inserts a script or an account; `false` if it was present.
+    /// Inserts a script or an account. Returns `false` if the set already contained it.
     pub fn insert(&mut self, bytes: &[u8]) -> bool {
         // At most three quarters of the slots are used, so a free slot exists.
         if self.count.saturating_mul(4) >= self.places.len().saturating_mul(3) {
@@ -56,7 +56,7 @@ impl Filter {
         is_new
     }
 
-    /// Returns `true` if the script or account is probably present; never `false` for a member.
+    /// Returns `true` if the set probably contains the script or account. Always `true` for a member.
     pub fn contains(&self, bytes: &[u8]) -> bool {
         let fingerprint = self.fingerprint(bytes);
         let mut at = first_place(fingerprint, self.places.len());
@@ -82,7 +82,7 @@ impl Filter {
     }
 }
 
-/// Inserts a fingerprint; `false` if it was present.
+/// Inserts a fingerprint. Returns `false` if the table already contained it.
 fn put(places: &mut [u64], fingerprint: u64) -> bool {
     let count = places.len();
     let mut at = first_place(fingerprint, count);
@@ -99,7 +99,7 @@ fn put(places: &mut [u64], fingerprint: u64) -> bool {
     false
 }
 
-/// Returns the first slot to search; `count` is a power of two.
+/// Returns the index of the first slot to search. `count` is the number of slots, a power of two.
 fn first_place(fingerprint: u64, count: usize) -> usize {
     let mask = count.saturating_sub(1);
     usize::try_from(fingerprint >> 16).unwrap_or(0) & mask

@@ -1,4 +1,4 @@
-//! Kinds of nodes, and the chains of each kind.
+//! Kinds of nodes, such as Bitcoin-like or EVM nodes, with the chains that each kind supports.
 
 use super::Node;
 use super::cost::Cost;
@@ -11,13 +11,13 @@ use super::tron::Tron;
 use super::utxo::Utxo;
 use crate::domain::chain::Chain;
 
-/// Settings of a node before the first request.
+/// Settings of a node, which are known before the first request.
 pub struct NodeSettings {
     /// Chain to follow.
     pub chain: Chain,
     /// Url of the node.
     pub endpoint: Endpoint,
-    /// Further urls of the chain, used at the same time by a kind that cannot prove completeness.
+    /// Further urls of the chain. A kind that cannot prove completeness uses all urls at the same time.
     pub others: Vec<Endpoint>,
     /// Headers of every request; a value may be a secret.
     pub headers: Vec<(String, String)>,
@@ -29,23 +29,23 @@ pub struct NodeSettings {
 
 /// A kind of node.
 pub struct NodeKind {
-    /// Chains that this kind provides.
+    /// Chains that this kind of node supports.
     pub chains: &'static [Chain],
     /// Schemes of the urls.
     pub schemes: &'static [&'static str],
-    /// `true` if requests use HTTP and can have headers of the operator.
+    /// `true` if requests use HTTP, so that the operator can set headers.
     pub takes_headers: bool,
-    /// Returns the cost of following a chain.
+    /// Estimates the cost of following a chain.
     pub cost: fn(Chain) -> Cost,
     /// Parses a url.
     pub endpoint: fn(&str) -> Result<Endpoint, String>,
-    /// Creates a node; `None` for a chain that this kind does not provide.
+    /// Creates a node; `None` for a chain that this kind does not support.
     pub node: fn(NodeSettings) -> Option<Box<dyn Node>>,
 }
 
 const HTTP: &[&str] = &["http", "https"];
 
-/// All kinds. A url belongs to the first kind with its chain and scheme.
+/// All kinds of nodes. A url belongs to the first kind that has its chain and its scheme.
 pub static KINDS: &[NodeKind] = &[
     NodeKind {
         chains: &[Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin],
@@ -108,7 +108,7 @@ impl NodeSettings {
     }
 }
 
-/// Returns the kind of node for a chain and a url scheme.
+/// Returns the kind of node for a chain and a url scheme; `None` if there is none.
 pub fn of_chain(chain: Chain, scheme: &str) -> Option<&'static NodeKind> {
     let mut kinds = KINDS.iter().filter(|kind| kind.chains.contains(&chain));
     kinds.find(|kind| kind.schemes.contains(&scheme))
@@ -126,7 +126,7 @@ pub fn endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
     }
 }
 
-/// Returns `true` if there is a kind of node for the chain.
+/// Returns `true` if a kind of node supports the chain.
 pub fn is_followed(chain: Chain) -> bool {
     KINDS.iter().any(|kind| kind.chains.contains(&chain))
 }

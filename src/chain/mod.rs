@@ -1,7 +1,7 @@
-//! Reads real chains through their nodes and works out the steps of following them. Also reads exchange rates.
+//! Reads real chains through their nodes, and computes the steps that follow each chain. Also reads exchange rates.
 //!
-//! Invariant: no answer is used before it is checked, and no text that leaves this module contains a node's URL,
-//! which may carry a secret.
+//! Invariant: no answer is used before it is checked. No text that leaves this module contains the URL of a node,
+//! which may contain a secret.
 
 pub mod rates;
 
@@ -29,19 +29,19 @@ use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::Time;
 
-/// The reason for which a request to a node failed or its answer was rejected. The texts are for the operator and
-/// contain no URL and no secret.
+/// The reason for which a request to a node failed or its answer was rejected. The texts are for the operator, and
+/// contain neither a URL nor a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeError {
     /// No connection, a timeout, an incomplete answer or a server error. The caller retries, or asks the next URL.
     Unreachable(String),
-    /// A rate limit or a size limit of the node. The caller asks for less, and later.
+    /// The node reported a rate limit or a size limit. The caller requests less, and later.
     Limited(String),
     /// The node does not have the block yet, as can happen behind a load balancer. The caller retries.
     Behind,
-    /// The answer contradicts an earlier answer or the request. Nothing of it is used.
+    /// The answer contradicts an earlier answer or the request. The caller discards the whole answer.
     Lied(String),
-    /// The node is on another network or refuses the login. A person must act.
+    /// The node is on another network or refuses the login. The operator must correct the settings.
     Wrong(String),
 }
 
@@ -65,8 +65,10 @@ pub struct Head {
     pub block: Block,
     /// Timestamp of the block.
     pub time: Time,
-    /// `true` if the node is in sync. On UTXO chains: the initial download is over, every block of a known header is
-    /// there, and there is a peer. On other chains always `true`, and the caller compares `time` with the clock.
+    /// `true` if the node is in sync. On UTXO chains, the initial download has ended, no block of a known header is
+    /// missing, and there is a peer.
+    ///
+    /// Always `true` on other chains, where the caller compares `time` with the clock.
     pub is_complete: bool,
     /// Height of the newest final block, on chains that report one.
     pub finalized: Option<u32>,
@@ -75,19 +77,20 @@ pub struct Head {
 /// A payment to a watched address, at one position of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedOutput {
-    /// The coin.
+    /// Coin of the payment.
     pub asset: &'static Asset,
     /// Transaction id, in the canonical form of the chain.
     pub txid: String,
-    /// Position inside the transaction. It is the same in whichever block the transaction is.
+    /// Position of the payment inside the transaction. The position does not change if another block includes the
+    /// transaction.
     pub position: u32,
-    /// Destination, in its canonical text.
+    /// Destination address, in the canonical form of the chain.
     pub address: String,
     /// Amount, in base units.
     pub amount: Units,
     /// Time at which the node first saw the transaction, if the node reports it.
     pub first_seen: Option<Time>,
-    /// Inputs of the transaction, or its sender.
+    /// Inputs of the transaction on UTXO chains, or its sender on account chains.
     pub spends: Vec<InputSource>,
 }
 
@@ -98,13 +101,13 @@ pub struct BlockRead {
     pub block: Block,
     /// Hash of the parent block.
     pub parent: String,
-    /// Height of the parent block: one less, except on chains with gaps.
+    /// Height of the parent block: one less than the height of the block, except on chains with gaps.
     pub parent_height: u32,
     /// Timestamp of the block.
     pub time: Time,
     /// Payments to watched addresses, in the order of the block.
     pub received: Vec<ReceivedOutput>,
-    /// Watched outputs that this block spends, each with the id of the transaction that spends it.
+    /// Watched outputs that this block spends, each with the id of the spending transaction.
     pub spent: Vec<(InputSource, String)>,
 }
 
@@ -113,31 +116,31 @@ pub struct BlockRead {
 pub struct MempoolRead {
     /// Payments to watched addresses, in transactions other than those of the request.
     pub received: Vec<ReceivedOutput>,
-    /// Watched outputs that are spent, each with the id of the transaction that spends it.
+    /// Watched outputs that mempool transactions spend, each with the id of the spending transaction.
     pub spent: Vec<(InputSource, String)>,
     /// Transactions of the request that are no longer in the mempool.
     pub vanished: Vec<String>,
-    /// `true` if a part of the mempool was not read yet. The next request continues there.
+    /// `true` if a part of the mempool was not read yet. The next request reads the next part.
     pub is_partial: bool,
 }
 
-/// The block and the success of a mined transaction.
+/// The block of a mined transaction, and whether the transaction succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionOutcome {
     /// Block of the active chain that contains the transaction.
     pub block: Block,
     /// Timestamp of the block.
     pub time: Time,
-    /// `false` if the transaction failed and moved nothing.
+    /// `false` if the transaction failed and transferred nothing.
     pub is_done: bool,
 }
 
 /// The balance of an account in the chain's native coin, at one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountBalance {
-    /// Balance, in base units.
+    /// Balance of the account, in base units.
     pub amount: Units,
-    /// `true` if the account had ever sent a transaction by then.
+    /// `true` if the account had sent a transaction in this block or earlier.
     pub has_sent: bool,
 }
 
@@ -149,19 +152,19 @@ pub struct FoundTransaction {
     /// Time at which the transaction entered the node's mempool. `None` if it is not there, or the node does not
     /// report the time.
     pub first_seen: Option<Time>,
-    /// `false` if the transaction reverted and moved nothing.
+    /// `false` if the transaction reverted and transferred nothing.
     pub is_done: bool,
-    /// Inputs of the transaction, or its sender.
+    /// Inputs of the transaction on UTXO chains, or its sender on account chains.
     pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
     /// Payments to watched addresses.
     pub received: Vec<ReceivedOutput>,
-    /// `false` if a contract may have sent native coin that the node does not report.
+    /// `false` if a contract may have sent native coins that the node does not report.
     pub is_traced: bool,
 }
 
-/// The result of looking a transaction up by its id.
+/// The result of a lookup of a transaction by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// The transaction is in the mempool or in a block of the active chain.
@@ -180,18 +183,18 @@ pub trait Watched {
     /// Returns `true` if these may be the 20 bytes of a watched address. False positives are rare, and there are no
     /// false negatives.
     fn has_account(&self, account: &[u8; 20]) -> bool;
-    /// Returns `true` if the spender of this output is wanted: an unconfirmed payment or a sent transaction spends
-    /// the output.
+    /// Returns `true` if the node must report the spender of this output. This holds for outputs that unconfirmed
+    /// payments and sent transactions spend.
     fn has_output(&self, txid: &str, position: u32) -> bool;
-    /// Returns the accounts to query by name, or `None` if more than `max` are assigned. Unassigned accounts fill the
-    /// list up to `max`, the likeliest first.
+    /// Returns the accounts to name in log queries, or `None` if more than `max` are assigned. Unassigned accounts
+    /// fill the list up to `max`, the next to be assigned first.
     fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
-    /// Returns the accounts to query by name for final blocks, with all unassigned ones, so there may be more than
-    /// `max`. `None` if they cannot all be named.
+    /// Returns the accounts to name in log queries for final blocks, with all unassigned ones. The list may be longer
+    /// than `max`. `None` if the list cannot be complete.
     fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.accounts(max)
     }
-    /// Returns the addresses that are polled now, for nodes that are asked about each address by name.
+    /// Returns the addresses to poll in this step. Used by nodes that are queried by address.
     fn named(&self) -> &[PolledAddress] {
         &[]
     }
@@ -201,9 +204,10 @@ pub trait Watched {
     }
 }
 
-/// A node of one chain. It never reads the clock: all times come from the node's answers.
+/// A node of one chain. Its methods never read the clock: all times come from the node's answers.
 pub trait Node: Send {
-    /// Returns the name of the node's network as in the chain's row. The genesis block or the chain id determines it.
+    /// Returns the name of the node's network, as in the table of chains. The genesis block or the chain id
+    /// determines the network.
     ///
     /// # Errors
     ///
@@ -242,7 +246,7 @@ pub trait Node: Send {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError>;
 
-    /// Returns `true` if the node is asked about each address by name and does not read whole blocks.
+    /// Returns `true` if the node is queried by address. Such a node does not read whole blocks.
     fn asks_by_name(&self) -> bool {
         false
     }
@@ -261,11 +265,12 @@ pub trait Node: Send {
     /// Passes the stored state of the chain to the node at the start of a step.
     fn begin_step(&mut self, _known: &ChainState) {}
 
-    /// Confirms that all answers since the last call are stored. [`Node::late`] does not return them again.
+    /// Confirms that the database has stored all answers since the last call. [`Node::late`] does not return them
+    /// again.
     fn taken(&mut self) {}
 
-    /// Returns the new payments in the mempool, and those of the `unconfirmed` transactions that left it. Always
-    /// empty on chains without unconfirmed payments.
+    /// Returns new payments in the mempool, and the `unconfirmed` transactions that have left it. Always empty on
+    /// chains without unconfirmed payments.
     ///
     /// # Errors
     ///
@@ -294,7 +299,7 @@ pub trait Node: Send {
     }
 
     /// Returns the balances of these accounts after the block at this height, in the same order. `None` if the node
-    /// does not keep a state that old, and on chains without accounts.
+    /// no longer has that state, and on UTXO chains.
     ///
     /// # Errors
     ///
@@ -307,8 +312,8 @@ pub trait Node: Send {
         Ok(None)
     }
 
-    /// Looks up a transaction by its id, in the mempool and on the active chain. Requests transfers of native coin by
-    /// contracts only if one of `native_to` may have received some.
+    /// Looks up a transaction by its id, in the mempool and on the active chain. Requests contract transfers only if
+    /// one of the addresses `native_to` may have received native coins.
     ///
     /// # Errors
     ///
@@ -322,8 +327,8 @@ pub trait Node: Send {
         Ok(Lookup::NoIndex)
     }
 
-    /// Returns the block at this height if its state shows that the sender used the nonce for another transaction.
-    /// `None` also if the node does not keep the state of that block.
+    /// Returns the block at this height if its state proves that another transaction used the nonce of the sender.
+    /// `None` also if the node no longer has the state of that block.
     ///
     /// # Errors
     ///
@@ -348,7 +353,7 @@ pub trait Node: Send {
         Ok(None)
     }
 
-    /// Returns the fee estimate of the chain. `None` if the node has none, and on chains that need none.
+    /// Returns the fee estimate of the chain. `None` if the node has no estimate, and on chains that need none.
     ///
     /// # Errors
     ///
@@ -367,18 +372,19 @@ pub trait Node: Send {
         false
     }
 
-    /// Returns short remarks about the node for the operator. They are complete after [`Node::head`].
+    /// Returns short remarks about the node for the operator. The list is complete only after [`Node::head`].
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the number of requests so far. Each request of a batch counts, as in the prices of providers.
+    /// Returns the number of requests so far. Each call of a batch counts as one request, because providers charge by
+    /// call.
     fn requests(&self) -> u64 {
         0
     }
 
-    /// Returns `true` if the node reports money that contracts send. `None` if that is not known yet, and on chains
-    /// without such transfers.
+    /// Returns `true` if the node reports transfers that contracts make. `None` if this is not known yet, and on
+    /// chains without contract transfers.
     fn has_traces(&self) -> Option<bool> {
         None
     }

@@ -20,10 +20,10 @@ const HEADER_CHARS_MAX: usize = 4096;
 const NO_HEADERS: &str =
     "is sent to http:// and https:// urls only, and the chain has none: leave it out";
 
-/// Nodes of one chain.
+/// Node urls of one chain, with headers and token contracts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ChainNode {
-    /// The chain.
+    /// Chain of the urls.
     pub chain: Chain,
     endpoints: Vec<Endpoint>,
     /// Headers of every request; a value may be a secret.
@@ -31,16 +31,16 @@ pub struct ChainNode {
     tokens: Tokens,
 }
 
-/// Nodes of all followed chains.
+/// Node urls of all followed chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// One entry for each chain.
+    /// Urls of each chain, one entry per chain.
     pub of_chains: Vec<ChainNode>,
-    /// `true` if test networks are allowed, whose coins have no value.
+    /// `true` if test networks are allowed. Coins of a test network have no value.
     pub test_networks: bool,
 }
 
-/// Values of a setting, each with its key.
+/// Values of a repeated flag, each with its key, such as the chain.
 pub type Keyed = Vec<(String, String)>;
 
 impl fmt::Debug for ChainNode {
@@ -52,8 +52,7 @@ impl fmt::Debug for ChainNode {
 impl Nodes {
     /// Parses the settings.
     ///
-    /// # Errors
-    /// A message with flag and key, without any url or header.
+    /// # Errors A message with the flag and the key, without any url or header.
     pub fn read(
         nodes: &Keyed,
         headers: &Keyed,
@@ -124,7 +123,7 @@ impl ChainNode {
         self.endpoints.iter().map(Endpoint::label)
     }
 
-    /// Returns the tokens whose contracts the operator sets.
+    /// Returns the tokens whose contracts are in the settings.
     pub fn tokens(&self) -> impl Iterator<Item = &'static str> {
         self.tokens.keys().copied()
     }
@@ -139,7 +138,7 @@ impl ChainNode {
         )
     }
 
-    /// Returns a new node for the url with this index; `None` after the last one.
+    /// Creates a client for the url with this index; `None` after the last url.
     pub fn node(&self, place: usize, limits: Limits) -> Option<Box<dyn Node>> {
         let endpoint = self.endpoints.get(place)?;
         let kind = kind::of_chain(self.chain, endpoint.scheme())?;
@@ -156,7 +155,7 @@ impl ChainNode {
     }
 }
 
-/// Returns the chains that are followed with nodes.
+/// Returns the chains that can be followed through nodes.
 fn all_followed() -> impl Iterator<Item = Chain> {
     let chains = Chain::ALL.iter().copied();
     chains.filter(|chain| kind::is_followed(*chain))
@@ -243,7 +242,7 @@ mod tests {
     type KeyValues = &'static [(&'static str, &'static str)];
 
     const NODE: KeyValues = &[("base", "http://a")];
-    /// Nodes, headers and tokens, with the expected error.
+    /// Invalid values of `--node`, `--node-header` and `--token`, each with the expected error.
     const WRONG: &[(KeyValues, KeyValues, KeyValues, &str)] = &[
         (
             &[("ripple", "http://secret")],

@@ -1,4 +1,4 @@
-//! Contracts of the listed tokens, from the built-in table or the settings.
+//! Contracts of the tokens that Coffer lists, from the built-in table or the settings.
 
 use super::NodeError;
 use super::evm::hex::{Account, Bytes};

@@ -1,4 +1,5 @@
-//! Transfers from one account to another, and which of them pay a watched account. For EVM chains and Tron.
+//! Transfers from one account to another, and the selection of those that pay a watched account. Used for EVM chains
+//! and Tron.
 
 use super::evm::hex::{Account, Number};
 use super::{ReceivedOutput, Watched};
@@ -8,7 +9,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::InputSource;
 use std::fmt::Display;
 
-/// An amount that one account sent to another, in the smallest unit of its coin.
+/// An amount that one account sent to another, in the smallest unit of the coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Transfer {
     pub from: Account,
@@ -21,12 +22,12 @@ pub(super) struct TransferFilter<'a> {
     pub chain: Chain,
     /// Native coin of the chain; `None` if Coffer does not list it.
     pub native: Option<&'static Asset>,
-    /// Contracts of the listed tokens.
+    /// Contract and coin of each listed token.
     pub tokens: &'a [(Account, &'static Asset)],
     pub watched: &'a dyn Watched,
 }
 
-/// Returns `true` if each of these addresses received the native coin.
+/// Returns `true` if each of these addresses received the native coin in a known payment.
 pub(super) fn has_native_for_all(
     native: Option<&'static Asset>,
     received: &[ReceivedOutput],
@@ -48,7 +49,8 @@ impl TransferFilter<'_> {
 
     /// Returns the payment that a transfer makes to a watched account.
     ///
-    /// A zero amount is no payment. An amount of more than 128 bits is left out: no coin has so many units.
+    /// A zero amount is not a payment. An amount of more than 128 bits is ignored, because no coin has that many
+    /// units.
     pub fn payment(
         &self,
         asset: &'static Asset,
@@ -67,7 +69,7 @@ impl TransferFilter<'_> {
             );
             return None;
         };
-        // `None` for the zero account, from which new coins and tokens come.
+        // `None` for the zero account, which is the sender of newly created tokens.
         let from = account_address(self.chain, &from.0);
         Some(ReceivedOutput {
             asset,

@@ -4,10 +4,10 @@ use super::Node;
 use super::rpc::Limits;
 use super::setting::ChainNode;
 
-/// Time limit of a request to another url, in milliseconds. The chain is not followed during it.
+/// Time limit of a request to another url, in milliseconds. The chain is not followed while the request runs.
 const LOOK_MS_MAX: u64 = 10_000;
 
-/// Source of nodes for a chain.
+/// Source of nodes for a chain, with failover.
 pub trait Connector: Send {
     /// Returns the node to use after this number of failures in a row; `None` to keep the current one.
     fn after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>>;
@@ -34,7 +34,7 @@ impl<F: FnMut(u32) -> Option<Box<dyn Node>> + Send> Connector for F {
     }
 }
 
-/// Urls of a chain from the settings.
+/// Node urls of a chain from the settings, with the index of the current one.
 pub struct Urls {
     of: ChainNode,
     /// Index of the current url; `None` before the first one is used.
@@ -42,7 +42,7 @@ pub struct Urls {
 }
 
 impl Urls {
-    /// Starts before the first url.
+    /// Creates the list without a current url.
     pub const fn new(of: ChainNode) -> Urls {
         Urls { of, asked: None }
     }
@@ -102,7 +102,7 @@ mod tests {
         Urls::new(read.unwrap().of_chains.into_iter().next().unwrap())
     }
 
-    /// Returns the failure counts after which another url is used.
+    /// Returns the failure counts after which the next url is used.
     fn turns(text: &str) -> Vec<u32> {
         let mut urls = urls(text);
         (0..60)
