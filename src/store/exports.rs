@@ -67,7 +67,7 @@ pub fn page(
 }
 
 impl FromSql for Cell {
-    /// Reads a cell as it is stored.
+    /// Reads a column without converting it. A REAL or BLOB is an error.
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Cell> {
         match value {
             ValueRef::Null => Ok(Cell::Nothing),

@@ -128,14 +128,14 @@ pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
     insert_row(tx, key)
 }
 
-/// Revokes a key. Returns `false` if no such key exists or it was revoked before.
+/// Revokes a key. Returns `false` if there is no key with this id, or the key is revoked already.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
     tx.changes_key(id);
     REVOKE.changes(tx, named_params! { ":id": id, ":now": now })
 }
 
-/// Sets the expiry of a key. Returns `false` if no such key exists, it is revoked, or it has an expiry.
+/// Sets the expiry of a key. Returns `false` if there is no key with this id, or the key is revoked or has an expiry.
 pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
     tx.changes_key(id);

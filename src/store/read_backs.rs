@@ -14,8 +14,7 @@ values! {
         "select since from read_backs \
             where chain = :chain and until_height is not null and from_height is null";
 
-    /// Returns `true` if a block is older than the start of following its chain, and is among the older blocks that
-    /// are read.
+    /// Returns `true` if older blocks of a chain are read, and the block at this height is one of them.
     pub fn covers(db, chain: Chain, height: u32) -> (found: bool) =
         "select exists (select 1 from read_backs \
             where chain = :chain and until_height >= :height) as found";

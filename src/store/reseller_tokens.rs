@@ -72,7 +72,8 @@ commands! {
         "update reseller_tokens set last_used_at = :now \
             where id = :id and (last_used_at is null or last_used_at < :now)";
 
-    /// Revokes a token of an account. Returns `false` if no such token exists or it was revoked before.
+    /// Revokes a token of an account. Returns `false` if the account has no token with this id, or the token is
+    /// revoked already.
     pub fn revoke(tx, account: i64, id: &str, now: Time) -> bool =
         "update reseller_tokens set revoked_at = :now where id = :id and account = :account and revoked_at is null";
 }

@@ -47,7 +47,7 @@ rows! {
 }
 
 values! {
-    /// Returns the number of an account's servers, including ordered ones.
+    /// Returns the number of servers that an account has or has ordered, without failed and deleted ones.
     pub fn held(db, account: i64) -> (count: i64) =
         "select count(*) as count from servers where account = :account and status not in ('failed', 'deleted')";
 }

@@ -264,7 +264,7 @@ pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
     RETIRE.run(tx, params)
 }
 
-/// Excludes an index and all lower ones from being handed out again.
+/// Prevents an index and all lower indexes from being handed out again.
 pub fn raise_least_index(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":index": index };
     tx.changes_value(ValueKind::Wallet, seq);

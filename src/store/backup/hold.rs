@@ -19,7 +19,7 @@ use rusqlite::{Connection, named_params};
 pub struct NextIndex {
     /// First chain of the pool of the wallets.
     pub chain: Chain,
-    /// Least index to hand out next.
+    /// Lowest index to hand out next.
     pub index: u32,
 }
 

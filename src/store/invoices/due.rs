@@ -62,7 +62,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
     Ok(next)
 }
 
-/// Returns `true` if an open invoice waits for this chain, which lags.
+/// Returns `true` if an open invoice has to wait whenever this chain lags.
 pub fn is_any_waiting(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
     let sets = waited_for(db)?;
     Ok(sets.iter().any(|set| is_waited_for(set, chain)))
