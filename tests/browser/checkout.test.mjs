@@ -11,7 +11,7 @@ before(async () => { [browser, coffer] = await Promise.all([startBrowser(), star
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
 const PHONE = { viewport: { width: 390, height: 844 } };
-/** Message of a browser about a lost connection. */
+/** Parts of browser messages about a lost connection. */
 const LOST = ['ERR_INTERNET_DISCONNECTED', 'ERR_FAILED', 'net::ERR'];
 
 function invoice(more = {}) {
@@ -42,13 +42,13 @@ test('page shows an exact payment without a reload', async () => {
   await page.getByRole('button', { name: /Litecoin/ }).click();
   await heading(page, 'Send 0.25 LTC');
   await checkLightAndDark(page, 'checkout_pay');
-  // The page is not reloaded: the stream sends the change.
+  // The stream sends the change, so the page changes without a reload.
   const { id } = await coffer.control('POST', '/payments', { invoice: of.id });
   await heading(page, 'Your payment was seen');
   assert.match(await liveText(page), /^Your payment was seen\. It is on its way/);
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'H1');
   await checkLightAndDark(page, 'checkout_detected');
-  // The page is fetched again, and the focus stays where it was, on the same page and on the next one.
+  // The page fetches itself again. The focus stays on its element, whether the content is the same or new.
   const again = async (change) => {
     await page.evaluate(([add]) => {
       window.before = document.querySelector('h1');
@@ -110,7 +110,7 @@ test('invoice expires, and a later payment is late', async () => {
   const back = page.getByRole('link', { name: 'Back to the shop' });
   assert.equal(await back.getAttribute('href'), 'https://shop.example/cart');
   await checkLightAndDark(page, 'checkout_expired');
-  // A payment that arrives now appears without a reload.
+  // A payment that arrives after the deadline appears without a reload.
   const { id } = await coffer.control('POST', '/payments', { invoice: late.id });
   await page.locator('.message', { hasText: 'Do not pay again' }).waitFor();
   assert.match(await liveText(page), /^The time to pay is over\. A payment was seen, but only after/);
@@ -159,11 +159,11 @@ test('page shows a dropped payment', async () => {
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid');
   await coffer.control('POST', `/payments/${id}`, { state: 'dropped' });
-  // The reader returns to the page.
+  // The customer returns to the tab of the page.
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
   await heading(page, 'The payment did not go through');
   await checkLightAndDark(page, 'checkout_failed');
-  // The payment is confirmed after all.
+  // The dropped payment is confirmed after all.
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid');
   await closePage(page);
@@ -191,7 +191,7 @@ test('another coin is selected by keyboard', async () => {
   await press('Enter');
   assert.equal(await page.locator('.coins li:visible').count(), 1);
   await checkPage(page, 'checkout_other_coin');
-  // Another event arrives: typed text and the focus stay.
+  // The page is fetched again while the customer types: typed text and the focus stay.
   await page.evaluate(() => document.querySelector('#checkout .price').append('!'));
   await page.evaluate(() => dispatchEvent(new Event('online')));
   await page.waitForFunction(() => !document.querySelector('#checkout .price').textContent.includes('!'));
@@ -206,7 +206,7 @@ test('another coin is selected by keyboard', async () => {
   await press('Enter');
   await heading(page, /^Send 21\.739131 USDT/);
   await page.getByText('only on the Tron network').waitFor();
-  // Another tab with the page gets the change.
+  // Another tab with the same page shows the change, too.
   await waitForLiveText(other, /^Send 21\.739131 USDT/);
   for (const each of [page, other]) await closePage(each);
 });
@@ -223,7 +223,7 @@ test('amount and address are copied, and the page announces it', async () => {
   await waitForLiveText(page, /^Copied: 0x/);
   const address = await page.locator('#address').textContent();
   assert.equal(await copied(), address);
-  // Without a clipboard API, the page uses the older method.
+  // If the clipboard API fails, the page copies by the older method.
   await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not here')); });
   await page.getByRole('button', { name: 'Copy the amount' }).click();
   await page.waitForFunction(async () => await navigator.clipboard.readText() === '0.00666667');
@@ -276,7 +276,7 @@ test('page announces the remaining time at 5 minutes, 1 minute and the end', asy
     new MutationObserver(() => window.told.push(document.querySelector('#said').textContent))
       .observe(document.querySelector('#said'), { childList: true });
   });
-  // Requests fail from here on, so only the clock of the page is tested.
+  // Requests fail from here on, so that only the timer in the page is tested.
   await page.route('**/checkout/**', (route) => route.abort());
   for (let minute = 0; minute < 21; minute += 1) await page.clock.runFor(60_000);
   const told = await page.evaluate(() => window.told);
@@ -312,7 +312,7 @@ test('checkout works at 320 px, with zoom and with reduced motion', async () => 
   await page.getByText('How does this work?').click();
   await page.getByText('Details', { exact: true }).click();
   await checkLightAndDark(page, 'checkout_pay_320');
-  // Zoom of 200 %: half the window width.
+  // At a zoom of 200 %, the window has half its width.
   await page.setViewportSize({ width: 640, height: 900 });
   await page.evaluate(() => { document.documentElement.style.fontSize = '200%'; });
   await checkPage(page, 'checkout_pay_large');
@@ -335,7 +335,7 @@ test('page is readable after one request, and its files are small', async () => 
   assert.ok(script[1] < 8_000, `${script[1]} bytes of script`);
   assert.ok(sizes.size >= 4, `${[...sizes.keys()]}`);
   await closePage(page);
-  // The page can be read without any further files.
+  // The page can be read without its styles, scripts and images.
   const alone = await openPage(browser, 'about:blank', { ...PHONE, origins: [coffer.url] });
   await alone.route('**/assets/**', (route) => route.abort());
   await alone.goto((await invoice({ asset: 'LTC' })).checkoutUrl);

@@ -82,7 +82,7 @@ async function approveAndPay(page, address) {
   await page.getByText('It was sent.').first().waitFor();
 }
 
-/** Another operator sees who sends the payout and gets no button to send it. */
+/** Asserts that another operator sees who sends the payout, and has no button to send it. */
 async function isNotSentTwice(page) {
   const other = { email: 'other@shop.test', password: 'a long password 2' };
   await page.evaluate(async (body) => {
@@ -105,7 +105,7 @@ async function isNotSentTwice(page) {
   await closePage(second, ['401']);
 }
 
-/** Shows the same page for a real chain, by adding the fields that the server then returns to its response. */
+/** Checks the page of a payout on a real chain: adds the fields that only real chains have to the response. */
 async function onAChain(page, address) {
   const paymentUri = `litecoin:${address}?amount=1.249`;
   const { qr } = await page.evaluate(async () => {
@@ -177,7 +177,7 @@ test('proposal from the chain is shown, and a person decides', async () => {
   await closePage(page, ['400', '401', '409']);
 });
 
-/** Dismisses a proposal and resolves a review. Simulated chains have neither, so both are added to the response. */
+/** Attaches and dismisses a proposal, and ends a review. Both are added to the response: simulated chains have none. */
 async function arrivalsAreDecided(page) {
   const at = '2026-11-21T10:07:00.000Z';
   const proposals = [{ txid: 'b'.repeat(64), amountCrypto: '0.1', seenAt: at, blockHeight: null }];
@@ -211,8 +211,8 @@ async function arrivalsAreDecided(page) {
 }
 
 /**
- * A step is refused for the lack of a field, and its checkbox is ticked: simulated chains guard nothing, so the
- * refusal is put into the answer.
+ * Repeats a rejected step with the checkbox of the missing field ticked. The test makes the error response, because
+ * simulated chains reject nothing.
  */
 async function isInsistedOn(page, [name, param, status, label]) {
   const sent = [];

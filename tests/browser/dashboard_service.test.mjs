@@ -11,7 +11,7 @@ let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
-/** A name that is markup and has no position for a line break. */
+/** A name that is markup and too long for a line, without a space to break it. */
 const LONG = `${HOSTILE}${'W'.repeat(100)}`;
 
 const XPUB =
@@ -52,7 +52,7 @@ test('first steps end with a paid test invoice', async () => {
   await closePage(page, ['401', '403']);
 });
 
-/** A secret that is shown once stays visible until the user confirms. */
+/** Asserts that a secret stays visible until the user confirms, because it is shown only once. */
 async function keptUntilSaid(page, text) {
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').getByText(text).waitFor();
@@ -117,7 +117,7 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await closePage(page, ['400', '401', '403']);
 });
 
-/** The export of one day contains its bookings, even without a click on “Search”. So does a list of invoices. */
+/** Asserts that the export and the invoice list of one day contain that whole day, even without a click on “Search”. */
 async function lastDayCounts(page) {
   const booked = await page.getByRole('table', { name: 'Ledger' }).locator('time').first().getAttribute('datetime');
   const day = booked.slice(0, 10);
@@ -142,7 +142,7 @@ async function lastDayCounts(page) {
   await page.getByRole('heading', { name: 'No such invoice' }).waitFor();
 }
 
-/** An invalid number is rejected next to its field, and no request is sent. */
+/** Asserts that an invalid number shows an error next to its field, and that no request is sent. */
 async function onlyNumbers(page) {
   const sent = [];
   page.on('request', (request) => sent.push(request.method()));
@@ -162,7 +162,7 @@ async function onlyNumbers(page) {
   assert.deepEqual(sent.filter((method) => method !== 'GET'), []);
 }
 
-/** A change of another operator since the page was opened is kept. */
+/** Asserts that saving keeps the changes that another operator made since the page was opened. */
 async function onlyWhatIsDifferent(page) {
   const account = (method, json) => page.evaluate(async ([method, json]) => {
     const headers = { 'content-type': 'application/json' };
@@ -170,7 +170,7 @@ async function onlyWhatIsDifferent(page) {
     const body = json && JSON.stringify(json);
     return (await fetch(`dashboard/api/accounts/${id}`, { method, headers, body })).json();
   }, [method, json]);
-  // A message of an earlier save is not shown for the next one.
+  // Removes the message of an earlier save, so that the next message is a new one.
   const nothingSaid = () => page.locator('.toast').evaluateAll((all) => all.forEach((one) => one.remove()));
   await account('PATCH', { feeBps: 77, payoutMinimum: '33.00', cancelUrl: 'https://shop.test/' });
   await nothingSaid();
@@ -213,7 +213,7 @@ test('a wallet is checked before it is added, and retired', async () => {
   await closePage(page, ['400', '401', '403']);
 });
 
-/** If the session ends, typed text stays: the user signs in again in a dialog and continues. */
+/** Asserts that typed text stays if the session ends: the user signs in again in a dialog and continues. */
 async function sessionEnds(page) {
   await page.getByRole('button', { name: 'Import addresses…' }).click();
   await page.getByLabel('Pool', { exact: true }).selectOption('solana');
@@ -235,7 +235,7 @@ async function sessionEnds(page) {
   await again.getByLabel('Password').fill('sandbox');
   await again.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText(/1 were added|1 were known/).waitFor();
-  // A page with several requests asks for one password.
+  // A page that sends several requests asks for the password once.
   await page.context().clearCookies();
   await page.evaluate(() => { location.hash = '/'; });
   await again.getByLabel('Password').fill('sandbox');
@@ -284,7 +284,7 @@ test('merchant sees only the own account', async () => {
     assert.equal(await merchant.locator('#content .note.bad:visible').count(), 0, place);
   }
   assert.equal(await merchant.locator('select#account').count(), 0);
-  // Operations for operators only have no button and are rejected.
+  // A merchant has no button for the operations of operators, and requests for them are rejected.
   await goTo(merchant, `/refunds/${refund.id}`);
   await merchant.getByText('An operator approves or rejects it.').first().waitFor();
   for (const name of ['Approve…', 'Reject…', 'Cancel it…']) {

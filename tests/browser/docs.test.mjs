@@ -75,7 +75,7 @@ for (const [name, options] of Object.entries({
   test(`page passes all checks: ${name}`, async () => {
     const page = await openPage(browser, `${coffer.url}/docs`, options);
     await page.screenshot({ path: `target/screenshots/docs-${name}-top.png` });
-    // Similar parts are checked only once.
+    // The search hides similar operations, so that each kind of element is checked once.
     await page.getByRole('searchbox').fill('refund requested');
     await checkPage(page, `docs-${name}`);
     await closePage(page);
@@ -90,7 +90,7 @@ for (const [name, options] of Object.entries({
     const places = (links) => links.map((link) => link.getAttribute('href'));
     const guides = await page.locator('#guides a').evaluateAll(places);
     assert.ok(guides.length >= 20);
-    // Every guide in the narrowest window. In other windows, those with the most kinds of elements.
+    // The narrowest window shows every guide. Other windows show only guides with many kinds of elements.
     const shown = name === 'narrow' ? guides : ['docs/webhooks', 'docs/operators', 'docs/invoices'];
     for (const guide of shown) {
       await page.goto(`${coffer.url}/${guide}`);

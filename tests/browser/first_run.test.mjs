@@ -10,13 +10,13 @@ import { goTo, checkPageInAllModes } from './operator_pages.mjs';
 import { ANVIL, clockIn, coffer, missing, scratch, serve, startChain } from './served.mjs';
 
 const WHO = { email: 'anna@shop.test', password: 'a long word of Anna' };
-/** A public key of the well-known test phrase: its addresses can receive. */
+/** Extended public key of the well-known test phrase. Coffer derives receiving addresses from the key. */
 const XPUB =
   'xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt';
 const RATES = { ETH: { EUR: '2000', USD: '2200' } };
-/** A day and an hour, in seconds. */
+/** More than a day, in seconds: a day and an hour. */
 const A_DAY = 25 * 3600;
-/** Message of a browser about an error response. */
+/** Parts of browser messages about expected error responses. */
 const SAYS_NO = ['400', '401', '403'];
 
 test('from the first-run link to a refund and a payout that were sent', { skip: missing(ANVIL, 'cc') }, async (t) => {
@@ -64,7 +64,7 @@ test('from the first-run link to a refund and a payout that were sent', { skip: 
   assert.deepEqual([audit.findingCount, audit.findings], [0, []]);
 });
 
-/** The page of the setup link creates the first operator, who signs in. */
+/** Creates the first operator on the page of the setup link, and signs in. */
 async function firstOperator(page) {
   await page.getByRole('heading', { name: 'Set up Coffer' }).waitFor();
   await checkPage(page, 'first-run-set-up');
@@ -84,7 +84,7 @@ async function signIn(page) {
   await page.locator('#content:not([aria-busy])').waitFor();
 }
 
-/** First steps: an account, a wallet, a test key, and a paid test invoice. */
+/** Takes the first steps: an account, a wallet, a test key, and a paid test invoice. */
 async function firstSteps(page) {
   await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor();
   await checkPageInAllModes(page, 'first-run-nothing');
@@ -122,7 +122,7 @@ async function payoutsGoTo(page, address) {
   await page.getByRole('table', { name: 'Payout addresses' }).getByText(new RegExp(address, 'i')).waitFor();
 }
 
-/** The chain is followed, so that its coin is on offer. */
+/** Waits until the server keeps up with the chain, so that its coin is on offer. */
 async function chainIsRead(page) {
   await goTo(page, '/chains');
   await page.getByRole('heading', { name: 'Ethereum' }).waitFor();
@@ -146,7 +146,7 @@ async function liveKey(page) {
   return key;
 }
 
-/** The shop creates an invoice, and the customer pays it from a wallet on the chain. */
+/** Creates an invoice as the shop, and pays it as the customer from a wallet on the chain. */
 async function customerPays(browser, server, key, chain) {
   const headers = { 'X-API-Key': key, 'content-type': 'application/json' };
   const order = JSON.stringify({ amount: '400.00', currency: 'EUR', orderId: 'order-1' });
@@ -164,7 +164,7 @@ async function customerPays(browser, server, key, chain) {
   return invoice;
 }
 
-/** A part is refunded: requested, approved, sent from a wallet and recorded. */
+/** Refunds a part of the invoice: requests, approves, sends from a wallet and records it. */
 async function refunded(page, invoice, customer, chain) {
   await goTo(page, '/invoices');
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-1').waitFor();
@@ -178,7 +178,7 @@ async function refunded(page, invoice, customer, chain) {
   await checkPageInAllModes(page, 'first-run-refund');
 }
 
-/** A payout is rejected until the address is a day old, and the page shows when. */
+/** Asserts that a payout is rejected until the payout address is a day old, and that the page shows this time. */
 async function waits(page) {
   await requestPayout(page);
   await page.getByRole('dialog').getByText(/it can be paid to from \d/).locator('time').waitFor();
@@ -201,7 +201,7 @@ async function requested(page) {
   return new URL(page.url()).hash.split('/')[2].split('?')[0];
 }
 
-/** The file was restored: the page asks to check the chain. The payout was not sent, so it is released. */
+/** Releases a payout in a restored file. The page first asks to check on the chain that it was not sent. */
 async function released(page, payout) {
   await goTo(page, '/');
   await page.getByText('Payouts and refunds of which nobody knows whether they were sent').waitFor();
@@ -216,7 +216,7 @@ async function released(page, payout) {
   assert.equal(await page.getByText('Look for it on the chain').count(), 0);
 }
 
-/** The payout is approved, sent from a wallet and recorded. The home page shows the remaining balance. */
+/** Approves, sends and records the payout. The home page shows the remaining balance. */
 async function paidOut(page, bank, chain) {
   await sent(page, bank, chain);
   await checkPageInAllModes(page, 'first-run-payout');
@@ -224,7 +224,7 @@ async function paidOut(page, bank, chain) {
   await checkPageInAllModes(page, 'first-run-home');
 }
 
-/** Plays a transfer from approved to paid: only the payment of the page's link arrives at this address. */
+/** Plays a transfer from requested to paid. Asserts that the address receives exactly the amount of the page's link. */
 async function sent(page, address, chain) {
   await page.getByRole('button', { name: 'Approve…' }).click();
   await page.getByRole('dialog').getByText('estimated by the node').waitFor();
@@ -255,7 +255,7 @@ async function sent(page, address, chain) {
   await page.getByText(txid).first().waitFor();
 }
 
-/** A rate with missing zeros is rejected with a hint to the market rate. The user could insist, and does not. */
+/** Asserts that a rate with missing zeros is rejected with the market rate, and that a checkbox to use it appears. */
 async function aSlipIsRefused(page) {
   const rate = page.getByLabel('Rate: EUR for one ETH');
   assert.equal(await page.getByLabel('Use this rate all the same').isVisible(), false);

@@ -94,7 +94,7 @@ export async function closePage(page, expected = []) {
 export async function assertAccessible(page, name) {
   if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(axe);
   const found = await page.evaluate(() => window.axe.run(document, {
-    // A frame is checked as a separate page.
+    // Frames are excluded here: each is checked as a page of its own.
     iframes: false,
     resultTypes: ['violations'],
     runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],

@@ -2,7 +2,7 @@
 
 import { checkPage, openPage } from './harness.mjs';
 
-/** Text that would be an element if it was inserted as markup. */
+/** Text that would become an image element if a page inserted it as markup. */
 export const HOSTILE = '<img src=x onerror=alert(1)>"\'';
 
 /** The operator of every sandbox. */

@@ -23,7 +23,7 @@ test('the first contentful paint and the QR code', async (t) => {
   await client.send('Emulation.setCPUThrottlingRate', { rate: 4 });
   await client.send('Network.enable');
   await client.send('Network.setCacheDisabled', { cacheDisabled: true });
-  // The first frame after the QR code is in the page.
+  // Records the time of the first frame after the QR code is in the page.
   await page.addInitScript(() => {
     new MutationObserver((_, observer) => {
       if (!document.querySelector('figure svg')) return;

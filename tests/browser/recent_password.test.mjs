@@ -8,7 +8,7 @@ import { goTo } from './operator_pages.mjs';
 import { clockIn, missing, scratch, serve } from './served.mjs';
 
 const WHO = { email: 'anna@shop.test', password: 'a long word of Anna' };
-/** Seconds after which the password is old but the session is valid. */
+/** Seconds after which the password entry is too old, but the session still valid. */
 const LATER = 20 * 60;
 
 test('moving money requires a recent password in a dialog', { skip: missing('cc') }, async (t) => {
@@ -48,7 +48,7 @@ async function signedUp(page) {
   await page.getByText('The account is added.').waitFor();
 }
 
-/** Without the password nothing is booked, and the dialog keeps the typed text. */
+/** Asserts that nothing is booked without the password, and that the dialog keeps the typed text. */
 async function refusedKeepsTheForm(page) {
   const confirm = page.getByRole('dialog', { name: 'Confirm with your password' });
   await goTo(page, '/ledger');
@@ -73,7 +73,7 @@ async function refusedKeepsTheForm(page) {
   assert.equal(await page.getByRole('cell', { name: '12.34' }).count(), 1);
 }
 
-/** After confirmation, no dialog appears for the next minutes. */
+/** Asserts that a save in the minutes after the confirmation asks for no password. */
 async function confirmedSavesIt(page) {
   await goTo(page, '/settings');
   await page.getByLabel('The most paid out in 24 hours').fill('15000.00');

@@ -19,7 +19,7 @@ async function open(options) {
 
 const entries = (page, kind) => page.locator(`.list [data-kind="${kind}"]`);
 
-/** Waits until this text is in the newest entry. Nothing moves afterwards, because entries arrive in order. */
+/** Waits until the newest entry contains this text. Entries arrive in order, so the list no longer moves then. */
 const newest = (page, text) => page.locator('.list > li').first().filter({ hasText: text }).waitFor();
 
 test('an invoice is paid, and its events and signed webhooks appear', async () => {
@@ -37,7 +37,7 @@ test('an invoice is paid, and its events and signed webhooks appear', async () =
   assert.match(await webhook.locator('pre').first().textContent(), /X-Service-Signature: t=\d+,v1=[0-9a-f]{64}/);
   assert.match(await webhook.locator('pre').nth(1).textContent(), /"type": "invoice.confirmed"/);
   await checkPage(page, 'sandbox-paid');
-  // The same call from elsewhere appears, too. Calls of the page itself do not.
+  // A call by another client appears. The same call by the page itself does not.
   await coffer.test('GET', '/v1/balances');
   await entries(page, 'call').filter({ hasText: 'GET /v1/balances' }).waitFor();
   assert.equal(await entries(page, 'call').filter({ hasText: 'limit=20' }).count(), 0);
@@ -91,7 +91,7 @@ test('clock advances, a call fails, and the sandbox is reset', async () => {
   await page.getByText('The next one of POST /v1/invoices will.').waitFor();
   const order = { amount: '20.00', currency: 'EUR' };
   assert.equal((await coffer.call('POST', '/v1/invoices', order, coffer.keys.secretTest)).status, 503);
-  // With the path, because an id can contain these digits, too.
+  // The pattern includes the path, because an id can contain the digits 503, too.
   await entries(page, 'call').filter({ hasText: /\/v1\/invoices\s*503/ }).waitFor();
   await page.getByRole('button', { name: 'End all faults' }).click();
   await page.getByText('No call fails.').waitFor();

@@ -33,7 +33,7 @@ async function begin() {
   return page;
 }
 
-/** Enters a code. */
+/** Enters a code of the second factor and submits it. */
 async function enter(page, code) {
   await page.getByRole('textbox', { name: 'Code' }).fill(code);
   await page.keyboard.press('Enter');
@@ -60,7 +60,7 @@ test('factor is activated, required, replaced by a recovery code once, and deact
   const file = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download' }).click();
   assert.equal((await file).suggestedFilename(), 'coffer-recovery-codes.txt');
-  // The codes are shown once: neither Escape nor the button without the tick closes the dialog.
+  // The recovery codes are shown once: neither Escape nor the button closes the dialog before the box is ticked.
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByText('Keep the codes first, then tick the box.').waitFor();
@@ -76,7 +76,7 @@ test('factor is activated, required, replaced by a recovery code once, and deact
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await closePage(page, ['401']);
 
-  // The code of the activation is used up. The next one signs in once.
+  // The code of the activation is used up. The next code signs in once.
   const next = codeOf(secret, 1);
   const second = await begin();
   await checkPage(second, 'second-factor');

@@ -1,4 +1,4 @@
-// A production server, a private chain, and days that pass: for tests that a sandbox cannot run.
+// Helpers for tests that a sandbox cannot run: a production server, a private chain, and days that pass.
 //
 // The server is the real program on a new file. A day passes while it is stopped: its next start uses a wall clock that
 // is ahead (`served/clock.c`).
@@ -11,10 +11,10 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** Environment variables that a program needs. */
+/** Environment variables that the tested program needs. */
 const { PATH, COFFER_BINARY = 'coffer' } = process.env;
 
-/** The node of the chain: next to the browser's modules, or on the path. */
+/** Path of the node program: in COFFER_NODE_MODULES, otherwise found in PATH. */
 export const ANVIL = (() => {
   const modules = resolve(process.env.COFFER_NODE_MODULES ?? 'node_modules');
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
@@ -29,7 +29,7 @@ export function scratch(t) {
   return folder;
 }
 
-/** Returns the reason to skip a test: a missing program. Throws if COFFER_NEED_TOOLS is set. */
+/** Returns a reason to skip the test if a program is missing, otherwise `false`. Throws if COFFER_NEED_TOOLS is set. */
 export function missing(...programs) {
   const gone = programs.find((program) => {
     try {
@@ -127,7 +127,7 @@ export async function startChain(t) {
     assert.equal(Number(network), NETWORK);
     const paid = { from: wallet, to, value: `0x${BigInt(value).toString(16)}` };
     const txid = await ask('eth_sendTransaction', paid);
-    // The node responds before its own block contains the transaction.
+    // The node may respond before a block contains the transaction, so one more block is mined.
     await ask('anvil_mine');
     return { txid, to, value: BigInt(value) };
   };

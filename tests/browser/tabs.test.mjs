@@ -1,4 +1,4 @@
-// Two tabs of the operator pages.
+// Two tabs of the operator pages, each with its own account.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -25,12 +25,12 @@ test('tab acts on the account that it shows, independent of other tabs', async (
   const name = page.getByLabel('Name', { exact: true });
   await name.waitFor();
   assert.equal(await name.inputValue(), 'Sandbox Shop');
-  // The other tab selects the other account.
+  // Another tab selects another account.
   await page.evaluate((id) => localStorage.setItem('coffer.account', id), idOf('Other Shop'));
   await name.fill('Renamed Shop');
   const changed = page.waitForRequest((request) => request.method() === 'PATCH');
   await page.locator('form', { has: name }).getByRole('button', { name: /Save|Keep/ }).click();
   assert.ok((await changed).url().includes(idOf('Sandbox Shop')));
-  // The first request of a tab without a session.
+  // The expected error is from the first request, before the sign-in.
   await closePage(page, ['401']);
 });

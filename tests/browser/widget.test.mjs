@@ -10,14 +10,14 @@ import { assertAccessible, closePage, openPage, takePicture, startBrowser, start
 
 let browser;
 let coffer;
-/** Serves the page of a shop at a separate origin. Each test sets its content. */
+/** Server of a shop page at its own origin. Each test sets `content`, the content of the page. */
 let site;
 let content = '';
 before(async () => {
   [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]);
   const server = createServer((_, response) => {
     response.setHeader('Content-Type', 'text/html; charset=utf-8');
-    // A strict policy: the widget needs only its own origin.
+    // The policy is strict, because the widget needs only the origin of Coffer.
     response.setHeader('Content-Security-Policy', `default-src 'none'; script-src ${coffer.url}; \
 connect-src ${coffer.url}; frame-src ${coffer.url}; img-src data:`);
     response.end(`<!doctype html><html lang="en"><head><title>A shop</title><link rel="icon" href="data:,">
@@ -37,7 +37,7 @@ const invoiceOf = () => coffer.test('POST', '/v1/invoices', { amount: '20.00', c
 const element = (invoice) =>
   `<coffer-checkout public-key="${coffer.keys.publicTest}" invoice="${invoice.id}">Pay now</coffer-checkout>`;
 
-/** Sets the origins whose pages may show the checkout. None: all. */
+/** Sets the origins whose pages may show the checkout. An empty list allows all origins. */
 async function allow(allowedOrigins) {
   const operator = { email: 'operator@sandbox.test', password: 'sandbox' };
   const answer = await fetch(`${coffer.url}/dashboard/api/session`, { method: 'POST', body: JSON.stringify(operator) });
@@ -141,7 +141,7 @@ test('unlisted origin is rejected, and a blocked frame becomes a redirect', asyn
     await page.waitForFunction(() => window.told.length > 0);
     assert.deepEqual(await told(page), [['error', 'forbidden']]);
     await closePage(page, ['403', 'Coffer:']);
-    // The session response is changed as if the origin was listed. The frame is still blocked.
+    // The test replaces the session response, as if the origin was allowed. The browser still blocks the frame.
     const framed = await shopWith(element(invoice));
     await framed.route('**/v1/public/checkout-sessions', (route) => route.fulfill({
       headers: { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' },
@@ -191,7 +191,7 @@ async function resend(service, type) {
   while ((await found())[0].attempts.length < 2) await new Promise(setImmediate);
 }
 
-/** Pays a live invoice of this order, and waits until the shop has its webhook. */
+/** Pays a live invoice with this order id, and waits until the shop has received the webhook. */
 async function payLive(service, orderId) {
   const post = async (path, body) => {
     const answer = await fetch(`${service}${path}`, {
@@ -222,7 +222,7 @@ test('example shop ships after the webhook', async () => {
     // A payment in the other mode belongs to another invoice with the same order id.
     await payLive(service, order);
     const status = async () => (await (await fetch(`${url}orders/${order}`)).json()).status;
-    // The shop gets the event of its own invoice.
+    // The loop waits until the shop has the event of its own invoice.
     for (let asked = 0; asked < 10_000 && await status() === 'open'; asked += 1);
     assert.equal(await status(), 'created');
     const frame = page.frameLocator('iframe');
@@ -240,7 +240,7 @@ test('example shop ships after the webhook', async () => {
     assert.equal(forged.status, 400);
     await closePage(page);
   } finally {
-    // Also after a failure, because a running server would keep the tests from ending.
+    // The shop is stopped even after a failure, because a running server would keep the tests from ending.
     shop.kill();
   }
   const [code] = await ended;
