@@ -20,7 +20,7 @@ pub struct Cost {
     blocks_a_day: u64,
     /// Number of requests for each finalized range of blocks. Such a range is read a second time.
     pub a_final: u64,
-    /// Largest number of finalized ranges a day. The number of polls a day also limits it.
+    /// Largest number of finalized ranges a day, at most one for each poll.
     finals_a_day: u64,
     /// Number of requests a day for network fees.
     pub fees_a_day: u64,

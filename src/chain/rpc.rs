@@ -171,7 +171,7 @@ impl Rpc {
         self.count_failures(outcomes)
     }
 
-    /// [`Rpc::batch`] with a copy of this seed for each result.
+    /// Makes several calls as [`Rpc::batch`] does, and reads each result with a copy of the seed.
     ///
     /// # Errors
     /// [`NodeError`] if a call has no response.

@@ -81,7 +81,7 @@ impl Electrum {
         Ok(None)
     }
 
-    /// [`Node::transaction`](crate::chain::Node::transaction).
+    /// Implements [`Node::transaction`](crate::chain::Node::transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,

@@ -24,7 +24,7 @@ const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
 const LOOKUPS_MAX: usize = 20;
 
 impl Electrum {
-    /// [`Node::blocks`]: every block of the range.
+    /// Implements [`Node::blocks`]: every block of the range.
     pub(super) fn read_blocks(
         &mut self,
         from: u32,
@@ -65,7 +65,7 @@ impl Electrum {
         Ok(blocks)
     }
 
-    /// [`Node::late`]: the newest transactions that were never reported.
+    /// Implements [`Node::late`]: the newest transactions that were never reported.
     pub(super) fn read_late(
         &mut self,
         to: u32,
@@ -200,7 +200,7 @@ impl Electrum {
         Ok(scanner.scan(txid, transaction.inputs.clone(), outputs.collect()))
     }
 
-    /// [`Node::mempool`].
+    /// Implements [`Node::mempool`].
     pub(super) fn read_mempool(
         &mut self,
         unconfirmed: &[String],

@@ -9,7 +9,7 @@ use crate::chain::{AccountBalance, NodeError};
 use crate::domain::money::coin::Units;
 
 impl Evm {
-    /// [`Node::held`](crate::chain::Node::held).
+    /// Implements [`Node::held`](crate::chain::Node::held).
     pub(super) fn read_balances(
         &mut self,
         accounts: &[String],

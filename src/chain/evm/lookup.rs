@@ -26,7 +26,7 @@ struct TransactionEffects {
 }
 
 impl Evm {
-    /// [`Node::transaction`](crate::chain::Node::transaction).
+    /// Implements [`Node::transaction`](crate::chain::Node::transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
@@ -185,7 +185,7 @@ impl Evm {
         })))
     }
 
-    /// [`Node::nonce_taken`](crate::chain::Node::nonce_taken).
+    /// Implements [`Node::nonce_taken`](crate::chain::Node::nonce_taken).
     ///
     /// Requests the count and the receipt in one batch: two nodes behind one url may have different heads.
     pub(super) fn read_nonce_taken(
@@ -232,7 +232,7 @@ impl Evm {
         Ok(is_taken.then_some(block))
     }
 
-    /// [`Node::time_at`](crate::chain::Node::time_at).
+    /// Implements [`Node::time_at`](crate::chain::Node::time_at).
     pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_identity()?;
         let params = (quantity(height), false);

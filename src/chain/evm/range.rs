@@ -39,7 +39,7 @@ enum LogsOutcome {
 }
 
 impl Evm {
-    /// [`Node::blocks`](crate::chain::Node::blocks).
+    /// Implements [`Node::blocks`](crate::chain::Node::blocks).
     pub(super) fn read_range(
         &mut self,
         from: u32,

@@ -42,7 +42,7 @@ pub struct AccountJson {
     pub lamports: u64,
     /// Program that owns the account.
     pub owner: String,
-    /// Data and their encoding, `base64`.
+    /// Data of the account, and their encoding, which is always `base64`.
     pub data: (String, String),
 }
 
@@ -85,7 +85,7 @@ pub struct Message {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageHeader {
-    /// Number of leading accounts that signed.
+    /// Number of accounts that signed. They are the first accounts of the transaction.
     pub num_required_signatures: usize,
 }
 

@@ -59,7 +59,7 @@ impl Solana {
         }
     }
 
-    /// [`Node::blocks`](crate::chain::Node::blocks): blocks with payments, and the last block.
+    /// Implements [`Node::blocks`](crate::chain::Node::blocks): blocks with payments, and the last block.
     pub(super) fn read_range(
         &mut self,
         from: u32,
@@ -180,7 +180,7 @@ impl Solana {
         Ok(entries)
     }
 
-    /// [`Node::late`](crate::chain::Node::late).
+    /// Implements [`Node::late`](crate::chain::Node::late).
     pub(super) fn read_late(
         &mut self,
         to: &Block,

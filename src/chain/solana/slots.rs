@@ -137,7 +137,7 @@ impl Solana {
         }
     }
 
-    /// [`Node::hash_at`](crate::chain::Node::hash_at).
+    /// Implements [`Node::hash_at`](crate::chain::Node::hash_at).
     pub(super) fn hash_of(&mut self, slot: u32) -> Result<Option<String>, NodeError> {
         let finalized = self.finalized_seen;
         Ok(match self.slot(slot, Commitment::Confirmed)? {
@@ -177,8 +177,8 @@ impl Solana {
         Err(NodeError::Behind)
     }
 
-    /// [`Node::time_at`](crate::chain::Node::time_at). For a slot without a block, returns the time of the next
-    /// block.
+    /// Implements [`Node::time_at`](crate::chain::Node::time_at). For a slot without a block, returns the time of the
+    /// next block.
     pub(super) fn time_of(&mut self, slot: u32) -> Result<Option<Time>, NodeError> {
         match self.slot(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => return Ok(Some(header.time)),

@@ -61,7 +61,7 @@ impl Tron {
         }))
     }
 
-    /// [`Node::transaction`](crate::chain::Node::transaction).
+    /// Implements [`Node::transaction`](crate::chain::Node::transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,

@@ -23,7 +23,7 @@ pub(super) struct TronBlock {
 pub(super) type InfosById = BTreeMap<Id, TransactionInfo>;
 
 impl Tron {
-    /// [`Node::blocks`](crate::chain::Node::blocks). Halves the next range after a rate limit.
+    /// Implements [`Node::blocks`](crate::chain::Node::blocks). Halves the next range after a rate limit.
     pub(super) fn read_range(
         &mut self,
         from: u32,

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 const IN_NEITHER: &str = "or blockchain transaction";
 
 impl Utxo {
-    /// [`Node::transaction`](crate::chain::Node::transaction).
+    /// Implements [`Node::transaction`](crate::chain::Node::transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
@@ -104,7 +104,7 @@ impl Utxo {
         }
     }
 
-    /// [`Node::time_at`](crate::chain::Node::time_at).
+    /// Implements [`Node::time_at`](crate::chain::Node::time_at).
     pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_network()?;
         if height < self.pruned_below {
