@@ -63,6 +63,6 @@ fn readiness(address: SocketAddr) -> Result<(bool, String), Error> {
     let status = answer
         .strip_prefix("HTTP/1.1 ")
         .and_then(|rest| rest.lines().next())
-        .ok_or_else(|| Error::new(ErrorKind::InvalidData, "that is no answer in HTTP"))?;
+        .ok_or_else(|| Error::new(ErrorKind::InvalidData, "it is not an HTTP response"))?;
     Ok((status.starts_with("200 "), status.to_owned()))
 }

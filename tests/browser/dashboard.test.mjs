@@ -65,7 +65,7 @@ test('invoice is found, shown with its timeline and cancelled, and its data is e
   // Times are in the format of the user's locale.
   const texts = await page.locator('.steps').first().innerText();
   assert.ok(!/\d{4}-\d\d-\d\dT/.test(texts), texts);
-  await page.locator('.steps p:has-text("due until") time[datetime]').waitFor();
+  await page.locator('.steps p:has-text("Created 20.00 EUR due until") time[datetime]').waitFor();
   await checkPageInAllModes(page, 'invoice');
   await goTo(page, `/invoices/${open.id}`);
   await coffer.test('POST', `/v1/invoices/${part.id}/simulate`, { case: 'under' });

@@ -181,7 +181,7 @@ async function refunded(page, invoice, customer, chain) {
 /** Asserts that a payout is rejected until the payout address is a day old, and that the page shows this time. */
 async function waits(page) {
   await requestPayout(page);
-  await page.getByRole('dialog').getByText(/it can be paid to from \d/).locator('time').waitFor();
+  await page.getByRole('dialog').getByText(/payouts to it are possible from \d/).locator('time').waitFor();
   await checkPage(page, 'first-run-payout-waits');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
 }

@@ -85,7 +85,7 @@ test('factor is activated, required, replaced by a recovery code once, and deact
   await closePage(second, ['401']);
   const third = await begin();
   await enter(third, next);
-  await third.getByText('Code, or a later one, was used already').waitFor();
+  await third.getByText('Code was used already').waitFor();
   await enter(third, codes[0]);
   await third.locator('#content[data-place="/"]').waitFor();
   await closePage(third, ['401']);

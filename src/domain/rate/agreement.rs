@@ -33,7 +33,7 @@ impl fmt::Display for NoAgreement {
             NoAgreement::Stale(sources) => {
                 write!(
                     out,
-                    "the rate of {} is older than 3 minutes",
+                    "rates of {} are older than 3 minutes",
                     join_names(sources)
                 )
             }

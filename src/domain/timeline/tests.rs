@@ -173,7 +173,7 @@ fn slightly_short_payment_shows_its_sums() {
         [
             "created: 100.00 EUR due until 1970-01-01T00:00:01.000Z",
             "LTC picked: 1.25 at 80 EUR each, to tltc1",
-            "awaiting_payment: nothing is paid of the 100.00 EUR due, which can be paid until 1970-01-01T00:00:01.000Z",
+            "awaiting_payment: nothing is paid of the 100.00 EUR due until 1970-01-01T00:00:01.000Z",
             "payment of 1 LTC seen: worth 99.50 EUR at 80, in time",
             "detected: confirmed 0.00 of 100.00 EUR due, and 99.50 seen in time that is not confirmed yet",
             "payment of 1 LTC confirmed: worth 99.50 EUR at 80, in time",
@@ -233,7 +233,7 @@ fn late_payment_follows_the_deadline_entry() {
         Some(
             [
                 "the payment deadline has passed; later payments are late",
-                "expired: nothing of the 100.00 EUR due was seen until 1970-01-01T00:00:01.000Z",
+                "expired: no payment of the 100.00 EUR due was seen until 1970-01-01T00:00:01.000Z",
                 "payment of 1 LTC seen: worth 100.00 EUR at 80, late",
                 "payment of 1 LTC confirmed: worth 100.00 EUR at 80, late",
                 "paid_late: confirmed 0.00 in time and 100.00 late of 100.00 EUR due: in full, tolerance 0.50, but late",

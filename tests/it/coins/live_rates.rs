@@ -236,7 +236,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     );
     assert_eq!(
         running.bitcoin_rate()["problem"],
-        "only kraken has told a figure in the last 3 minutes, and 2 sources must agree"
+        "only kraken has reported a rate in the last 3 minutes, and 2 sources must agree"
     );
 }
 
@@ -254,7 +254,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
     assert_eq!(bitcoin["rate"], Value::Null);
     assert_eq!(
         bitcoin["problem"],
-        "what coinbase, kraken told is older than 3 minutes"
+        "rates of coinbase, kraken are older than 3 minutes"
     );
     assert_eq!(bitcoin["newest"]["rate"], "60000");
     assert!(bitcoin["newest"]["ageSeconds"].as_i64().unwrap() >= 181);
@@ -272,7 +272,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
     assert_eq!(bitcoin["rate"], Value::Null);
     assert_eq!(
         bitcoin["problem"],
-        "what coinbase told is older than 3 minutes"
+        "rates of coinbase are older than 3 minutes"
     );
     assert_eq!(bitcoin["newest"]["rate"], "60000");
 }

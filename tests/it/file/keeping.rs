@@ -343,7 +343,7 @@ fn doctor_reports_what_needs_attention() {
     let rates = format!("fixed:{}", path_text(&rates));
     let said = refused("doctor", &file, &[site[0], site[1], "--rates", &rates]);
     assert_eq!(said.matches("wrong:").count(), 1, "{said}");
-    let why = "wrong: a live key is there, and no coin is on offer: no chain has a node; mend: ";
+    let why = "wrong: a live key exists, but no coin is on offer: no chain has a node; mend: ";
     assert!(said.contains(why), "{said}");
     let rate = "ok: rate of BTC: 60000 EUR (0 s old, file), 65000 USD (0 s old, file)";
     assert!(said.contains(rate), "{said}");

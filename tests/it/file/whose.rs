@@ -61,18 +61,18 @@ fn restore_rejects_copy_of_other_server_kind() {
         assert_refused(
             &["restore", path_text(&copy), more],
             &theirs,
-            "is a production server's",
+            "belongs to a production server",
         );
         assert_refused(
             &["restore", path_text(&shop_copy), more],
             &ours,
-            "is a sandbox server's",
+            "belongs to a sandbox server",
         );
     }
     let before = std::fs::read(&theirs).unwrap();
     let (code, said) = coffer(&["backup", path_text(&theirs), "--force"], &ours);
     assert!(
-        code == Some(1) && said.contains("is a production server's"),
+        code == Some(1) && said.contains("belongs to a production server"),
         "{said}"
     );
     assert!(std::fs::read(&theirs).unwrap() == before);

@@ -87,16 +87,13 @@ fn invalid_line_is_named_and_nothing_is_imported() {
         ),
         (
             format!("{key}\n{DERIVED}\n"),
-            "line 2 is no public key: a program derived it",
+            "line 2 is a program-derived address",
         ),
         (
             format!("{key}\n{}\n{key}\n", key_of(2)),
-            "line 3 has the address of line 1 again",
+            "line 3 repeats the address of line 1",
         ),
-        (
-            format!("{key}\n{theirs}\n"),
-            "line 2 is one that money is sent to",
-        ),
+        (format!("{key}\n{theirs}\n"), "line 2 is a destination"),
         (
             format!("{key}\n{secret}\n"),
             "line 2 is not an address on solana",

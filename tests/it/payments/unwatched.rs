@@ -66,7 +66,7 @@ fn live_invoice_without_coins_warns_with_the_reason() {
     doctor.args(["doctor", "--node", "litecoin=http://127.0.0.1:1", "--file"]);
     let said = doctor.arg(&served.file).output().unwrap().stdout;
     let said = String::from_utf8(said).unwrap();
-    let wanted = "wrong: a live key is there, and no coin is on offer: no node of litecoin was reached yet; mend: ";
+    let wanted = "wrong: a live key exists, but no coin is on offer: no node of litecoin was reached yet; mend: ";
     assert!(said.contains(wanted), "{said}");
     let wanted = "wrong: refund v waits for approval; mend: approve or reject it";
     assert!(said.contains(wanted), "{said}");

@@ -56,12 +56,12 @@ fn running_server_is_live_and_ended_one_is_not() {
 fn other_responses_are_not_live() {
     let address = listener_sending(b"HTTP/1.1 503 Service Unavailable\r\n\r\nno").to_string();
     let (code, printed, _) = run_live(&address, &[]);
-    let expected = format!("wrong: {address} takes no requests: 503 Service Unavailable; mend: ");
+    let expected = format!("wrong: {address} is not ready: 503 Service Unavailable; mend: ");
     assert!(code == 1 && printed.starts_with(&expected), "{printed}");
     for answer in [&b""[..], b"SSH-2.0-OpenSSH_9.2\r\n", b"\xff\xfe 200 \n"] {
         let address = listener_sending(answer).to_string();
         let (code, printed, _) = run_live(&address, &[]);
-        let expected = format!("wrong: nothing answers at {address}: that is no answer in HTTP; ");
+        let expected = format!("wrong: nothing answers at {address}: it is not an HTTP response; ");
         assert!(code == 1 && printed.starts_with(&expected), "{printed}");
     }
 }

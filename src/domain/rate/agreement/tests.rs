@@ -80,9 +80,9 @@ fn only_fresh_figures_count() {
     assert_eq!(rate(&[]), "no source has reported a rate");
     assert_eq!(
         rate(&[("100", old), ("100", old)]),
-        "what kraken, coinbase told is older than 3 minutes"
+        "rates of kraken, coinbase are older than 3 minutes"
     );
-    let alone = "only coinbase has told a figure in the last 3 minutes, and 2 sources must agree";
+    let alone = "only coinbase has reported a rate in the last 3 minutes, and 2 sources must agree";
     assert_eq!(rate(&[("100", old), ("100", 0)]), alone);
     assert_eq!(rate(&[("100", FRESH_MS_MAX), ("100", 0)]), "100");
     // An old figure no longer counts.

@@ -176,7 +176,7 @@ fn any_rate_needs_acceptance_without_a_fresh_market_rate() {
         let (param, message) = summary(fix(&body, &of, &stale)).unwrap_err();
         assert_eq!(param.as_deref(), Some("rate"), "{body}");
         let expected = "rate must be given together with acceptRate: true, as there is no fresh market rate of LTC in EUR: \
-            what kraken, coinbase told is older than 3 minutes; the newest known is 80 (the fixed table; 4 min old)";
+            rates of kraken, coinbase are older than 3 minutes; the newest known is 80 (the fixed table; 4 min old)";
         assert_eq!(message, expected);
     }
     let insisted = summary(fix(
