@@ -1,6 +1,6 @@
-//! State of the followed chains, and orders for the workers that follow them.
+//! State of the followed chains, and rescan orders for the workers that follow them.
 //!
-//! `take` performs a step. Workers query the nodes.
+//! `apply` applies a step. Workers query the nodes.
 //!
 //! Invariant: the state at the start of a step is one snapshot.
 
@@ -53,7 +53,8 @@ impl Service {
 
     /// Returns `true` if money is expected on a chain.
     ///
-    /// This is so if an open invoice waits, an observation is unconfirmed, or a payout or refund is being sent.
+    /// Money is expected while an open invoice waits, an observation is unconfirmed, or a payout or refund is being
+    /// sent.
     pub fn is_money_expected(&self, chain: Chain) -> Result<bool, Error> {
         self.read(|db| {
             Ok(observations_on_chain::is_any_seen(db, chain)?
@@ -91,8 +92,8 @@ impl Service {
 ///
 /// # Errors
 ///
-/// `invalid_request` if the chain is not followed, or `from` is above the last block that was read. The same if the
-/// chain is stopped and `from` is above the lowest block that a reorg removed.
+/// `invalid_request` if the chain is not followed, or `from` is above the last block that was read. `invalid_request`
+/// also if the chain is stopped and `from` is above the lowest block that a reorg removed.
 pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
     let Some(cursor) = chain_cursors::of_chain(tx, chain)? else {
         let problem = format!("{chain} is not followed yet: no server has reached a node of it");

@@ -29,23 +29,24 @@ use std::sync::Arc;
 /// Position in a step at which the next batch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStart {
-    /// Applies items from this index on, and the first item's transaction from this output on. The last item moves
+    /// Applies the items from this index on. The first item's transaction starts at this output. The last item moves
     /// the cursor.
     Items(usize, u32),
-    /// Confirms observations that are deep enough, after this `seq`.
+    /// Confirms observations after this `seq` that are deep enough.
     Confirm(i64),
     /// The step is complete.
     Done,
 }
 
 impl BatchStart {
-    /// Start of every step.
+    /// Start of the first batch of every step.
     pub const FIRST: BatchStart = BatchStart::Items(0, 0);
 }
 
 impl Service {
-    /// Applies one batch of a step in one transaction, and returns the start of the next batch. Skips a step that
-    /// does not continue from the cursor: it was computed before another change.
+    /// Applies one batch of a step in one transaction, and returns the start of the next batch.
+    ///
+    /// Skips a step that does not continue from the cursor: another change was made after the step was computed.
     pub fn apply_chain_step(
         self: &Arc<Self>,
         now: Time,

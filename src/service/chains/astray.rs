@@ -28,7 +28,7 @@ impl Service {
             return Ok(false);
         };
         if index < row.next_index {
-            // The wallet has passed this index and must not be set back to it: somebody uses the address.
+            // The wallet has passed this index. The wallet must not be set back to an address that is in use.
             wallets::raise_least_index(tx, row.seq, index)?;
             return Ok(true);
         }
@@ -37,7 +37,7 @@ impl Service {
         }
         wallets::stop(tx, row.seq, index, now)?;
         if row.stopped_at.is_some() {
-            // The wallet was stopped before. Its stopped index has moved up to this one.
+            // The wallet was stopped before, so only its stopped index has changed.
             return Ok(true);
         }
         let (pool, id, txid) = (row.wallet.chain.address_pool(), &row.id, &seen.txid);

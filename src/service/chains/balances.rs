@@ -14,7 +14,7 @@ use crate::store::{Reader, Tx, observations_on_chain};
 
 /// Largest number of addresses in one check.
 const ACCOUNTS_MAX: usize = 50;
-/// Time between two checks, in milliseconds.
+/// Time between two balance checks, in milliseconds.
 const LOOK_EVERY_MS: i64 = 10 * MINUTE_MS;
 
 /// Returns the addresses to check next, or `None` before the next check is due.

@@ -124,7 +124,7 @@ impl Service {
                 let observed = observations::at(tx, &seen.key())?;
                 let none = || Error::Failed(format!("claim {} was not taken in", claim.id));
                 let seq = observed.ok_or_else(none)?.seq;
-                // The next balance check finds out if there is more.
+                // The next balance check shows whether another amount is missing.
                 unexplained::remove(tx, claim.asset.chain, &claim.address)?;
                 Ok(Ok((ClaimOutcome::Recorded, seq)))
             }
@@ -183,7 +183,8 @@ fn read(
     })
 }
 
-/// Refuses a claim to an unknown address, of a known payment, of an open claim, and one of too many open claims.
+/// Refuses a claim if the address is unknown, the payment is known, the same claim is open, or too many claims are
+/// open.
 fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     let chain = claim.asset.chain;
     if !is_ours(db, chain, &claim.address)? {
@@ -202,7 +203,8 @@ fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     Err(Refusal::new(Code::InvalidTransition, problem).into())
 }
 
-/// Returns an observation at the position of the claim that recorded it before the node reported it, if there is one.
+/// Returns the observation at the position at which a claim already recorded it. Without such a claim, returns the
+/// observation unchanged.
 pub(super) fn as_claimed<'s>(
     tx: &Tx<'_>,
     seen: &'s Observation,
@@ -269,7 +271,8 @@ fn note(tx: &Tx<'_>, now: Time, action: &str, claim: &Claim, came: &Value) -> Re
     audit_log::record(tx, now, &claim.asked_by, &noted)
 }
 
-/// Returns `true` if the address belongs to this file. The address filter of a scan passes a few others.
+/// Returns `true` if the address belongs to this file. The address filter of a scan also lets a few other addresses
+/// pass.
 pub(super) fn is_ours(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
     Ok(addresses::owner(db, Mode::Live, chain, address)?.is_some()
         || pool_addresses::has(db, chain, address)?)

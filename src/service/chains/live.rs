@@ -28,7 +28,7 @@ const ANSWER_MS_MAX: i64 = 5 * SECOND_MS;
 pub struct LiveChain {
     /// Followed chain.
     pub chain: Chain,
-    /// URLs of its nodes, reduced to scheme, host, port and path.
+    /// URLs of the chain's nodes, reduced to scheme, host, port and path.
     pub node: String,
     /// Coins whose contracts the operator's settings name.
     pub tokens: Vec<&'static str>,
@@ -41,15 +41,15 @@ pub struct Said {
     pub problem: Option<String>,
     /// Number of watched addresses.
     pub watched: usize,
-    /// Counter of requests to its nodes.
+    /// Counter of requests to the chain's nodes.
     pub requests: RequestCounter,
-    /// Newest fee estimate of its node.
+    /// Newest fee estimate of the chain's node.
     pub fee_estimate: Option<FeeEstimate>,
-    /// Height of the newest block of its node.
+    /// Height of the newest block of the chain's node.
     pub head_height: Option<u32>,
-    /// Time of the unanswered request for its newest block.
+    /// Time of the unanswered request for the newest block. `None` if no request waits.
     pub asked_since: Option<Time>,
-    /// `true` if its node lacks a block that it should have.
+    /// `true` if the chain's node lacks a block that it should have.
     pub lacks_block: bool,
     /// Log lines of the current step.
     pub lines: Vec<String>,
@@ -70,11 +70,11 @@ pub struct Live {
     /// Chains that have nodes.
     chains: Vec<(LiveChain, Mutex<Said>)>,
     test_networks: bool,
-    /// `true` if a command sends approved transfers.
+    /// `true` if a signer command sends approved transfers.
     has_signer: bool,
     /// Wallet addresses without an owner.
     pub(super) spare: Spare,
-    /// Addresses that nodes are asked about in every step.
+    /// Addresses that every step queries at the node.
     pub(super) open_addresses: OpenAddresses,
 }
 
@@ -91,12 +91,12 @@ impl Live {
         }
     }
 
-    /// Sets whether a command sends approved transfers.
+    /// Sets whether a signer command sends approved transfers.
     pub fn with_signer(self, has_signer: bool) -> Live {
         Live { has_signer, ..self }
     }
 
-    /// Returns `true` if a command sends approved transfers.
+    /// Returns `true` if a signer command sends approved transfers.
     pub(in crate::service) fn has_signer(&self) -> bool {
         self.has_signer
     }
@@ -124,7 +124,7 @@ impl Live {
         self.chains.iter().map(move |(one, of)| (one, said(of)))
     }
 
-    /// Returns `true` if test networks are allowed, whose coins have no value.
+    /// Returns `true` if test networks, whose coins have no value, are allowed.
     pub(super) fn takes_test_networks(&self) -> bool {
         self.test_networks
     }
@@ -220,10 +220,11 @@ impl Service {
     /// Returns the canonical text of an address to which money may be sent.
     ///
     /// In simulated mode, any network is accepted. With test networks allowed, only the network on which the chain is
-    /// followed is accepted. Else only the main network is.
+    /// followed is accepted. Otherwise only the main network is accepted.
     ///
     /// # Errors
-    /// The end of a sentence that begins with the field's name.
+    ///
+    /// The error text is the end of a sentence that begins with the field's name.
     pub(in crate::service) fn destination(
         &self,
         db: &Reader<'_>,
@@ -262,9 +263,9 @@ impl Service {
         Ok(network.filter(|network| !WalletNetwork::Main.agrees_with(chain, network)))
     }
 
-    /// Returns `true` if coins on this chain have no value. `None` asks about all chains that have a node.
+    /// Returns `true` if coins on this chain have no value. With `None`, checks all chains that have a node.
     ///
-    /// The settings decide if no such chain was ever reached.
+    /// If none of these chains was ever reached, the settings decide.
     pub(in crate::service) fn is_for_tests(
         &self,
         db: &Reader<'_>,

@@ -1,4 +1,4 @@
-//! Selects the addresses about which each step asks a node by name.
+//! Selects the addresses that each step queries one by one at a node.
 //!
 //! Invariant: each live address of a chain's pool is selected at least once a day.
 
@@ -14,10 +14,12 @@ use crate::store::{Reader, chains, observations_on_chain, wallets};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-/// Indexes from a wallet's next one on that are selected in every step.
+/// Number of indexes, from a wallet's next index on, that are selected in every step.
 const AHEAD: u32 = 20;
-/// Range below a wallet's next index. Indexes without an owner in this range, and all above it, are selected once a
-/// day. After a restore of an older copy, the file does not know which of them were handed out.
+/// Number of indexes below a wallet's next index of which those without an owner are selected once a day. All indexes
+/// above are selected too.
+///
+/// After a restore of an older copy, the file does not know which of these indexes were handed out.
 const BELOW_DAILY: u32 = 10_000;
 /// Time after the deadline of an invoice in which its address is selected in every step, in milliseconds.
 const ENDED_MS_MAX: i64 = 30 * DAY_MS;
@@ -27,7 +29,7 @@ const MINUTES: i64 = DAY_MS / MINUTE_MS;
 /// A wallet and some of its addresses, by index.
 type Derived = (Wallet, BTreeMap<u32, String>);
 
-/// Cache of addresses that are selected by name.
+/// Cache of the addresses that a step queries one by one.
 #[derive(Debug, Default)]
 pub(super) struct OpenAddresses {
     pools: Mutex<BTreeMap<&'static str, OfPool>>,
@@ -44,7 +46,7 @@ struct OfPool {
 }
 
 impl OpenAddresses {
-    /// Returns the addresses of customers, and of invoices whose deadline passed less than 30 days ago.
+    /// Returns the addresses of customers, and those of invoices whose deadline passed less than 30 days ago.
     fn at(&self, db: &Reader<'_>, now: Time, chain: Chain) -> Result<Vec<LiveAddress>, Error> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let of_pool = pools.entry(chain.address_pool()).or_default();
@@ -88,7 +90,7 @@ impl OpenAddresses {
 }
 
 impl Service {
-    /// Returns the addresses about which a step of a chain asks by name. Returns all of them during a rescan.
+    /// Returns the addresses that a step of a chain queries one by one. During a rescan, returns all addresses.
     pub(super) fn named(
         &self,
         db: &Reader<'_>,
@@ -105,7 +107,8 @@ impl Service {
         observations_on_chain::each_open_address(db, chain, complete, |address| {
             named.push(address, now, false);
         })?;
-        // Time of the last step forward, as other steps ask about no address. During a rescan, all addresses are due.
+        // This is the time of the last forward step, because other steps query no addresses. During a rescan, all
+        // addresses are due.
         let looked_at = chains::scanned(db)?.scanned_to(chain);
         let looked_at = looked_at.filter(|_| known.rescan.is_none());
         let due = Due::between(looked_at, now);
@@ -136,7 +139,7 @@ impl Service {
     }
 }
 
-/// List of addresses without duplicates.
+/// List of addresses to query, without duplicates.
 #[derive(Default)]
 struct List {
     list: Vec<PolledAddress>,
@@ -155,9 +158,10 @@ impl List {
     }
 }
 
-/// Range of minutes since the previous step. Each number belongs to one minute of the day, and is due in that minute.
+/// Range of minutes since the previous step. The number of an address selects one minute of the day. The address is
+/// due in this minute.
 struct Due {
-    /// Last minute before the range, since 1970.
+    /// Last minute before the range, counted from 1970.
     after: i64,
     to: i64,
 }
@@ -179,7 +183,7 @@ impl Due {
         self.after >= self.to
     }
 
-    /// Returns `true` if the minute of this number is in the range.
+    /// Returns `true` if the minute that this number selects is in the range.
     fn contains(&self, number: i64) -> bool {
         let behind = self.to.saturating_sub(number).rem_euclid(MINUTES);
         behind < self.to.saturating_sub(self.after)

@@ -11,7 +11,7 @@ use crate::service::{Error, Service};
 use crate::store::{Reader, chain_cursors, coins_off, pool_addresses, wallets};
 
 impl Live {
-    /// Returns the reason why no live address of a coin can be handed out, or `None` if it can.
+    /// Returns the reason why no live address of a coin can be handed out, or `None` if one can.
     fn obstacle(&self, db: &Reader<'_>, asset: &Asset) -> Result<Option<String>, Error> {
         let (chain, id) = (asset.chain, asset.id);
         let says = |text: String| Ok(Some(text));

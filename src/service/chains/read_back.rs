@@ -13,7 +13,7 @@ use crate::store::{Reader, Tx, chain_cursors, read_backs, rescans};
 /// Largest time to read back, in milliseconds: always for transfers, and for addresses if every block has to be read.
 const READ_BACK_MS_MAX: i64 = 30 * DAY_MS;
 
-/// Returns the oldest time from which a chain has to be read and whose block is unknown.
+/// Returns the oldest time from which a chain must be read and whose block is still unknown.
 pub(super) fn undated(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Time>, Error> {
     let for_transfers = transfers::undated(db, chain)?.map(|at| at.max(earliest(now)));
     let for_addresses = read_backs::undated(db, chain)?.map(|at| for_addresses(chain, now, at));

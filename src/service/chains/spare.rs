@@ -1,8 +1,9 @@
 //! Wallet addresses around the next index that have no owner in this file. After a restore of an older copy, or if a
-//! key is used elsewhere, they may be in use.
+//! key is used elsewhere, these addresses may be in use.
 //!
-//! `astray` handles payments to them. Invariant: addresses are derived outside of transactions, and each is watched
-//! before it is stored here.
+//! `astray` handles payments to these addresses.
+//!
+//! Invariant: addresses are derived outside of transactions, and each is watched before it is stored here.
 
 use crate::domain::asset::Chain;
 use crate::domain::wallet::{INDEX_END, Wallet};
@@ -13,26 +14,26 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Indexes below the next one to derive, if they have no owner. Only a mistake skips more. Each takes some 50 µs at
-/// every start.
+/// Number of indexes below the next one to derive, if they have no owner. Only a mistake skips more indexes. Each
+/// index takes some 50 µs at every start.
 const BELOW: u32 = 1_000_000;
-/// Indexes to derive from the next one on.
+/// Number of indexes to derive from the next one on.
 const ABOVE: u32 = 1000;
-/// Indexes to derive in one call. A chain's follower can stop between calls.
+/// Number of indexes to derive in one call. A chain's follower can stop between calls.
 const AT_ONCE: u32 = 500;
 /// Number of addresses above which a log line is written: deriving them takes seconds in which the chain is not read.
 const LONG: usize = 20_000;
 
-/// Addresses of every wallet whose chain is followed, in eight bytes each.
+/// Addresses of every wallet whose chain is followed, stored as fingerprints of eight bytes.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     all: Mutex<Vec<Around>>,
-    /// Held while addresses are derived, so that chains of one pool take turns.
+    /// Lock that is held while addresses are derived, so that chains of one pool take turns.
     filling: Mutex<()>,
     secret: RandomState,
 }
 
-/// Addresses of one wallet.
+/// Fingerprints of the addresses of one wallet.
 #[derive(Debug)]
 struct Around {
     /// `seq` of the wallet.
@@ -40,7 +41,7 @@ struct Around {
     pool: &'static str,
     /// Wallet that derives the addresses.
     derives: Wallet,
-    /// Next index of the wallet at the latest look.
+    /// Next index of the wallet when the wallet was last read.
     next: u32,
     /// End of the indexes that are derived or in `missing`.
     to: u32,
@@ -84,7 +85,7 @@ impl Spare {
 
     /// Returns the next indexes of a wallet to derive, or `None` if all are derived.
     ///
-    /// Calls `unused` once for each wallet, and again if the wallet went back or changed.
+    /// Calls `unused` once for each wallet, and again if the wallet's next index went back or the wallet changed.
     fn next(
         &self,
         row: &WalletRow,
@@ -278,13 +279,13 @@ mod tests {
             [3000..3000 + ABOVE, 10..2000, 3..5]
         );
         assert_eq!(ranges(&spare, 3000, &[]), []);
-        // The wallet went back after a mistyped index.
+        // The next index went back after a typing error.
         assert_eq!(ranges(&spare, 50, &[7..9]), [50..50 + ABOVE, 7..9]);
         assert_eq!(ranges(&spare, 3000, &[]), [1050..3000 + ABOVE]);
-        // Indexes were handed out or skipped.
+        // The next index advances, because indexes were handed out or skipped.
         assert_eq!(ranges(&spare, 3001, &[]), [4000..4001]);
         assert_eq!(ranges(&spare, 9000, &[]), [4001..10_000]);
-        // An index was mistyped.
+        // The next index is far too high after a typing error.
         let far = 2_000_000_000;
         assert_eq!(ranges(&spare, far, &[]), [far - BELOW..far + ABOVE]);
         let end = INDEX_END;

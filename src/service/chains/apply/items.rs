@@ -33,7 +33,7 @@ impl BatchLimit {
         }
     }
 
-    /// Starts or restarts a batch.
+    /// Starts a batch, or starts it again after a rollback.
     pub(super) fn begin(&mut self) {
         self.taken = 0;
         // The first call starts the time.
@@ -123,7 +123,7 @@ impl Service {
         self.change_all(tx, now, chain, gone, (output, bound))
     }
 
-    /// Applies one observation. Restores a dropped one first. A new one may replace another.
+    /// Applies one observation. Restores a dropped observation first. A new observation may replace another one.
     fn found(
         &self,
         tx: &Tx<'_>,
@@ -165,7 +165,7 @@ impl Service {
                             self.note_seen(noun(tx, &outcome.owned, seen)?, "seen", seen);
                             return Ok(None);
                         }
-                        // The replacement was refused: the new observation is stored on its own.
+                        // The replacement was refused, so the new observation is stored on its own.
                         Ok(_) | Err(Error::Refused(_)) => {}
                         Err(failed) => return Err(failed),
                     }
@@ -222,7 +222,7 @@ impl Service {
     }
 }
 
-/// Returns the word for an observation in log lines.
+/// Returns the noun for an observation in log lines, for example `payment`.
 fn noun(
     db: &Reader<'_>,
     owned: &ObservationOwner,

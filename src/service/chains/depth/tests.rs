@@ -1,4 +1,5 @@
-//! Tests: each edge of each tier needs the right number of confirmations, and that number confirms.
+//! Tests of confirmation tiers: each edge of a tier needs the right number of confirmations, and exactly this number
+//! confirms.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,11 +31,11 @@ fn litecoin() -> &'static Asset {
     Asset::find("LTC").unwrap()
 }
 
-/// A service with real live mode, and the sandbox on the same file that prices its coins.
+/// A service with real live mode, and a sandbox on the same file. The sandbox provides the prices of coins.
 struct Shop {
     simulated: Arc<Service>,
     real: Arc<Service>,
-    /// Number of transactions sent.
+    /// Number of transactions that were sent.
     sent: usize,
     _file: File,
 }
@@ -178,21 +179,21 @@ impl Shop {
 fn every_edge_of_every_tier_in_both_currencies_by_the_price_and_by_the_sum() {
     for currency in ["EUR", "USD"] {
         for (price, paid, needed) in [
-            // The price decides.
+            // The price selects the tier.
             ("249.99", &[24_999][..], 3),
             ("250.00", &[25_000], 6),
             ("2499.99", &[249_999], 6),
             ("2500.00", &[250_000], 12),
-            // The price decides, though the payment is smaller.
+            // The price selects the tier, although the payment is smaller.
             ("249.99", &[2], 3),
             ("250.00", &[2], 6),
             ("2500.00", &[2], 12),
-            // The payment exceeds the price and decides.
+            // The payment exceeds the price and selects the tier.
             ("1.00", &[24_999], 3),
             ("1.00", &[25_000], 6),
             ("249.99", &[249_999], 6),
             ("250.00", &[250_000], 12),
-            // The sum of all unconfirmed payments decides.
+            // The sum of all unconfirmed payments selects the tier.
             ("20.00", &[12_500, 12_499], 3),
             ("20.00", &[12_500, 12_500], 6),
             ("249.99", &[24_999, 2], 6),
