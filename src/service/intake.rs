@@ -38,7 +38,8 @@ pub(super) enum ObservationChange<'a> {
     Confirmed,
     /// The observation is gone.
     Dropped,
-    /// Another transaction replaced the transaction, and pays this observation instead.
+    /// Another transaction replaced the observed one. This observation of the new transaction replaces the old
+    /// observation.
     ReplacedBy(&'a Observation),
 }
 
@@ -46,7 +47,7 @@ impl Service {
     /// Stores an observation and its owner: a payment, a deposit, a transfer of the operator's own, or an unmatched
     /// payment.
     ///
-    /// Returns the owner, also of an observation that is already stored. Returns `None` if the amount is zero.
+    /// Returns the owner, even if the observation is already stored. Returns `None` if the amount is zero.
     ///
     /// `at_hand` is an invoice that the caller has changed but not saved. This function saves the invoice with the
     /// result.
@@ -73,9 +74,9 @@ impl Service {
         Ok(outcome)
     }
 
-    /// Returns the owner of a stored observation if asset, address and amount are the same.
+    /// Returns the owner of a stored observation if its asset, address and amount are unchanged.
     ///
-    /// Stores its block, and an earlier time of sighting. The first block fixes the value of a deposit.
+    /// Stores the new block, and the new time if it is earlier. The first block fixes the value of a deposit.
     fn update_known(
         &self,
         tx: &Tx<'_>,
@@ -114,7 +115,7 @@ impl Service {
 
     /// Drops a stored observation to free its key: the transaction ran again in another block with another result.
     ///
-    /// Returns `false` if that cannot be booked. The old observation then stays.
+    /// Returns `false` if the drop cannot be booked. The old observation then stays.
     fn drop_replaced(
         &self,
         tx: &Tx<'_>,
@@ -252,7 +253,8 @@ impl Service {
             return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
         }
         let seen = &not_after(now, seen);
-        // The invoice is not settled between the two steps. Otherwise an event would report a gap that never existed.
+        // The invoice is not settled between the two steps. Otherwise an event would report a missing amount that was
+        // never missing.
         match &old {
             ObservationOwner::Payment(both) => {
                 payments::update(tx, &both.1, PaymentState::Dropped, now)?

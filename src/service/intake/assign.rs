@@ -1,7 +1,7 @@
 //! Assigns an unmatched payment to an invoice or a customer that a person names.
 //!
 //! Invariant: the observation does not change. Its owner changes in one transaction with an entry in the audit log.
-//! After that it is treated like any other payment or deposit.
+//! After the assignment, the payment is treated like any other payment or deposit.
 
 use super::ObservationOwner;
 use crate::domain::id;
@@ -34,13 +34,14 @@ struct Assigned {
 }
 
 impl Service {
-    /// Turns an unmatched payment into a payment of an invoice or a deposit of a customer. It keeps the time at which
-    /// it was seen, and is booked if it is confirmed.
+    /// Turns an unmatched payment into a payment of an invoice or a deposit of a customer. The payment keeps its
+    /// time, and is booked if it is confirmed.
     ///
     /// # Errors
+    ///
     /// `not_found`, also if the recipient has another mode than the payment. `invalid_transition` if the payment is
-    /// gone from its chain or has an outcome already. `invalid_request` if it is worth too little or too much.
-    /// `coin_unavailable` if the invoice has no quote of the coin and can get none, or if the coin has no rate.
+    /// gone from its chain or has an outcome already. `invalid_request` if the payment is worth too little or too
+    /// much. `coin_unavailable` if the invoice has no quote of the coin and can get none, or if the coin has no rate.
     pub fn assign_unmatched(
         &self,
         tx: &Tx<'_>,

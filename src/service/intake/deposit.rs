@@ -74,7 +74,7 @@ impl Service {
         Ok(Ok(deposit))
     }
 
-    /// Fixes the value of a deposit that is in a block, unless it is fixed.
+    /// Fixes the value of a deposit that is in a block, unless the value is already fixed.
     pub(super) fn fix_deposit(
         &self,
         tx: &Tx<'_>,
@@ -91,8 +91,8 @@ impl Service {
 
     /// Sets the current rate and value of a deposit, unless they are fixed.
     ///
-    /// Keeps the earlier value if no rate is known any more, or if the new value cannot be booked. Received money is
-    /// not refused.
+    /// Keeps the earlier value if no rate is known any more, or if the new value cannot be booked, because received
+    /// money must not be refused.
     fn fix_price(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
         if deposit.fixed_at.is_some() {
             return Ok(());
@@ -139,7 +139,7 @@ impl Service {
         deposit.confirmed_at = confirmed_at;
         if confirms && !was_confirmed {
             self.fix_price(tx, now, &mut deposit)?;
-            // Fee at the time of booking.
+            // The fee follows the account's fee rate at the time of booking.
             deposit.fee = fee_on(tx, &deposit)?;
             deposits::fix(tx, &deposit)?;
         }

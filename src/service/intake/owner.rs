@@ -1,7 +1,7 @@
-//! Finds the owner of an observation: the recipient of a new one, and what a stored one became.
+//! Finds the owner of an observation: the recipient of a new observation, or the stored owner of an earlier one.
 //!
-//! Invariant: only the chain, the address, the coin and the origin of the money decide. Nothing that a sender can write
-//! decides.
+//! Invariant: only the chain, the address, the coin and the origin of the money decide. Text from a sender has no
+//! effect.
 
 use crate::domain::customer::Customer;
 use crate::domain::deposit::Deposit;
@@ -29,7 +29,7 @@ pub(in crate::service) enum ObservationOwner {
     Deposit(Box<Deposit>),
     /// A transfer between addresses of the operator.
     Own(OwnTransfer),
-    /// A payment that matched nothing.
+    /// A payment without a matching recipient.
     Unmatched(Box<Unmatched>),
     /// An output to the destination of a payout or refund.
     Sent(SentOutput),
@@ -61,11 +61,12 @@ impl ObservationOwner {
 
 /// Result of storing or changing an observation.
 pub(in crate::service) struct IntakeOutcome {
-    /// Owner as it is now.
+    /// Owner after the change.
     pub(in crate::service) owned: ObservationOwner,
     /// `true` if the observation was not stored before.
     pub(in crate::service) is_new: bool,
-    /// Reason why it could not be booked; it is stored as unmatched.
+    /// Reason why the observation could not be booked. A new observation is then stored as unmatched, and a known one
+    /// stays unchanged.
     pub(in crate::service) refusal: Option<Refusal>,
 }
 
@@ -112,19 +113,20 @@ pub(super) fn owner_of(db: &Reader<'_>, observation: i64) -> Result<ObservationO
 
 /// Recipient of a new observation.
 pub(super) enum Recipient {
-    /// An invoice, at a quote.
+    /// An invoice, with the quote that the observation pays.
     Invoice(Box<Invoice>, Quote),
     /// A customer.
     Customer(Customer),
-    /// The operator.
+    /// The operator, whose own address sent the money.
     Own,
-    /// A payout or refund. `None`: one whose transaction is attached. Else the transfer of exactly this amount.
+    /// A payout or refund: the transfer of exactly this amount. `None` if the transaction is already attached to a
+    /// transfer.
     Sent(Option<Box<Transfer>>),
     /// No recipient, for this reason.
     Nobody(UnmatchedReason),
 }
 
-/// Account that owns an address, and its invoice if the address belongs to one.
+/// `seq` of the account that owns an address, and `seq` of its invoice if the address belongs to one.
 pub(super) type AddressOf = (Option<i64>, Option<i64>);
 
 /// Returns `true` if the money comes from an address of this file, or from a declared own address.
@@ -156,7 +158,7 @@ fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Returns `true` if the block is older than the time since which the chain is watched.
+/// Returns `true` if the block was mined before the chain was watched.
 fn is_before_watched(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     match &seen.block {
         Some(block) if seen.mode.is_live() => {
@@ -168,9 +170,9 @@ fn is_before_watched(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error>
 
 /// Returns the recipient of an observation and the owner of its address.
 ///
-/// Money to an address of others belongs to the payout or refund that pays it. Money of the operator has the
-/// recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of the coin. Newly
-/// mined money has no recipient.
+/// Money to an address that is not ours belongs to the payout or refund that pays the address. Money of the operator
+/// has the recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of the
+/// coin. Newly mined money has no recipient.
 pub(super) fn find_recipient(
     db: &Reader<'_>,
     now: Time,

@@ -83,8 +83,11 @@ impl Service {
         Ok(Ok(payment))
     }
 
-    /// Moves the time of a payment to an earlier one, until it has been confirmed, and decides again whether it is on
-    /// time. A payment that was on time stays so. A late one that is on time now is valued at the rate of its quote.
+    /// Moves the time of a payment that was never confirmed to an earlier one, and decides again whether the payment
+    /// is on time.
+    ///
+    /// A payment that was on time stays on time. A late payment that is now on time is valued at the rate of its
+    /// quote.
     pub(super) fn seen_earlier(
         &self,
         tx: &Tx<'_>,
@@ -101,7 +104,7 @@ impl Service {
             let quote = quotes.iter().find(|quote| quote.seq == payment.quote);
             let missing = || Error::Failed(format!("quote {} is missing", payment.quote));
             let quoted = quote.ok_or_else(missing)?.quoted.clone();
-            // If the rate of the quote cannot price it, the payment stays late.
+            // If the rate of the quote cannot price the payment, the payment stays late.
             if let Ok(value) = worth(quoted.rate, payment.amount, payment.asset) {
                 (payment.on_time, payment.quoted, payment.value) = (true, quoted, value);
             }
@@ -111,7 +114,7 @@ impl Service {
         Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
     }
 
-    /// Stores a payment as seen and settles its invoice. Returns the reason if it is no payment.
+    /// Stores a payment as seen and settles its invoice. Returns the reason if the observation cannot be a payment.
     pub(super) fn see_payment(
         &self,
         tx: &Tx<'_>,
@@ -145,7 +148,7 @@ impl Service {
         self.book_payment(tx, now, (invoice, payment), next)
     }
 
-    /// [`Service::advance_payment`] for a payment whose new state is stored already.
+    /// Does the work of [`Service::advance_payment`] for a payment whose new state is already stored.
     pub(super) fn book_payment(
         &self,
         tx: &Tx<'_>,
@@ -202,7 +205,7 @@ pub(super) fn worth(rate: Rate, amount: Units, asset: &Asset) -> Result<Cents, R
 pub(super) struct PaymentChange {
     /// Value in the currency of the booking.
     pub(super) value: Cents,
-    /// `true` if it was ever confirmed before.
+    /// `true` if the payment or deposit was ever confirmed before.
     pub(super) was_confirmed: bool,
     /// State before the change.
     pub(super) before: PaymentState,
@@ -210,7 +213,8 @@ pub(super) struct PaymentChange {
     pub(super) next: PaymentState,
 }
 
-/// Books a change: sale and fee on the first confirmation, then an adjustment whenever it is taken back or restored.
+/// Books a change: sale and fee on the first confirmation, then an adjustment whenever the confirmation is taken back
+/// or restored.
 pub(super) fn book_change(
     tx: &Tx<'_>,
     now: Time,
@@ -235,7 +239,7 @@ pub(super) fn book_change(
     Ok(())
 }
 
-/// Returns the memos of adjustments: confirmed again, and no longer confirmed.
+/// Returns the memos of the two adjustments: confirmed again, and no longer confirmed.
 const fn memos(source: BookingSource) -> [&'static str; 2] {
     match source {
         BookingSource::Deposit(_) => ["deposit confirmed again", "deposit no longer confirmed"],

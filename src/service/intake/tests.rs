@@ -149,13 +149,14 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
     let address = address_of_customer(&simulated);
     let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
     let rate = |at| fixed(bitcoin(), Currency::Eur, at);
-    // Seen while the rate is stale.
+    // The deposit is seen while the rate is stale.
     simulated.set_faults(STALE);
     let shown = deposit(observe(&simulated, at(0), seen(&address, "a", NOW, None)));
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     assert_eq!((shown.quoted, shown.fixed_at), (rate(just_stale), None));
     simulated.set_faults(Faults::default());
-    // Seen again without a block, in two blocks, confirmed, orphaned, in a third block, and confirmed again.
+    // The deposit is seen again without a block, is seen in two blocks, is confirmed, is orphaned, is seen in a third
+    // block, and is confirmed again.
     let again = deposit(observe(&simulated, at(1), seen(&address, "a", NOW, None)));
     assert_eq!((again.quoted, again.fixed_at), (rate(just_stale), None));
     let fixed = |deposit: &Deposit, minutes| {
@@ -225,7 +226,7 @@ fn a_deposit_keeps_the_rate_that_it_was_shown_with_where_none_is_known_any_more(
         (confirmed.quoted, confirmed.gross, confirmed.fixed_at),
         (shown.quoted, shown.gross, Some(later))
     );
-    // A deposit that was seen is not refused either if its new value is more than can be booked.
+    // A deposit that was seen is accepted even if its new value is more than can be booked.
     let shown = deposit(observe(&simulated, NOW, seen(&address, "b", NOW, None)));
     let amount = Units(u128::MAX);
     let grown = Deposit {

@@ -17,7 +17,8 @@ impl Service {
     /// Undoes the outcome of an unmatched payment.
     ///
     /// # Errors
-    /// `not_found`. `invalid_transition` if it has no outcome, or if it was assigned and has been confirmed.
+    ///
+    /// `not_found`. `invalid_transition` if the payment has no outcome, or if it was assigned and has been confirmed.
     pub fn undo_unmatched(
         &self,
         tx: &Tx<'_>,

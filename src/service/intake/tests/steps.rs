@@ -1,5 +1,5 @@
-//! Tests of observations whose state changes: without room in the balance, with another amount in another block, and
-//! replaced by an earlier one.
+//! Tests of observations whose state changes: a balance without room, another amount in another block, and an earlier
+//! replacement.
 
 use super::{address_of_customer, observe, seen};
 use crate::domain::asset::Mode;
@@ -117,7 +117,7 @@ fn what_cannot_be_booked_stops_nothing_else_and_is_booked_when_there_is_room() {
     adjust(-1_000_000);
     let (owned, is_booked) = advance(&service, paid.clone(), PaymentState::Confirmed);
     assert_eq!((owned.state(), is_booked), (PaymentState::Confirmed, true));
-    // A drop is not refused either, although the deposit could not be booked.
+    // A drop succeeds, although the deposit could not be booked.
     let (owned, is_booked) = advance(&service, deposited, PaymentState::Dropped);
     assert_eq!((owned.state(), is_booked), (PaymentState::Dropped, true));
     assert_eq!(found(&service), Vec::<String>::new());
@@ -173,7 +173,7 @@ fn what_was_made_first_counts_and_nothing_is_seen_in_the_future() {
     let ahead = late.plus_ms(HOUR_MS);
     let first = payment(observe(&service, late, seen(&address, "a", ahead, Some(7))));
     assert_eq!((first.seen_at, first.on_time), (late, false));
-    // The replacement was made earlier, so its time counts.
+    // The replacement has an earlier time, so this time counts.
     let replace = |by: Observation| {
         let place = seen(&address, "a", NOW, None).key();
         write(&service, move |service, tx| {
