@@ -1,4 +1,5 @@
-//! Webhook deliveries in the operator interface: lists them, shows one as it was sent, and sends them again.
+//! Webhook deliveries in the operator interface: lists them, shows a delivery as it was sent, and sends deliveries
+//! again.
 //!
 //! Invariant: sending again starts a new round of attempts and keeps earlier attempts.
 
@@ -119,7 +120,7 @@ impl Service {
             let delivery = found.ok_or_else(nothing)?;
             let attempts = delivery_pages::attempts(db, &id)?;
             let source = delivery_pages::content(db, &id)?.ok_or_else(nothing)?;
-            // Format of the newest attempt: the format of the endpoint may have changed since.
+            // The format of the newest attempt is used, because the endpoint's format may have changed since.
             let mut newest = attempts.iter().rev();
             let newest = newest.find_map(|(_, attempt)| attempt.signed.as_ref());
             let format = newest.map(|signed| signed.format).or(source.format);
@@ -179,7 +180,7 @@ impl Service {
             let attempts = delivery_pages::attempts(tx, &id)?;
             Ok((delivery, attempts))
         });
-        // Rendered outside the writer thread, so that other writes do not wait.
+        // The response is rendered outside the writer thread, so that other writes do not wait.
         let (delivery, attempts) = written.await?;
         rendered(&delivery, &attempts)
     }

@@ -28,7 +28,8 @@ impl Service {
 /// Returns the secret of a new endpoint.
 ///
 /// # Errors
-/// [`Error::Failed`] if there is no randomness.
+///
+/// [`Error::Failed`] if the system provides no random bytes.
 pub fn endpoint_secret() -> Result<String, Error> {
     new_secret("whsec_")
 }
@@ -66,7 +67,8 @@ pub fn create(
 /// Stores a changed endpoint. Pending deliveries keep their URL.
 ///
 /// # Errors
-/// [`Error::Failed`], which no endpoint causes.
+///
+/// [`Error::Failed`] if the file fails.
 pub fn update(
     tx: &Tx<'_>,
     actor: &str,
@@ -124,9 +126,10 @@ pub fn show_secret(
     secret(&endpoint.secret, until.filter(|until| now < *until))
 }
 
-/// Replaces an endpoint's secret. The old one also signs for a day.
+/// Replaces an endpoint's secret. The old secret also signs for a day.
 ///
 /// # Errors
+///
 /// `not_found`.
 pub fn roll_secret(
     tx: &Tx<'_>,
@@ -173,7 +176,7 @@ fn note(
     audit_log::record(tx, now, actor, &entry)
 }
 
-/// Returns a secret for the response, and the time until which the previous one also signs.
+/// Returns a secret for the response, and the time until which the previous secret also signs.
 fn secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
     Ok(to_raw_value(&SigningSecretView {
         secret: text,

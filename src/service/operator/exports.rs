@@ -1,4 +1,4 @@
-//! Exports as CSV, page by page.
+//! Exports rows as CSV, page by page.
 
 use crate::domain::export::{ExportKind, write_row};
 use crate::domain::time::Time;
@@ -20,7 +20,7 @@ pub struct ExportWanted {
 }
 
 impl Service {
-    /// Returns the next lines of an export after a `seq` (0: from the start), and the `seq` of the last one. Returns
+    /// Returns the next lines of an export after a `seq` (0: from the start), and the `seq` of the last line. Returns
     /// `None` at the end. Needs a thread that can block.
     pub fn export_lines(
         &self,

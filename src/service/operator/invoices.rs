@@ -15,7 +15,7 @@ use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
 use serde_json::json;
 
-/// Limit of one search, so that other requests do not wait long.
+/// Limits of the invoices that one search reads, so that other requests do not wait long.
 const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope {
     count: 50_000,
     bytes: 2 << 20,

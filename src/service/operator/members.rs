@@ -36,12 +36,12 @@ pub struct Member {
 }
 
 impl Member {
-    /// Signed-in user.
+    /// Returns the signed-in user.
     pub fn user(&self) -> &User {
         &self.user
     }
 
-    /// Email of the user, which identifies the user in the audit log.
+    /// Returns the email of the user, which identifies the user in the audit log.
     pub fn actor(&self) -> String {
         self.user.email.clone()
     }
@@ -61,7 +61,7 @@ impl Member {
         Err(Refusal::new(Code::ReauthenticationRequired, message))
     }
 
-    /// SHA-256 of the session cookie.
+    /// Returns the SHA-256 of the session cookie.
     pub(super) fn session(&self) -> &[u8; 32] {
         &self.session
     }
@@ -81,7 +81,7 @@ impl Member {
         }
     }
 
-    /// ID of the account, for a merchant's user.
+    /// Returns the ID of the account, for a merchant's user.
     pub fn account_id(&self) -> Option<&str> {
         self.account_id.as_deref()
     }
@@ -92,7 +92,8 @@ pub struct Credentials {
     found: Option<(User, String)>,
 }
 
-/// Identifies a user with the current password and second factor. Failed attempts are counted for it.
+/// Identity of a user with the current password and second factor. Failed sign-in attempts are counted for each
+/// identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// `seq` of the user.
@@ -119,7 +120,7 @@ impl Mark {
     }
 }
 
-/// Stores a client as known, after the user has signed in or confirmed the password from it.
+/// Stores a client as known, after the user has signed in or confirmed the password from this client.
 pub(super) fn remember_client(
     tx: &Tx<'_>,
     user: &User,
@@ -246,7 +247,8 @@ impl Service {
     /// Begins a session.
     ///
     /// # Errors
-    /// As `Given::still`.
+    ///
+    /// As `SignInCredentials::verify`.
     pub async fn sign_in(self: &Arc<Self>, now: Time, given: Given) -> Result<Begun, Error> {
         let cookie = hex(&random::<32>()?);
         let hash = apikey::hash(&cookie);
@@ -267,7 +269,8 @@ impl Service {
     /// Records that a member has given the password again.
     ///
     /// # Errors
-    /// As `Given::still`; `unauthorized` if the session has ended.
+    ///
+    /// As `SignInCredentials::verify`. `unauthorized` if the session has ended.
     pub async fn confirm_password(
         self: &Arc<Self>,
         now: Time,
@@ -297,7 +300,7 @@ impl Service {
         found.ok_or_else(|| ended().into())
     }
 
-    /// Signs out.
+    /// Ends the session with this cookie.
     pub async fn sign_out(self: &Arc<Self>, cookie: &str) -> Result<(), Error> {
         let hash = apikey::hash(cookie);
         self.write(move |_, tx| Ok(sessions::delete(tx, &hash)?))
@@ -320,7 +323,7 @@ impl Service {
     }
 }
 
-/// Returns a member with the ID of the account.
+/// Returns the member for a user, with the ID of the user's account.
 fn member(
     db: &Reader<'_>,
     user: User,

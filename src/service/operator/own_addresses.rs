@@ -13,10 +13,11 @@ use crate::store::own_transfers::declare;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
-/// Declares an address as the operator's own, on any network of its chain. Money from it is not a payment.
+/// Declares an address as the operator's own, on any network of its chain. Money from this address is not a payment.
 ///
 /// # Errors
-/// `invalid_request` if it is not an address of the chain.
+///
+/// `invalid_request` if the text is not an address of the chain.
 pub fn own(tx: &Tx<'_>, actor: &str, body: &AddOwnAddress, now: Time) -> Result<Json, Error> {
     let (_, address) = address::parse_on(body.chain, &Network::BOTH, &body.address)
         .map_err(|problem| Refusal::field("address", format!("is {problem}")))?;

@@ -4,7 +4,8 @@ use crate::service::{Error, random};
 use argon2::password_hash::{self, Output, PasswordHash, Salt, SaltString};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
-/// Hash for the verification of an unknown user. No password has it, and it costs as much as any other.
+/// Hash for the verification of an unknown user. No password has this hash, and its verification costs as much as any
+/// other.
 const NOBODYS: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdA$fR8Or2zthJ+vwFoO5wh5JNgQGe7PQEmcU4f5gGPPONg";
 
@@ -26,7 +27,8 @@ impl Hasher {
     /// Takes some 20 ms.
     ///
     /// # Errors
-    /// [`Error::Failed`] if there is no randomness.
+    ///
+    /// [`Error::Failed`] if the system provides no random bytes.
     pub fn hash(&mut self, password: &str) -> Result<String, Error> {
         let failed = |error| Error::Failed(format!("the password was not hashed: {error}"));
         let salt = SaltString::encode_b64(&random::<16>()?).map_err(failed)?;

@@ -102,7 +102,8 @@ impl Service {
     /// Turns off the member's own second factor with a code.
     ///
     /// # Errors
-    /// `invalid_credentials` if the code is wrong. `invalid_transition` if it is not on.
+    ///
+    /// `invalid_credentials` if the code is wrong. `invalid_transition` if the second factor is off.
     pub async fn end_own_second_factor(
         self: &Arc<Self>,
         now: Time,
@@ -123,10 +124,11 @@ impl Service {
         .await
     }
 
-    /// Turns off the second factor of another user and ends their sessions.
+    /// Turns off the second factor of another user and ends the sessions of this user.
     ///
     /// # Errors
-    /// As [`turn_off`]; `not_found`; `forbidden` for the member's own, which needs a code.
+    ///
+    /// As [`turn_off`]. `not_found`. `forbidden` for the member's own second factor, which needs a code.
     pub async fn turn_second_factor_off(
         self: &Arc<Self>,
         now: Time,
@@ -152,9 +154,11 @@ impl Service {
     }
 }
 
-/// Turns off a user's second factor, confirmed or not, and ends their sessions. Does nothing if there is none.
+/// Turns off a user's second factor, confirmed or not, and ends the user's sessions. Does nothing if the user has
+/// none.
 ///
 /// # Errors
+///
 /// [`Error::Failed`] if the file fails.
 pub fn turn_off(tx: &Tx<'_>, actor: &str, mut user: User, now: Time) -> Result<Known, Error> {
     if users::second_factor(tx, user.seq)?.is_some() {
@@ -173,7 +177,7 @@ fn end(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Result<(), Error> {
     record_user_change(tx, actor, "user.second_factor_off", user, now)
 }
 
-/// Returns the present row of a signed-in user.
+/// Returns the current row of a signed-in user.
 fn current_user(db: &Reader<'_>, user: &User) -> Result<User, Error> {
     let found = users::by_id(db, &user.id)?;
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?)

@@ -1,6 +1,6 @@
 //! Overview of an account in numbers, and of work that waits for an operator.
 //!
-//! Invariant: each response shows one moment.
+//! Invariant: each response is read from one snapshot.
 
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
@@ -32,7 +32,7 @@ const OPEN: [InvoiceStatus; 3] = [
 ];
 
 impl Service {
-    /// Returns the numbers of an account, in the caller's mode.
+    /// Returns the counts and sums of an account, in the caller's mode.
     pub fn account_summary(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
         let (seq, mode) = (scope.account(), scope.mode());
         self.read_at_one_moment(|db| {
@@ -109,7 +109,7 @@ fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<In
         .collect()
 }
 
-/// Returns the sales in each currency on each of the last days.
+/// Returns the sales in each currency on each of the last 30 days.
 fn sales(
     db: &Reader<'_>,
     account: i64,

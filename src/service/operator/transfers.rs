@@ -69,11 +69,11 @@ pub struct Opened {
     pub transfer: Transfer,
     /// State on its chain.
     pub(crate) chain_told: TransferOnChain,
-    /// Data for a wallet, if it is to be sent by hand now.
+    /// Data for a wallet, if the transfer is to be sent by hand now.
     pub to_send: Option<ToSend>,
-    /// User who started to send it and the time, if its status is `processing`.
+    /// User who started to send the transfer, with the time, if the status is `processing`.
     pub begun: Option<(String, Time)>,
-    /// Terms that an approval would fix, if its status is `requested` and the member is an operator.
+    /// Terms that an approval would fix, if the status is `requested` and the member is an operator.
     pub approval: Option<(Proposal, SenderConditions)>,
 }
 

@@ -62,7 +62,8 @@ impl Service {
     /// Records the outcome of a payment. The same outcome can be recorded again with another note.
     ///
     /// # Errors
-    /// `not_found`. `invalid_transition` if it has another outcome.
+    ///
+    /// `not_found`. `invalid_transition` if the payment has another outcome.
     pub fn resolve_unmatched(
         &self,
         tx: &Tx<'_>,

@@ -53,7 +53,8 @@ impl Service {
     /// Refuses a token that cannot be used.
     ///
     /// # Errors
-    /// `forbidden` if it is wrong, used, or too old.
+    ///
+    /// `forbidden` if the token is wrong, used, or too old.
     pub fn check_setup(&self, now: Time, token: &str) -> Result<(), Error> {
         self.read(|db| check_setup(db, now, token))
     }
@@ -121,7 +122,8 @@ impl Service {
     /// Changes the user's own password to the one with this hash. Ends all sessions of the user.
     ///
     /// # Errors
-    /// As `Given::still`.
+    ///
+    /// As `SignInCredentials::verify`.
     pub async fn change_own_password(
         self: &Arc<Self>,
         now: Time,

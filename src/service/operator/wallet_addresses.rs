@@ -38,7 +38,8 @@ pub struct Came {
     pub index: u32,
     /// The address.
     pub address: String,
-    /// ID of the coin and the amount received and not taken back, as a plain decimal. `None` if nothing was received.
+    /// ID of the coin, and the received amount as a plain decimal, without amounts that were taken back. `None` if
+    /// nothing was received.
     pub came: Option<(&'static str, String)>,
 }
 
@@ -110,7 +111,7 @@ pub fn addresses(
     Ok(Some((all, behind)))
 }
 
-/// Returns `true` if the row is of this address and this coin.
+/// Returns `true` if the row is about this address and this coin.
 fn is_of(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
     next.index == index && next.came.is_some_and(|(other, _)| other == asset)
 }

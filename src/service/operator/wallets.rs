@@ -174,8 +174,9 @@ pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
 /// nothing.
 ///
 /// # Errors
-/// `invalid_request` if it has handed out addresses with another script, if its addresses are of another network, and
-/// for `next` as [`WalletIndexes::next_index`].
+///
+/// `invalid_request` if the wallet has handed out addresses with another script, or if its addresses are of another
+/// network. `invalid_request` for `next` as [`WalletIndexes::next_index`].
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(tx, wallet)?;
