@@ -23,8 +23,7 @@ mod tests;
 pub(super) struct NoRate;
 
 impl Service {
-    /// Returns the rate for something new, as fiat per whole coin. [`NoRate`] if there is none from the last three
-    /// minutes.
+    /// Returns the current rate, as fiat per whole coin. [`NoRate`] if no rate is from the last three minutes.
     pub(super) fn rate(
         &self,
         db: &Reader<'_>,
@@ -63,7 +62,7 @@ impl Service {
         Ok(last_known(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
     }
 
-    /// Returns the market of a coin, for an operator.
+    /// Returns the figures of a coin and the rates that follow from them, for an operator.
     pub(super) fn market(
         &self,
         db: &Reader<'_>,
@@ -87,7 +86,7 @@ impl Service {
         now: Time,
     ) -> Result<RateQuote, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
-        // A rate that is simulated as stale has only just stopped being fresh.
+        // A rate that is simulated as stale is just too old to be fresh.
         let age_ms = if is_stale {
             FRESH_MS_MAX.saturating_add(1)
         } else {
@@ -104,7 +103,7 @@ impl Service {
     }
 }
 
-/// Returns the market of a coin in live mode.
+/// Returns the figures of a coin in live mode and the rates that follow from them.
 fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<Market, Error> {
     let figures = rate_figures::of_coin(db, coin, currency)?;
     let known = last_known(db, coin, currency, &figures)?;

@@ -76,7 +76,7 @@ impl Service {
         .await
     }
 
-    /// Stores the clock, so that a file that is kept continues from it.
+    /// Stores the sandbox's clock in the file, so that the next start continues from this time.
     pub async fn keep_clock(
         self: &Arc<Self>,
         offset_ms: i64,

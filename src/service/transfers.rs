@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// Actor of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By<'a> {
-    /// A person, by email.
+    /// A person, identified by email.
     Person(&'a str),
     /// The sandbox's controls.
     Sandbox,
@@ -84,7 +84,7 @@ impl Service {
     }
 
     /// Performs a step: saves the transfer, books the amounts, releases the reservation, and records the event and
-    /// the audit log entry. Every step ends here.
+    /// the audit log entry. Every step of a transfer passes through this function.
     pub(super) fn step(
         &self,
         tx: &Tx<'_>,
@@ -177,7 +177,7 @@ pub(super) fn request(
     Ok(transfer)
 }
 
-/// Reverses the ledger entries of the request.
+/// Reverses the ledger entries that the request of a transfer made.
 fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
     for (seq, amount) in unreversed(tx, BookingSource::Transfer(transfer.seq))? {
         let posting = Posting {
@@ -194,7 +194,7 @@ fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
     refresh_invoice(tx, transfer)
 }
 
-/// Returns the booking for a transfer's ledger entries.
+/// Returns the fields that all ledger entries of a transfer share.
 fn booking(transfer: &Transfer) -> Booking<'_> {
     Booking {
         account: transfer.account,

@@ -1,4 +1,4 @@
-//! Stores the figures of rate sources for the worker that asks them.
+//! Stores the figures of rate sources for the worker that queries the sources.
 //!
 //! Invariant: a source's figures replace its earlier ones. The newest known rate of each coin is updated in the same
 //! transaction. Rates from the operator's file are deleted with the file.
@@ -16,7 +16,8 @@ impl Service {
         self.read(|db| Ok(keys::any_live(db, now)?))
     }
 
-    /// Deletes sources that are no longer asked, with their figures. Rates that public sources agreed on stay known.
+    /// Deletes sources that are no longer queried, with their figures. Rates on which public sources agreed stay
+    /// known.
     pub async fn ask_only(self: &Arc<Self>, sources: Vec<FigureSource>) -> Result<(), Error> {
         self.write(move |_, tx| {
             for state in rate_sources::all(tx)? {
@@ -29,7 +30,7 @@ impl Service {
         .await
     }
 
-    /// Stores the figures of a source that was asked at `asked_at`.
+    /// Stores the figures of a source that was queried at `asked_at`.
     pub async fn keep_told(
         self: &Arc<Self>,
         now: Time,
@@ -48,7 +49,8 @@ impl Service {
         .await
     }
 
-    /// Stores a failure of a source that was asked at `asked_at`. Its earlier figures keep aging.
+    /// Stores a failure of a source that was queried at `asked_at`. The earlier figures of the source stay and keep
+    /// aging.
     pub async fn keep_failure(
         self: &Arc<Self>,
         source: FigureSource,

@@ -17,7 +17,7 @@ struct CoinState {
     coin: &'static str,
     /// Currency of the rate.
     currency: Currency,
-    /// Figures of the sources, with the rates that follow.
+    /// Figures of the sources, with the rates that follow from them.
     market: Market,
 }
 

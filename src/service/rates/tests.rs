@@ -96,7 +96,7 @@ fn no_coin_is_picked_without_a_fresh_rate() {
         )
     );
     assert_eq!(pick(&real).code, Code::CoinUnavailable);
-    // Money that was received is priced at the newest known rate.
+    // Received money is priced at the newest known rate.
     let quote = {
         let id = id.clone();
         move |service: &Service, tx: &Tx<'_>| {

@@ -1,4 +1,4 @@
-//! Simulated chains that lag.
+//! Makes simulated chains lag behind the clock.
 
 use crate::domain::asset::Chain;
 use crate::domain::time::Time;
@@ -6,7 +6,7 @@ use crate::service::{Error, Service};
 use crate::store::{Tx, chains};
 
 impl Service {
-    /// Makes a live chain lag from this time on, or releases it and judges the invoices that waited for it.
+    /// Makes a live chain lag from this time on, or ends the lag and judges the invoices that waited for the chain.
     pub fn let_lag(
         &self,
         tx: &Tx<'_>,

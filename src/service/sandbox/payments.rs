@@ -52,8 +52,8 @@ impl Service {
         .await
     }
 
-    /// Adds one payment to a chain. It is a known output of the transaction with the same address and coin, or a new
-    /// output after the others.
+    /// Adds one payment to a chain. The payment is a known output of the transaction with the same address and coin,
+    /// or a new output after the others.
     fn put_one(&self, tx: &Tx<'_>, now: Time, fields: Fields<'_>) -> Result<(bool, Json), Error> {
         fields.only(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
         let target = self.target(tx, now, fields)?;

@@ -1,7 +1,7 @@
 //! Snapshots of the sandbox: saves the whole file under a name, and restores it.
 //!
 //! Invariant: a snapshot is a file next to the sandbox's file. A request during a restore sees the state before or
-//! after it.
+//! after the restore.
 
 use crate::domain::progress::ignore_progress;
 use crate::domain::refusal::Refusal;

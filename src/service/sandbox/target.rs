@@ -26,7 +26,7 @@ pub(super) struct Target {
     pub(super) address: String,
     /// Amount due, or `None` if the amount must be given.
     due: Option<Units>,
-    /// Invoice whose coin was selected just now and that is not stored yet.
+    /// Invoice whose coin was just selected and that is not stored yet.
     pub(super) picked: Option<Invoice>,
 }
 
@@ -46,7 +46,8 @@ impl Target {
     /// Returns the given amount, or the amount due.
     ///
     /// # Errors
-    /// `invalid_request` if there is neither.
+    ///
+    /// `invalid_request` if there is no amount.
     pub(super) fn amount(&self, told: Option<String>) -> Result<Units, Refusal> {
         let told = amount(told, self.asset)?;
         told.or(self.due).ok_or_else(|| {
@@ -122,7 +123,7 @@ fn at_address(
     let asset = asset
         .map(|id| Asset::find(id).ok_or_else(|| unavailable(format!("{id:?} is not an asset id"))));
     let asset = asset.transpose()?;
-    // One address can have several spellings.
+    // The same address can be written in several ways.
     let parsed = asset.map(|asset| {
         parse_on(asset.chain, &Network::BOTH, address)
             .map_err(|problem| Refusal::field("address", format!("is {problem}")))
@@ -162,7 +163,7 @@ fn at_address(
     })
 }
 
-/// Returns the owner and the mode of an address, on the coin's chain, or on any chain without a coin.
+/// Returns the owner and the mode of an address on the coin's chain. Without a coin, looks on all chains.
 fn owner_of(
     db: &Reader<'_>,
     asset: Option<&Asset>,

@@ -31,7 +31,7 @@ pub(in crate::service) enum Arrival {
     Proposed(Vec<Transfer>),
 }
 
-/// Classifies an observation at an address of others.
+/// Classifies an observation at an address that is not ours.
 pub(in crate::service) fn classify(
     db: &Reader<'_>,
     now: Time,
@@ -161,10 +161,10 @@ impl Service {
         Ok(())
     }
 
-    /// Stores an arrival at an address of others as a proposal. Returns `false` if no transfer has the address as its
-    /// destination.
+    /// Stores an arrival at an address that is not ours as a proposal. Returns `false` if no transfer has the address
+    /// as its destination.
     ///
-    /// Returns `None` if the arrival belongs to a transfer: the caller stores it.
+    /// Returns `None` if the arrival belongs to a transfer: the caller stores the arrival.
     pub(in crate::service) fn arrived(
         &self,
         tx: &Tx<'_>,

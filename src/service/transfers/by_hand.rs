@@ -14,12 +14,13 @@ use crate::service::{Error, Service};
 use crate::store::Tx;
 
 impl Service {
-    /// Makes the requested step.
+    /// Performs the requested step.
     ///
     /// While the signer sends a transfer, only the result of the signer may change it. Otherwise a person could fail
     /// a transfer whose amount is being sent.
     ///
     /// # Errors
+    ///
     /// `invalid_request`, `invalid_transition`.
     pub(in crate::service) fn step_by_hand(
         &self,
@@ -45,7 +46,8 @@ impl Service {
                 return self.end_review(tx, now, by, of, &request);
             }
             TransferAction::Chain => return self.simulate_chain(tx, now, by, of, &request),
-            // Checked before the inputs of the step, so that an impossible step does not ask for missing inputs.
+            // The action is checked before the inputs of the step, so that an impossible step does not ask for
+            // missing inputs.
             _ if of.status.after(action).is_none() => {
                 return Err(invalid_step(of.kind, of.status, action).into());
             }
@@ -68,8 +70,8 @@ impl Service {
 
     /// Attaches the transaction that a person enters.
     ///
-    /// Settles the transfer at once if its chain is simulated or the person gives a reason. The same applies if there
-    /// is no node and the person confirms that.
+    /// Settles the transfer at once if its chain is simulated or the person gives a reason. The transfer is also
+    /// settled at once if there is no node and the person confirms that.
     fn pay(
         &self,
         tx: &Tx<'_>,

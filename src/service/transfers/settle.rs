@@ -33,7 +33,7 @@ pub(in crate::service) struct KnownFacts {
 }
 
 impl KnownFacts {
-    /// Judges the transfer by these facts.
+    /// Returns the verdict on a transfer that follows from these facts.
     pub(in crate::service) fn verdict(&self, of: &Transfer) -> TransferVerdict {
         let open: Vec<Review> = self.reviews.iter().filter(is_open).cloned().collect();
         let facts = TransferFacts {
@@ -309,7 +309,7 @@ impl Service {
     }
 }
 
-/// Ends a review without a person, and writes it to the audit log.
+/// Ends a review without a decision by a person, and writes the end to the audit log.
 fn end_by_itself(
     tx: &Tx<'_>,
     now: Time,
@@ -322,7 +322,8 @@ fn end_by_itself(
     note(tx, now, By::Chain.name(), "resolve", of, &detail)
 }
 
-/// Books the amount of a transfer back if its transaction is gone, or out if the transaction arrived after the end.
+/// Books the amount of a transfer back if its transaction is gone. Books the amount out if the transaction arrived
+/// after the end of the transfer.
 fn adjust(
     tx: &Tx<'_>,
     now: Time,

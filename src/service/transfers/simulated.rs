@@ -102,7 +102,7 @@ impl Service {
         Ok(())
     }
 
-    /// Simulates a transaction that pays the destination nothing: it is in the mempool and pays elsewhere, or is
+    /// Simulates a transaction that does not pay the destination: it is in the mempool and pays elsewhere, or it is
     /// gone.
     fn pay_nothing(
         &self,

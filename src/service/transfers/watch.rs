@@ -16,7 +16,7 @@ use crate::store::{
     transfers,
 };
 
-/// Largest number of transactions about which one step asks.
+/// Largest number of transactions about which one step queries a node.
 const ASKED_MAX: u32 = 100;
 
 impl Service {
@@ -175,7 +175,7 @@ impl Service {
     }
 }
 
-/// Marks a transaction that was seen as absent: it is in no block and not in the mempool.
+/// Marks a transaction that was seen before as absent, which means in no block and not in the mempool.
 fn lose(known: &mut AttachedTransaction) {
     if known.state != SentState::Unseen {
         (known.state, known.block_height) = (SentState::Absent, None);
@@ -197,7 +197,7 @@ fn cannot_tell(txid: &str, balances: &[BalanceChange]) -> Option<String> {
     ))
 }
 
-/// Orders a rescan since the approval, for a transaction about which a node cannot be asked by ID.
+/// Orders a rescan since the approval, for a transaction that a node cannot look up by ID.
 fn read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
     let attached = transfers::attached(tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();
@@ -206,7 +206,7 @@ fn read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Err
     from.map_or(Ok(()), |from| rescan_from(tx, now, chain, from))
 }
 
-/// Returns the transactions about which the next step asks a node by ID.
+/// Returns the transactions that the next step looks up by ID at a node.
 pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<SentOpen>, Error> {
     let mut open = Vec::new();
     for known in sent_transactions::to_ask(db, chain, ASKED_MAX)? {

@@ -1,5 +1,5 @@
-//! Tests of rates in live mode. Deposits and late payments have the rate of their time, with its evidence and less
-//! the account's spread. The fixed table is never used.
+//! Tests of rates in live mode. Deposits and late payments have the rate of their time, less the account's spread,
+//! with its source and age. The fixed table is never used.
 
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
@@ -69,7 +69,7 @@ fn observe(
     outcome.unwrap().owned
 }
 
-/// Returns the rate, source, age in minutes, spread and number of figures.
+/// Returns the rate, source, age in minutes, spread and number of figures as one text.
 fn shown(quoted: &RateQuote, now: Time) -> String {
     let figures: Value = serde_json::from_str(quoted.evidence.as_str()).unwrap();
     let age = now.since_ms(quoted.at) / MINUTE_MS;
@@ -130,7 +130,7 @@ fn what_the_operators_file_said_is_known_only_while_it_is_configured() {
     };
     let known = |rate: &str| Ok(rate.to_owned());
     let later = NOW.plus_ms(HOUR_MS);
-    // Without any other known rate, there is none after the file is gone.
+    // After the file is gone, no rate is known, because no other source ever provided one.
     only(&[FigureSource::File]);
     tell_one(&real, NOW, FigureSource::File, "1");
     assert_eq!(newest(NOW), known("1 file 0 0 1"));

@@ -57,7 +57,7 @@ pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSou
     ids.iter().map(spent).collect()
 }
 
-/// Returns the time of the transaction: now, or a given time since the latest scan of its chain.
+/// Returns the time of the transaction: now, or a given time that is not before the latest scan of its chain.
 pub(super) fn seen_at(
     db: &Reader<'_>,
     now: Time,
