@@ -18,9 +18,9 @@ use serde_json::json;
 /// Query for one page of the ledger.
 #[derive(Clone, Debug)]
 pub struct LedgerWanted {
-    /// Id of an entry. Returns only older entries.
+    /// Id of an entry: only older entries are returned.
     pub before: Option<String>,
-    /// Returns only entries in this currency.
+    /// Currency of the entries. `None` for all currencies.
     pub currency: Option<Currency>,
     /// Maximum number of entries.
     pub limit: u32,
@@ -74,7 +74,7 @@ impl Service {
     }
 }
 
-/// Returns one balance for each currency, even if it is zero, with the pending amount.
+/// Returns one balance for each currency, even if it is zero. Each balance contains its pending amount.
 pub(super) fn balances_of(
     db: &Reader<'_>,
     account: &Account,
@@ -93,7 +93,7 @@ pub(super) fn balances_of(
     Currency::ALL.iter().map(balance).collect()
 }
 
-/// Returns the value of `webhookUrl`: the URL of the first enabled endpoint of the mode.
+/// Returns the value of the account's field `webhookUrl`: the URL of the first enabled endpoint of the mode.
 fn first_url(endpoints: &[WebhookEndpoint], mode: Mode) -> Option<&str> {
     let of_mode = |endpoint: &&WebhookEndpoint| {
         endpoint.enabled && endpoint.mode.is_none_or(|wanted| wanted == mode)

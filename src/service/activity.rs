@@ -12,20 +12,20 @@ use crate::store::{Changes, events};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Limits before the first listener: enough to show the most recent activity.
+/// Limits before the first listener registers. They suffice to show the most recent activity.
 const QUIET: Bounds = Bounds {
     entries: 64,
     bytes: 512 * 1024,
 };
-/// Limits after the first listener.
+/// Limits after the first listener has registered.
 const HEARD: Bounds = Bounds {
     entries: 512,
     bytes: 4 * 1024 * 1024,
 };
-/// Maximum size of a body that is kept. Of a longer body only the length is kept.
+/// Maximum size of a kept body, in bytes. For a longer body, only its length is kept.
 const BODY_BYTES_MAX: usize = 128 * 1024;
 
-/// Limits of the kept entries.
+/// Maximum count and maximum total size, in bytes, of the kept entries.
 #[derive(Clone, Copy)]
 struct Bounds {
     entries: usize,
@@ -35,7 +35,7 @@ struct Bounds {
 /// Callback that wakes all listeners.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// The most recent activity.
+/// Recent activity of a sandbox, limited by count and bytes.
 #[derive(Default)]
 pub struct Activity {
     kept: Mutex<Kept>,
@@ -59,7 +59,7 @@ struct Entry {
 
 /// One entry of the activity.
 pub enum Happened {
-    /// An answered API call.
+    /// An API call that was answered.
     Call(Call),
     /// Id of a recorded event.
     Event(String),
@@ -127,7 +127,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Returns the part of a body to keep.
+    /// Returns the kept form of a body: its bytes, unless there are too many, and its length.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Part {
         let kept: &[u8] = match bytes.len() {
@@ -199,7 +199,8 @@ impl Activity {
         }
     }
 
-    /// Registers a listener, which is woken from now on. Calls `wake` only for the first listener.
+    /// Registers a listener, which is woken at each entry from now on. Only the first listener's `wake` is called:
+    /// its result wakes all listeners.
     pub fn heard_by(&self, wake: impl FnOnce() -> Wake) {
         self.wake.get_or_init(wake);
     }
@@ -241,7 +242,7 @@ impl Activity {
 }
 
 impl Service {
-    /// Returns the service with this activity, which then receives all entries.
+    /// Returns the service with this record of activity, which receives all further entries.
     #[must_use]
     pub fn telling(self, activity: Option<Arc<Activity>>) -> Service {
         Service { activity, ..self }

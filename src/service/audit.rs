@@ -27,9 +27,10 @@ use std::thread;
 pub use crate::store::audit::{Counts, Finding};
 pub use derived::check_addresses;
 
-/// Invoices in one batch.
+/// Number of invoices in one batch.
 const PAGE: u32 = 1000;
-/// Time after its deadline during which an invoice may still be open. After a pause the expiry worker may be behind.
+/// Maximum time for which an invoice may stay open after its deadline, in milliseconds. After a pause the expiry
+/// worker may be behind.
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
 /// Message from a part of the audit.
@@ -97,7 +98,7 @@ pub fn audit(
     })
 }
 
-/// Returns the result of a joined thread.
+/// Returns the result of a joined thread, or an error if the thread panicked.
 fn ended<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
     joined.unwrap_or_else(|_| Err(Error::Failed("a check of the audit failed".to_owned())))
 }
@@ -116,7 +117,7 @@ fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<()
     )
 }
 
-/// Checks single rows, by queries and by the rules of `domain`.
+/// Checks single rows: some by queries, others by the rules of `domain`.
 fn check_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -168,7 +169,7 @@ fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), E
     })?)
 }
 
-/// Rule 3: each invoice follows from its payments and quotes at the last tick.
+/// Rule 3: each invoice follows from its payments and quotes at the newest time in the file.
 fn check_invoices(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -202,7 +203,8 @@ fn check_invoice(
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
     told::check_invoice(db, &stored, (&payments, &quotes), report)?;
-    // The stored status may be older than the last tick, but its writer saw all stored payments and quotes.
+    // The stored status may be older than the newest time in the file, but its writer saw all stored payments and
+    // quotes.
     let mut right = stored.clone();
     judge(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();

@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 /// Query for one page of the audit log.
 pub struct AuditLogQuery {
-    /// Returns only entries about the account with this id.
+    /// Id of the account of the entries. `None` for all accounts.
     pub account: Option<String>,
-    /// Id of an entry. Returns only older entries.
+    /// Id of an entry: only older entries are returned.
     pub before: Option<String>,
     /// Maximum number of entries.
     pub limit: u32,
@@ -70,7 +70,7 @@ pub(super) fn record_user_change(
 }
 
 impl Service {
-    /// Returns the head of each chained log.
+    /// Returns the newest link of each hash-chained log.
     pub fn heads(&self) -> Result<Vec<LogHead>, Error> {
         self.read(|db| Ok(history::heads(db)?))
     }

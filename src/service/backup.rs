@@ -25,7 +25,7 @@ pub struct Restoring<'a> {
     pub to: &'a Path,
     /// `true` to replace an existing file, and to restore a copy that has findings.
     pub replace: bool,
-    /// `true` to run all steps but put nothing in place.
+    /// `true` to run all steps without replacing the file.
     pub dry_run: bool,
     /// Next indexes of wallets, given by the operator.
     pub next: &'a [NextIndex],
@@ -79,11 +79,11 @@ pub fn backup(
 
 /// Restores a copy. Actions after the copy was made are not repeated.
 ///
-/// With `dry_run`, runs all steps but puts nothing in place.
+/// With `dry_run`, runs all steps but does not replace the file.
 ///
 /// # Errors
 ///
-/// A message for the operator. Each [`audit::Finding`] goes to `report`, and any finding refuses the copy unless
+/// A message for the operator. Each [`audit::Finding`] goes to `report`. A copy with findings is refused unless
 /// `replace` is set.
 pub fn restore(
     wanted: &Restoring<'_>,

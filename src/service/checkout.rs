@@ -1,7 +1,7 @@
 //! The checkout: requests of a shop's page with a public key, and of a customer with an invoice's token.
 //!
-//! Invariant: a token opens only its own invoice. A token permits only to select a coin and to simulate payments of a
-//! test invoice.
+//! Invariant: a token opens only its own invoice. With a token, a customer can only select a coin and simulate
+//! payments of a test invoice.
 
 use super::invoices::owned;
 use super::payments::still_due;
@@ -37,13 +37,13 @@ pub struct Checkout {
     pub unconfirmed: Vec<(Payment, OnChain)>,
     /// Name of the network of the invoice's coin, as its nodes report it. `None` if the chain is not followed.
     pub network: Option<String>,
-    /// `true` if payments are simulated. Real coins would not be seen.
+    /// `true` if payments are simulated, so that the server does not see real coins.
     pub is_simulated: bool,
     /// URL of the checkout page, with its token.
     pub url: String,
     /// `true` if payments are in test coins without value.
     pub is_for_tests: bool,
-    /// Version of the state, from which the page listens for changes.
+    /// Version of the state. The page listens for changes after this version.
     pub version: String,
 }
 
@@ -67,11 +67,12 @@ pub struct Due {
     pub is_on_test_network: bool,
 }
 
-/// Maximum number of unconfirmed payments on the page, because a sender can make any number.
+/// Maximum number of unconfirmed payments on the page. A sender can make any number of payments.
 const UNCONFIRMED_MAX: u32 = 5;
 
 impl Service {
-    /// Checks that a page of this origin may use the caller's public key. Programs send no origin.
+    /// Checks that a page of this origin may use the caller's public key. Requests from outside a browser have no
+    /// origin.
     ///
     /// # Errors
     ///
@@ -243,7 +244,7 @@ impl Service {
     }
 }
 
-/// Returns the state of an invoice that its listeners receive after each change.
+/// Returns the checkout state of an invoice. Listeners receive this state after each change.
 pub(super) fn state_of(invoice: &Invoice) -> Result<CheckoutState, Error> {
     let json = render::checkout_state(invoice)?;
     Ok(CheckoutState {

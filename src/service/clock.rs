@@ -7,10 +7,10 @@ use crate::domain::time::{HOUR_MS, Time};
 use crate::store::{Store, deliveries, file};
 use std::sync::Arc;
 
-/// The longest wait between two attempts of a delivery, with a margin.
+/// Longest wait between two attempts of a delivery, with a margin, in milliseconds.
 const GAP_MS_MAX: i64 = 11 * HOUR_MS;
 
-/// Records in a file that the wall clock is right. A server that has the file open reads this too.
+/// Records in a file that the operator accepts the wall clock. A server that has the file open reads this record too.
 pub fn accept_clock(store: &Store, wall: Time) -> Result<(), Error> {
     store.write_and_wait(move |tx| Ok(file::accept_clock(tx, wall)?))
 }
@@ -26,7 +26,7 @@ impl Service {
         Ok(clock_of(&self.store)?.1)
     }
 
-    /// Stores the current time, and by how much a wall clock that is not trusted is ahead of it.
+    /// Stores the current time, and how far an untrusted wall clock is ahead of the current time.
     ///
     /// If the clock was set back, deliveries that are due more than 11 hours from now become due now.
     pub async fn keep_clock_seen(

@@ -34,7 +34,7 @@ pub struct Simulated {
 /// Query for deposits.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Returns only deposits of this customer.
+    /// Reference of the customer whose deposits are returned. `None` for all customers.
     pub customer: Option<String>,
     /// Maximum number of deposits.
     pub limit: u32,

@@ -13,7 +13,7 @@ use crate::domain::time::Time;
 use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
 
-/// Subject of an event.
+/// Object that an event is about, with the account and mode of the event.
 pub(super) struct Subject<'a> {
     /// Account of the event.
     pub(super) account: i64,
@@ -37,7 +37,9 @@ pub(super) fn record(
     record_with(tx, now, kind, subject, None)
 }
 
-/// Calls [`record`] for a refund. `invoice` is the refunded invoice, which the legacy body contains too.
+/// Stores an event, and one delivery for each receiver.
+///
+/// `invoice` is the refunded invoice of a refund event, whose legacy body contains the invoice too.
 pub(super) fn record_with(
     tx: &Tx<'_>,
     now: Time,
@@ -79,11 +81,11 @@ pub(super) fn record_with(
 /// Query for one page of events.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Id of an event. Returns only older events.
+    /// Id of an event: only older events are returned.
     pub before: Option<String>,
-    /// Returns only events of this type.
+    /// Type of the events. `None` for all types.
     pub kind: Option<EventType>,
-    /// Returns only events about the object with this id.
+    /// Id of the object of the events. `None` for all objects.
     pub object: Option<String>,
     /// Maximum number of events.
     pub limit: u32,

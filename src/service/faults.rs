@@ -30,7 +30,7 @@ impl Service {
         }
     }
 
-    /// Sets the simulated faults, and clears all others.
+    /// Sets exactly these simulated faults. Faults that are not among them end.
     pub fn set_faults(&self, faults: Faults) {
         self.faults
             .pool_empty

@@ -62,8 +62,8 @@ fn answered(
 }
 
 impl Service {
-    /// Runs `check` before the request waits for the writer, to refuse early. The transaction would refuse the same
-    /// request.
+    /// Runs `check` before the request waits for the writer, to refuse a wrong request early. The transaction would
+    /// refuse the same request.
     ///
     /// If a response is already stored under this key, returns the response instead.
     ///
@@ -87,7 +87,7 @@ impl Service {
     }
 }
 
-/// Returns 409 with the first field that differs.
+/// Returns the refusal 409 `idempotency_conflict`, which names a field that differs.
 fn conflict(field: &str) -> Refusal {
     let message = format!("this Idempotency-Key was used with another body: {field} differs");
     Refusal::about(Code::IdempotencyConflict, field, message)

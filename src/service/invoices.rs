@@ -40,11 +40,11 @@ pub struct Rendered {
 /// Query for one page of invoices.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Returns only invoices with this status.
+    /// Status of the invoices. `None` for all statuses.
     pub status: Option<InvoiceStatus>,
-    /// Returns only invoices with this order id of the merchant.
+    /// The merchant's order id of the invoices. `None` for all order ids.
     pub order_id: Option<String>,
-    /// Id of an invoice. Returns only older invoices.
+    /// Id of an invoice: only older invoices are returned.
     pub before: Option<String>,
     /// Maximum number of invoices.
     pub limit: u32,
@@ -111,7 +111,7 @@ impl Service {
                     Ok(found) => Some(Ok(found)),
                     Err(generation) => self.render(db, id, generation).transpose(),
                 });
-            // An invoice may change its status between the listing and the rendering.
+            // The status of an invoice may change between the listing and the rendering.
             let fits = |found: &Rendered| wanted.status.is_none_or(|status| status == found.status);
             let fitting = found
                 .filter(|found| found.as_ref().map_or(true, fits))

@@ -1,6 +1,7 @@
 //! API keys: authenticates callers by key, and creates and revokes keys.
 //!
-//! Invariant: only this file creates a [`Caller`], and only from an existing key. Only `service` creates a [`Scope`].
+//! Invariant: only this module creates a [`Caller`], and only from an existing key. Only `service` creates a
+//! [`Scope`].
 
 use super::{Error, Service, random};
 use crate::domain::apikey::{self, KeyClass};
@@ -26,7 +27,7 @@ impl Scope {
         Scope { account, mode }
     }
 
-    /// Returns the account, by its `seq`.
+    /// Returns the `seq` of the account.
     pub(crate) fn account(&self) -> i64 {
         self.account
     }
@@ -44,22 +45,22 @@ impl Scope {
     }
 }
 
-/// Owner of a share of a limited resource.
+/// Party whose requests share one quota of a limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QuotaOwner {
     /// All API keys of an account.
     Keys {
-        /// Account, by its `seq`.
+        /// `seq` of the account.
         account: i64,
     },
     /// All users of an account.
     Users {
-        /// Account, by its `seq`.
+        /// `seq` of the account.
         account: i64,
     },
     /// One operator.
     Operator {
-        /// User, by its `seq`.
+        /// `seq` of the user.
         user: i64,
     },
 }
@@ -86,19 +87,19 @@ impl Caller {
         self.class
     }
 
-    /// Returns the id of the key, for limits.
+    /// Returns the id of the key. Limits count the requests of each key.
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// A key found in the file, as it is cached.
+/// A cached key of the file.
 #[derive(Clone)]
 pub struct Known {
     caller: Arc<Caller>,
-    /// Expiry of a rolled key. A cached key must not outlive it.
+    /// Expiry of a rolled key. A cached key must not be used after its expiry.
     expires_at: Option<Time>,
-    /// Time at which the last use of the key was last recorded in the file.
+    /// Time of the last recorded use of the key, in Unix milliseconds.
     touched_at: Arc<AtomicI64>,
 }
 
@@ -147,7 +148,7 @@ impl Service {
         if now.since_ms(touched) >= MINUTE_MS {
             known.touched_at.store(now.0, Ordering::Relaxed);
             let id = known.caller.key.clone();
-            // No request waits for this write, and no request fails if it fails.
+            // No request waits for this write. A failure of this write fails no request.
             let told = self.write_unheard(move |_, tx| Ok(keys::touch(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a key not recorded: error={error}");

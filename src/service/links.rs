@@ -23,7 +23,7 @@ pub struct OpenLink {
     pub account: Account,
     /// The link itself.
     pub link: PaymentLink,
-    /// URL of the page.
+    /// URL of the page of the link.
     pub url: String,
     /// `true` if payments are in test coins without value.
     pub is_for_tests: bool,
@@ -33,7 +33,7 @@ pub struct OpenLink {
 pub struct Begun {
     /// Id of the invoice.
     pub invoice_id: String,
-    /// Token that opens its checkout.
+    /// Token that opens the checkout of the invoice.
     pub token: String,
 }
 
@@ -55,7 +55,7 @@ impl Service {
         })
     }
 
-    /// Returns the account of a link, even of one that is switched off. `None` if there is no such link or the file
+    /// Returns the account of a link, also if the link is switched off. `None` if there is no such link or the file
     /// cannot be read.
     pub fn account_of_link(&self, id: &str) -> Option<Account> {
         let found = self.read(|db| match find(db, id)? {
@@ -69,8 +69,8 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `not_found`. `rate_limited` if the link has too many open invoices. `amount_too_large`. Any error that refuses
-    /// invoices of this account.
+    /// `not_found`. `rate_limited` if the link has too many open invoices. `amount_too_large`. The refusals of a new
+    /// invoice of this account.
     pub async fn invoice_of_link(
         self: &Arc<Self>,
         now: Time,

@@ -122,7 +122,7 @@ impl Service {
     }
 }
 
-/// Returns the amount still to pay after payments of these values. Returns the whole price if nothing is due.
+/// Returns the amount that is still due after payments of these values. If nothing is due, returns the whole price.
 pub(super) fn still_due(
     invoice: &Invoice,
     counting: impl IntoIterator<Item = Cents>,

@@ -18,7 +18,7 @@ use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, trans
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Time after a change of the payout address before payouts to it are allowed.
+/// Time after a change of the payout address before payouts to the new address are allowed, in milliseconds.
 pub const COOLING_MS: i64 = DAY_MS;
 
 /// Requester of a payout.
@@ -45,7 +45,8 @@ impl Service {
         client_key: Option<String>,
     ) -> Result<(CreateOutcome, String), Error> {
         let (account, mode) = (scope.account(), scope.mode());
-        // Names of the routes in the first file format. A retry must find its stored response, so the names stay.
+        // These route names come from the first file format. A retry must find its stored response, so the names
+        // stay.
         let (actor, route) = match requester {
             Requester::Person(email) => (email.to_owned(), "requestPayout"),
             Requester::Key(key) => (format!("key {key}"), "createPayout"),

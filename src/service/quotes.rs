@@ -83,7 +83,7 @@ impl Service {
                 if invoice.picked_quote != Some(quote.seq) {
                     invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
                 }
-                // A requested quote stays valid, even if the payments that a person assigned are taken away.
+                // A requested quote stays valid, even if payments that a person assigned to it are removed.
                 quotes::by_person(tx, quote.seq, false)?;
                 quote
             }
@@ -237,7 +237,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// No errors that a caller causes.
+    /// [`Error::Failed`] if the file cannot be read.
     pub fn currencies(&self, now: Time, scope: &Scope) -> Result<Vec<Json>, Error> {
         let offered = self.read(|db| self.listed(db, now, scope.mode()))?;
         let rendered = offered.into_iter();
@@ -293,11 +293,11 @@ fn no_address(asset: &Asset) -> Refusal {
     unavailable(format!("{} has no address available now", asset.id))
 }
 
-/// Checks that a coin can still be selected.
+/// Checks that the coin of an invoice can still be selected.
 fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
-        // Uses the clock, even if the chain is behind.
+        // Judges the invoice by the clock, even if a chain is behind.
         judged_at(invoice, &LaggingChains::default(), now),
     );
     let is_paid = payments.iter().any(|payment| payment.counts());

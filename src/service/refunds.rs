@@ -107,7 +107,8 @@ impl Service {
         .await
     }
 
-    /// Returns a checked refund before it is stored. `label` derives the default address if the request has none.
+    /// Checks a requested refund, and returns the refund before it is stored. `label` derives the default address if
+    /// the request has none.
     fn refund(
         &self,
         db: &Reader<'_>,

@@ -53,7 +53,7 @@ impl Service {
                 log::debug!("last use of a token not recorded: error={error}");
             }
         }
-        // Servers have no mode.
+        // Servers have no mode. Live mode is used for all of them.
         Ok(Scope::of(token.account, Mode::Live))
     }
 

@@ -21,7 +21,7 @@ use crate::store::{Tx, transfer_proposals, transfers};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Time until a signer that asked for a retry is run again.
+/// Wait before a signer that asked for a retry runs again, in milliseconds.
 const RETRY_MS: i64 = 10 * MINUTE_MS;
 
 impl Service {
@@ -38,7 +38,7 @@ impl Service {
 
     /// Records the start of a signer command: moves a transfer from approved to processing, or begins a retry.
     ///
-    /// The caller may start one command after this returns `Ok`, because the commit is then done.
+    /// When this function returns `Ok`, the start is committed and the caller may run one command.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ fn run_again(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Er
     Ok(running)
 }
 
-/// Returns 409 `invalid_transition`.
+/// Returns the refusal 409 `invalid_transition`.
 fn refused(message: &str) -> Error {
     Refusal::new(Code::InvalidTransition, message).into()
 }

@@ -15,7 +15,7 @@ use crate::store::{Tx, servers};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Actor in the audit log.
+/// Actor in the audit log for results of the provisioner.
 const PROVISIONER: &str = "provisioner";
 
 /// A run of the provisioner.
@@ -30,7 +30,8 @@ pub struct ServerJob {
 }
 
 impl Service {
-    /// Takes the oldest order that waits for the provisioner. Its start is committed when this returns.
+    /// Takes the oldest order that waits for the provisioner. The start of the run is committed when this function
+    /// returns.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl Service {
         .await
     }
 
-    /// Marks the server whose provisioner ended with the previous process: its outcome is unknown.
+    /// Marks the server whose provisioner ended with the previous process: the outcome of this run is unknown.
     pub fn give_up_server_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.write_and_wait(move |_, tx| match servers::running(tx)? {
             Some(server) => {

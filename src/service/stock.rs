@@ -2,7 +2,7 @@
 //!
 //! `store::wallets` decides which index is next.
 //!
-//! Invariant: the stock follows from the wallet and the index alone, so losing it loses no data.
+//! Invariant: the stock follows from the wallet and the index alone, so a lost stock loses no data.
 
 use super::upcoming::{ABOVE, unless_sent_to};
 use super::{Error, Service};
@@ -12,7 +12,7 @@ use crate::store::wallets::{self, WalletRow};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Addresses of a wallet to keep in stock, in addition to one for each waiting write.
+/// Number of addresses of a wallet to keep in stock, in addition to one for each waiting write.
 const AHEAD: u32 = 128;
 
 /// Stocks of the wallets that handed out addresses since the start.
@@ -47,7 +47,7 @@ impl Stock {
         let Some((branch, from, to)) = self.missing(row, waiting) else {
             return Ok(());
         };
-        // The lock is free during the derivation, because the writer needs it.
+        // The lock is not held during the derivation, because the writer needs the lock.
         let derived = (from..to).filter_map(|index| Some((index, branch.derive(index)?)));
         let derived = usable(derived.collect())?;
         let mut all = self.all();
@@ -124,7 +124,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// No errors that a caller causes.
+    /// [`Error::Failed`] if the file cannot be read.
     pub(super) fn stock_up(&self, mode: Mode, chain: Chain) -> Result<(), Error> {
         if self.is_simulated(mode) || chain.row().imported {
             return Ok(());

@@ -1,6 +1,6 @@
 //! A sandbox with its initial data and without HTTP, for tests of use cases and workers.
 //!
-//! Invariant: each sandbox has its own file, which is removed with the test.
+//! Invariant: each sandbox has its own file, which is removed at the end of the test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -81,12 +81,12 @@ pub(crate) fn expecting(tell: impl Fn(Chain) + Send + Sync + 'static) -> (Arc<Se
     }))
 }
 
-/// Returns a second service on a sandbox's file. Its live mode is real.
+/// Returns a second service on a sandbox's file. Its live mode is not simulated.
 pub(crate) fn real(file: &File) -> Arc<Service> {
     with_nodes(file, &[])
 }
 
-/// Returns [`real`] with nodes of these chains.
+/// Returns [`real`] with nodes of these chains in its settings.
 pub(crate) fn with_nodes(file: &File, chains: &[Chain]) -> Arc<Service> {
     let kinds = (Kind::Sandbox, Kind::Production);
     opened(file, kinds, nodes(chains), Box::new(|_| {}))
@@ -154,7 +154,7 @@ pub(crate) fn bitcoin() -> &'static Asset {
     Asset::find("BTC").unwrap()
 }
 
-/// Returns the rate in the fixed table, with this time.
+/// Returns the rate of the fixed table, with this time.
 pub(crate) fn fixed(asset: &Asset, currency: Currency, at: Time) -> RateQuote {
     RateQuote::fixed(asset.fixed_rate(currency).unwrap(), at)
 }
@@ -196,7 +196,7 @@ pub(crate) fn live(service: &Arc<Service>) -> Arc<Caller> {
     service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap()
 }
 
-/// Creates a live invoice of 60.00. Returns its id.
+/// Creates a live invoice of 60.00. Returns the id of the invoice.
 #[track_caller]
 pub(crate) fn live_invoice(service: &Arc<Service>) -> String {
     live_invoice_at(service, &live(service), NOW)
@@ -323,7 +323,7 @@ pub(crate) fn takes_for_final(service: &Arc<Service>, chain: Chain, hash: &'stat
     });
 }
 
-/// Returns the observations on a live chain.
+/// Returns the observations of live mode on a chain.
 #[track_caller]
 pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<StoredObservation> {
     let mut seen = Vec::new();
@@ -338,7 +338,7 @@ pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<StoredObserv
     seen.into_iter().filter(of_chain).collect()
 }
 
-/// Returns the live balances.
+/// Returns the balances of live mode as JSON.
 #[track_caller]
 pub(crate) fn real_books(service: &Arc<Service>, caller: &Caller) -> Vec<String> {
     let balances = service.balances(caller).unwrap();

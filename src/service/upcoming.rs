@@ -63,7 +63,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// No errors that a caller causes.
+    /// [`Error::Failed`] if the file cannot be read.
     pub fn derive_upcoming(&self) -> Result<(), Error> {
         if self.kind == Kind::Sandbox {
             return Ok(());

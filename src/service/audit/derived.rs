@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::iter::once;
 use std::thread;
 
-/// Addresses of each page that one thread derives.
+/// Number of addresses of a page that one thread derives.
 const SHARE: usize = 1024;
 
 /// Source of the addresses of one wallet.

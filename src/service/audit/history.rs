@@ -46,7 +46,7 @@ pub fn check_history(
     Ok(heads)
 }
 
-/// Verification of one log, row by row.
+/// State of the verification of one log, row by row.
 struct Walk {
     log: ChainedLog,
     /// Rows older than the chain: their hash so far, the `seq` of the last one, and the stored hash over all of them.
@@ -165,7 +165,7 @@ fn not_part(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
     })
 }
 
-/// Returns the head of a log in the detail of a restore. `of` is `copy` or `replaced`.
+/// Returns the head of a log from the detail of a restore. `of` is `copy` or `replaced`.
 fn noted(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     let heads = detail.get(of)?.as_array()?;
     let mut heads = heads

@@ -24,7 +24,7 @@ pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<
     })?)
 }
 
-/// Returns pairs of a wrong value and the right one.
+/// Returns pairs of a wrong value and the right value.
 fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if of.requests != 1 {

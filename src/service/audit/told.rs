@@ -12,8 +12,7 @@ use crate::store::{Reader, audit_log, deposits, events, transfer_reviews, transf
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Largest number of sums of payments to compute. An invoice with more of them skips the check of its received
-/// amount.
+/// Largest number of sums of payments to compute. The received amount of an invoice with more sums is not checked.
 const SUMS_MAX: usize = 4096;
 /// Fields of a deposit that do not change after confirmation.
 const DEPOSIT_FIELDS: [&str; 11] = [

@@ -166,7 +166,7 @@ impl Service {
         invoice: &Invoice,
         asset: &str,
     ) -> Result<(CreateOutcome, String), Error> {
-        // Checked before an address is claimed.
+        // The orderId is checked before an address is claimed.
         if let Some(made) = self.made_before(tx, invoice.mode, drawn)? {
             return Ok(made);
         }
