@@ -117,7 +117,7 @@ fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<()
     )
 }
 
-/// Checks single rows: some by queries, others by the rules of `domain`.
+/// Checks single rows, by queries and by the rules of `domain`.
 fn check_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),

@@ -253,8 +253,7 @@ impl Service {
             return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
         }
         let seen = &not_after(now, seen);
-        // The invoice is not settled between the two steps. Otherwise an event would report a missing amount that was
-        // never missing.
+        // The invoice is settled only after both steps. A settlement in between would report an amount as missing.
         match &old {
             ObservationOwner::Payment(both) => {
                 payments::update(tx, &both.1, PaymentState::Dropped, now)?

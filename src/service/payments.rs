@@ -83,7 +83,7 @@ impl Service {
             };
             let (invoice, _, told) =
                 service.advance_payment(tx, now, *seen, PaymentState::Confirmed)?;
-            // The response has the same JSON as the event.
+            // The response is the same JSON as the event's object.
             told.map_or_else(|| Ok(render::invoice(&invoice, &service.links, &[])?), Ok)
         })
         .await

@@ -205,8 +205,8 @@ pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
 /// Returns `true` if an account may take one more address of an imported pool.
 ///
 /// The limit is [`TAKEN_A_MINUTE_MAX`]. If other accounts are active, more addresses must be free than the account
-/// took since the last import. So an account never takes more than half of the addresses that were free at that
-/// import.
+/// took since the last import. With this rule, an account never takes more than half of the addresses that were free
+/// at the last import.
 fn may_take(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bool, Error> {
     let a_minute_ago = now.plus_ms(1_i64.saturating_sub(MINUTE_MS));
     if pool_addresses::taken_since(db, chain, account, a_minute_ago)? >= TAKEN_A_MINUTE_MAX {

@@ -22,8 +22,8 @@ use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Maximum number of refunds of an invoice, including those that were put back. Each request sums them, while all
-/// other writes wait.
+/// Maximum number of refunds of an invoice, including those that were put back. Each request adds up all of them,
+/// while all other writes wait.
 pub(super) const REFUNDS_MAX: u32 = 1000;
 /// Label for the default address of sandbox refunds. No known person has its private key.
 const SANDBOX_LABEL: &str = "coffer sandbox refund";

@@ -79,7 +79,7 @@ impl Walk {
         (head.seq, head.link) == self.first
     }
 
-    /// Verifies the next row and returns what is wrong with it.
+    /// Verifies the next row, and returns a finding for each problem of the row.
     fn step(&mut self, row: &history::ChainedRow) -> Vec<Finding> {
         let mut found = Vec::new();
         if let Some((start, last, _)) = &mut self.start
@@ -174,7 +174,7 @@ fn noted(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     heads.find(|head| head.log == log)
 }
 
-/// Returns the heads of both files as the detail of a restore.
+/// Returns the heads of the copy and of the replaced file as the detail of a restore.
 pub(in crate::service) fn restore_detail(copy: &[LogHead], replaced: &[LogHead]) -> Value {
     let texts = |heads: &[LogHead]| Value::from_iter(heads.iter().map(LogHead::to_string));
     Value::from_iter([("copy", texts(copy)), ("replaced", texts(replaced))])

@@ -24,9 +24,10 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 impl Service {
-    /// Stores a claim. The chain's node is asked about it in the next step.
+    /// Stores a claim. The next step asks the chain's node about the claim.
     ///
     /// # Errors
+    ///
     /// `invalid_request` that names the field, or `chain` if the chain is not followed or has no coin to claim.
     /// `invalid_transition` if the payment is known, the same claim is open, or too many claims are open.
     pub fn claim_payment(
@@ -203,8 +204,8 @@ fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     Err(Refusal::new(Code::InvalidTransition, problem).into())
 }
 
-/// Returns the observation at the position at which a claim already recorded it. Without such a claim, returns the
-/// observation unchanged.
+/// Returns an observation with the position under which a claim recorded it before the node reported it. Without such
+/// a claim, returns the observation unchanged.
 pub(super) fn as_claimed<'s>(
     tx: &Tx<'_>,
     seen: &'s Observation,

@@ -1,7 +1,7 @@
 //! Confirmations of payments and deposits, and the number that each needs.
 //!
-//! Invariant: both are computed on reading, from the same numbers that decide about confirmation. A new block causes
-//! no writes for them.
+//! Invariant: both numbers are computed on reading, from the same data that decides about confirmation. A new block
+//! causes no writes for these numbers.
 
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Depth;

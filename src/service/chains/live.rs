@@ -365,9 +365,10 @@ impl Service {
     }
 }
 
-/// Refuses a wallet if its network differs from the one on which a chain of its pool has been followed.
+/// Refuses a wallet if its network differs from the network on which a chain of its pool has been followed.
 ///
 /// # Errors
+///
 /// `invalid_request` that names both networks.
 pub(in crate::service) fn check_network(db: &Reader<'_>, wallet: &Wallet) -> Result<(), Error> {
     let pool = wallet.chain.address_pool();

@@ -107,8 +107,8 @@ impl Service {
         observations_on_chain::each_open_address(db, chain, complete, |address| {
             named.push(address, now, false);
         })?;
-        // This is the time of the last forward step, because other steps query no addresses. During a rescan, all
-        // addresses are due.
+        // This time is the time of the last forward step, because other steps query no addresses. During a rescan,
+        // all addresses are due.
         let looked_at = chains::scanned(db)?.scanned_to(chain);
         let looked_at = looked_at.filter(|_| known.rescan.is_none());
         let due = Due::between(looked_at, now);

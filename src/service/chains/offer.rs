@@ -1,4 +1,4 @@
-//! Coins on offer in live mode, and the reasons why others are not.
+//! Coins on offer in live mode, and the reasons why other coins are not on offer.
 
 use super::live::{Live, LiveChain};
 use crate::domain::asset::{ASSETS, Asset, Mode};

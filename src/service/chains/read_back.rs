@@ -1,8 +1,10 @@
 //! Orders rescans of blocks from before a chain was watched, for approved payouts and refunds and for addresses of
 //! customers.
 //!
-//! `chain::follow` finds the block of a time. Invariant: a chain is read back once for each of the two. The limit is
-//! 30 days if every block has to be read.
+//! `chain::follow` finds the block of a time.
+//!
+//! Invariant: a chain is read back once for transfers and once for addresses. The limit is 30 days if every block has
+//! to be read.
 
 use super::order_rescan;
 use crate::domain::asset::Chain;

@@ -22,8 +22,8 @@ use crate::store::ledger::{Booking, BookingSource, book, unreversed};
 use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {
-    /// Stores an observation as a payment, and fixes its value and whether it is on time. Returns the reason if it
-    /// cannot count as a payment.
+    /// Stores an observation as a payment. Fixes the value of the payment, and whether it is on time. Returns the
+    /// reason if the observation cannot count as a payment.
     ///
     /// A payment that replaces another of the same quote, and is not worth more, keeps the earlier time. A higher
     /// network fee must not make a payment late. A late payment is valued at the newest rate, or at the rate of its

@@ -155,8 +155,8 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     assert_eq!((shown.quoted, shown.fixed_at), (rate(just_stale), None));
     simulated.set_faults(Faults::default());
-    // The deposit is seen again without a block, is seen in two blocks, is confirmed, is orphaned, is seen in a third
-    // block, and is confirmed again.
+    // The deposit is seen again without a block, and then in two blocks. It is confirmed, orphaned, seen in a third
+    // block, and confirmed again.
     let again = deposit(observe(&simulated, at(1), seen(&address, "a", NOW, None)));
     assert_eq!((again.quoted, again.fixed_at), (rate(just_stale), None));
     let fixed = |deposit: &Deposit, minutes| {

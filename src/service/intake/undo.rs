@@ -1,7 +1,8 @@
-//! Undoes what a person decided about an unmatched payment.
+//! Undoes the decision of a person about an unmatched payment.
 //!
 //! Invariant: a return or a dismissal can always be undone. An assignment can be undone until the payment has been
-//! confirmed, as ledger entries and events depend on it from then on. After the undo, the payment is open again.
+//! confirmed, because ledger entries and events depend on the assignment from then on. After the undo, the payment is
+//! open again.
 
 use super::ObservationOwner;
 use crate::domain::refusal::{Code, Refusal};

@@ -307,10 +307,11 @@ impl Service {
             .await
     }
 
-    /// Returns the scope of an account. An operator may use every account, other users only their own.
+    /// Returns the scope of an account. An operator may use every account, other users only their own account.
     ///
     /// # Errors
-    /// `not_found` if the account does not exist or is not allowed.
+    ///
+    /// `not_found` if the account does not exist or the member may not use it.
     pub fn scope(&self, member: &Member, account_id: &str, mode: Mode) -> Result<Scope, Error> {
         let own = member.user.account;
         let account = match id::parse(account_id) {

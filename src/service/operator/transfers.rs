@@ -1,8 +1,8 @@
 //! Payouts and refunds in the operator interface: lists them, shows how to send them from a wallet, and changes them
 //! by hand.
 //!
-//! Invariant: a change by hand uses the same code as all others, with its author in the audit log. Data for a wallet
-//! is shown only if nobody else can be sending the transfer.
+//! Invariant: a change by hand uses the same code as all other changes, with its author in the audit log. Data for a
+//! wallet is shown only if nobody else can be sending the transfer.
 
 use crate::domain::asset::Mode;
 use crate::domain::payment_uri::payment_uri;

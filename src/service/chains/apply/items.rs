@@ -247,7 +247,7 @@ fn noun(
     })
 }
 
-/// Logs a refusal and returns `Ok`. Returns any other error.
+/// Logs a refusal and returns `Ok`. Returns any other error unchanged.
 fn said(outcome: Result<(), Error>) -> Result<(), Error> {
     match outcome {
         Err(Error::Refused(refusal)) => {
