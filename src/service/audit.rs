@@ -169,7 +169,7 @@ fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), E
     })?)
 }
 
-/// Rule 3: each invoice follows from its payments and quotes at the newest time in the file.
+/// Rule 3: each invoice follows from its payments and quotes at the last time a worker updated statuses.
 fn check_invoices(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -203,7 +203,7 @@ fn check_invoice(
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
     told::check_invoice(db, &stored, (&payments, &quotes), report)?;
-    // The stored status may be older than the newest time in the file, but its writer saw all stored payments and
+    // The stored status may be older than the last update by a worker, but its writer saw all stored payments and
     // quotes.
     let mut right = stored.clone();
     judge(&mut right, &payments, &quotes, scanned, tick)?;
