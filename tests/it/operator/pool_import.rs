@@ -102,7 +102,7 @@ fn invalid_line_is_named_and_nothing_is_imported() {
         ("\n".to_owned(), "must be 1 to 10000, one a line"),
         (
             address_lines(0..1).repeat(10_001),
-            "line 2 has the address of line 1 again",
+            "line 2 repeats the address of line 1",
         ),
     ] {
         let output = import(&served.file, "-", &input);
