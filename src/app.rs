@@ -14,14 +14,14 @@ mod temporary;
 pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
-use crate::chain::rates::RatesFrom;
+use crate::chain::rates::RatesOrigin;
 use crate::chain::setting::Nodes;
 use crate::clock::TimeSource;
 use crate::domain::progress::{Progress, ignore_progress};
 use crate::domain::server::order::ServerLimits;
-use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
+use crate::http::{AllowedHost, ConnectionLimits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
-use crate::store::{Durability, Kind};
+use crate::store::{Durability, FileKind};
 use crate::worker::command::Program;
 use parts::RunningParts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -34,7 +34,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Sandbox or production.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Path of the database. `None`: a temporary file that is removed when the server stops.
     pub file: Option<PathBuf>,
     /// Address to listen on. Port 0 selects a free port.
@@ -74,11 +74,11 @@ pub struct Config {
     /// the same time.
     pub command_drain_ms: u64,
     /// Limits on connections and requests.
-    pub limits: Limits,
+    pub limits: ConnectionLimits,
     /// Limits on password checks.
     pub password_limits: PasswordLimits,
     /// Source of live rates. A sandbox has fixed rates.
-    pub rates: RatesFrom,
+    pub rates: RatesOrigin,
     /// Timeout of one request to a rate source, in milliseconds.
     pub rates_timeout_ms: u64,
     /// Nodes of the chains to follow. Not used in the sandbox.
@@ -93,7 +93,7 @@ impl Config {
     /// Returns the configuration of a sandbox with a temporary file, on a free loopback port.
     pub fn sandbox() -> Config {
         Config {
-            kind: Kind::Sandbox,
+            kind: FileKind::Sandbox,
             file: None,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             metrics_listen: None,
@@ -112,9 +112,9 @@ impl Config {
             signer: None,
             command_timeout_ms: 300_000,
             command_drain_ms: 10_000,
-            limits: Limits::default(),
+            limits: ConnectionLimits::default(),
             password_limits: PasswordLimits::default(),
-            rates: RatesFrom::Nowhere,
+            rates: RatesOrigin::Nowhere,
             rates_timeout_ms: 10_000,
             nodes: Nodes::default(),
             time: TimeSource::System,
@@ -144,7 +144,7 @@ impl Server {
     pub fn start(config: Config) -> Result<Server, Error> {
         let address = config.listen;
         let mut addresses = std::iter::once(address).chain(config.metrics_listen);
-        let stays_here = config.kind == Kind::Production || config.allow_remote;
+        let stays_here = config.kind == FileKind::Production || config.allow_remote;
         let far = addresses.find(|address| !stays_here && !address.ip().is_loopback());
         if let Some(address) = far {
             let problem =
@@ -220,7 +220,7 @@ impl Server {
     }
 
     /// Runs until a signal arrives or `other` completes.
-    pub fn run_until_asked(&self, mut signals: Signals, other: impl Future<Output = ()>) {
+    pub fn run_until_signal(&self, mut signals: Signals, other: impl Future<Output = ()>) {
         let Some((runtime, _)) = &self.running else {
             return;
         };

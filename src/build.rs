@@ -41,18 +41,18 @@ fn main() -> Result<(), Error> {
     let variable = |name: &str| env::var(name).map_err(Error::other);
     let (root, out) = (variable("CARGO_MANIFEST_DIR")?, variable("OUT_DIR")?);
     let (root, out) = (Path::new(&root), Path::new(&out));
-    assets(root, out)?;
-    languages(root, out)
+    write_assets(root, out)?;
+    write_languages(root, out)
 }
 
 /// Compresses the files that pages load, and writes their table to `OUT_DIR/assets.rs`.
-fn assets(root: &Path, out: &Path) -> Result<(), Error> {
+fn write_assets(root: &Path, out: &Path) -> Result<(), Error> {
     println!("cargo::rerun-if-changed={ASSETS}");
     println!("cargo::rerun-if-changed={STYLE}");
     let mut version = Sha256::new();
     let mut table = String::new();
-    for folder in names(&root.join(ASSETS))? {
-        for file in names(&root.join(ASSETS).join(&folder))? {
+    for folder in file_names(&root.join(ASSETS))? {
+        for file in file_names(&root.join(ASSETS).join(&folder))? {
             let path = root.join(ASSETS).join(&folder).join(&file);
             let bytes = fs::read(&path)?;
             for part in [folder.as_bytes(), file.as_bytes(), &bytes] {
@@ -64,7 +64,7 @@ fn assets(root: &Path, out: &Path) -> Result<(), Error> {
             let line = format!(
                 "{{ folder: {folder:?}, name: {file:?}, packed: Packed(include_bytes!({packed:?})) }}"
             );
-            writeln!(table, "Asset {line},").map_err(Error::other)?;
+            writeln!(table, "StaticFile {line},").map_err(Error::other)?;
         }
     }
     let version = hex(&version.finalize());
@@ -74,16 +74,16 @@ fn assets(root: &Path, out: &Path) -> Result<(), Error> {
     let text = format!(
         "/// Version of all of them together.\npub const VERSION: &str = {version:?};\n\
          /// Hash by which a policy names the style of every page.\npub const STYLE_HASH: &str = \"sha256-{style}\";\n\
-         /// Every file that pages load.\npub static ASSETS: [Asset; {count}] = [\n{table}];\n"
+         /// Every file that pages load.\npub static ASSETS: [StaticFile; {count}] = [\n{table}];\n"
     );
     fs::write(out.join("assets.rs"), text)?;
-    guides(root, out, version)
+    write_guides(root, out, version)
 }
 
 /// Compresses the texts of each language to `OUT_DIR/<language>.txt.gz`.
-fn languages(root: &Path, out: &Path) -> Result<(), Error> {
+fn write_languages(root: &Path, out: &Path) -> Result<(), Error> {
     println!("cargo::rerun-if-changed={LANGUAGES}");
-    for file in names(&root.join(LANGUAGES))? {
+    for file in file_names(&root.join(LANGUAGES))? {
         let text = fs::read(root.join(LANGUAGES).join(&file))?;
         compress(&text, &out.join(format!("{file}.gz")))?;
     }
@@ -97,7 +97,7 @@ fn compress(bytes: &[u8], to: &Path) -> Result<(), Error> {
 }
 
 /// Returns the file names in a directory, sorted.
-fn names(folder: &Path) -> Result<Vec<String>, Error> {
+fn file_names(folder: &Path) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name().into_string();
@@ -120,7 +120,7 @@ struct Guide {
 }
 
 /// Renders and compresses each guide, and writes the table of guides to `OUT_DIR/guides.rs`.
-fn guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
+fn write_guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
     for path in [GUIDES, README, GUIDE, HEAD] {
         println!("cargo::rerun-if-changed={path}");
     }
@@ -138,9 +138,9 @@ fn guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
             about,
             text,
         } = guide;
-        let page = frame.replace("{{ title }}", &format!("{}: Coffer", escaped(title)));
-        let page = page.replace("{{ guides }}", contents(&guides, guide).trim());
-        let page = page.replace("{{ text }}", html(text).trim());
+        let page = frame.replace("{{ title }}", &format!("{}: Coffer", escape_html(title)));
+        let page = page.replace("{{ guides }}", render_contents(&guides, guide).trim());
+        let page = page.replace("{{ text }}", markdown_to_html(text).trim());
         let packed = out.join(format!("guide-{name}.gz"));
         compress(page.as_bytes(), &packed)?;
         let line = format!(
@@ -157,7 +157,7 @@ fn guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
 /// Reads the guides in the order of the README's table rows that begin with a link to a guide.
 fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     let readme = fs::read_to_string(root.join(README))?;
-    let files = names(&root.join(GUIDES))?;
+    let files = file_names(&root.join(GUIDES))?;
     let mut guides = Vec::new();
     for row in readme.lines().filter(|line| line.starts_with("| [")) {
         let link = row
@@ -189,18 +189,18 @@ fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
 }
 
 /// Renders the list of all guides. The current guide is listed with its headings.
-fn contents(guides: &[Guide], shown: &Guide) -> String {
+fn render_contents(guides: &[Guide], shown: &Guide) -> String {
     let mut list = String::new();
     for guide in guides {
         list.push_str(&format!("- [{}]({})\n", guide.title, guide.name));
         if guide.name == shown.name {
             for heading in headings(&guide.text) {
-                list.push_str(&format!("  - [{heading}](#{})\n", place(&heading)));
+                list.push_str(&format!("  - [{heading}](#{})\n", heading_id(&heading)));
             }
         }
     }
     let link = format!("<a href=\"{}\"", shown.name);
-    html(&list).replace(&link, &format!("{link} aria-current=\"page\""))
+    markdown_to_html(&list).replace(&link, &format!("{link} aria-current=\"page\""))
 }
 
 /// Returns the texts of the second-level headings.
@@ -215,7 +215,7 @@ fn headings(text: &str) -> Vec<String> {
 /// Converts Markdown to HTML. Headings get ids, and links to guides become links to pages. Each table cell has the
 /// name of its column, because a phone shows the cells of a row below each other. Markup in the Markdown is escaped.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
-fn html(text: &str) -> String {
+fn markdown_to_html(text: &str) -> String {
     let events: Vec<Event<'_>> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
     let mut columns: Vec<String> = Vec::new();
     let (mut is_head, mut column, mut left_out) = (false, 0, Vec::new());
@@ -235,7 +235,7 @@ fn html(text: &str) -> String {
         };
         shown.push(match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                markup(format!("<{level} id=\"{}\">", place(&said())))
+                markup(format!("<{level} id=\"{}\">", heading_id(&said())))
             }
             Event::End(TagEnd::Heading(level)) => markup(format!("</{level}>\n")),
             Event::Start(Tag::CodeBlock(_)) => markup("<pre tabindex=\"0\"><code>".to_owned()),
@@ -279,7 +279,7 @@ fn html(text: &str) -> String {
                     .filter(|name| column > 0 && !name.is_empty());
                 column = column.saturating_add(1);
                 markup(name.map_or("<td>".to_owned(), |name| {
-                    format!("<td data-label=\"{}\">", escaped(name))
+                    format!("<td data-label=\"{}\">", escape_html(name))
                 }))
             }
             Event::End(TagEnd::TableCell) => markup("</td>".to_owned()),
@@ -294,12 +294,12 @@ fn html(text: &str) -> String {
                 left_out.push(String::new());
                 markup(format!(
                     "<a href=\"{}\">",
-                    escaped(&dest_url.replace(".md", ""))
+                    escape_html(&dest_url.replace(".md", ""))
                 ))
             }
             Event::End(TagEnd::Link) => match left_out.pop() {
                 Some(path) if !path.is_empty() => {
-                    markup(format!(" (<code>{}</code>)", escaped(&path)))
+                    markup(format!(" (<code>{}</code>)", escape_html(&path)))
                 }
                 _ => markup("</a>".to_owned()),
             },
@@ -312,7 +312,7 @@ fn html(text: &str) -> String {
 }
 
 /// Returns the id of a heading for links, in the form that GitHub uses.
-fn place(heading: &str) -> String {
+fn heading_id(heading: &str) -> String {
     let heading = heading.to_lowercase();
     let kept = heading
         .chars()
@@ -321,7 +321,7 @@ fn place(heading: &str) -> String {
         .collect()
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('"', "&quot;")
 }

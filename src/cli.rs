@@ -21,11 +21,11 @@ mod users;
 mod wallets;
 
 use crate::config::of_command;
-use crate::http::{self, Subject};
+use crate::http::{self, DocumentKind};
 use crate::service::Error;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
-use output::show;
+use output::print_text;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -34,18 +34,18 @@ use terminal::{Stream, Tone};
 /// Runs the command that the arguments name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    if let Some(refused) = wallets::private_argument(&args) {
-        logging::flush_and_print(Some(problem(&refused.to_string())));
+    if let Some(refused) = wallets::find_private_argument(&args) {
+        logging::flush_and_print(Some(problem_line(&refused.to_string())));
         return ExitCode::from(2);
     }
-    let matches = match command().try_get_matches_from(args) {
+    let matches = match root_command().try_get_matches_from(args) {
         Ok(matches) => matches,
-        Err(error) => return explain(&error),
+        Err(error) => return print_argument_error(&error),
     };
-    let outcome = run(&matches);
-    progress::end();
+    let outcome = run_command(&matches);
+    progress::remove_line();
     let error = outcome.as_ref().err();
-    logging::flush_and_print(error.map(|error| problem(&error.to_string())));
+    logging::flush_and_print(error.map(|error| problem_line(&error.to_string())));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
@@ -53,13 +53,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Returns the line that explains why a command failed.
-fn problem(why: &str) -> String {
+fn problem_line(why: &str) -> String {
     format!("{} {why}", Stream::Err.paint(Tone::Bad, "coffer:"))
 }
 
 /// Prints help or an argument error. Help goes to standard output with exit code 0. An error goes to standard error
 /// with exit code 2.
-fn explain(said: &clap::Error) -> ExitCode {
+fn print_argument_error(said: &clap::Error) -> ExitCode {
     let text = |stream: Stream| match stream.has_colours() {
         true => said.render().ansi().to_string(),
         false => said.render().to_string(),
@@ -69,12 +69,12 @@ fn explain(said: &clap::Error) -> ExitCode {
         let _ = write!(std::io::stderr(), "{}", text(Stream::Err));
         return ExitCode::from(2);
     }
-    let _ = show(&text(Stream::Out));
+    let _ = print_text(&text(Stream::Out));
     ExitCode::SUCCESS
 }
 
 /// Returns the definition of all commands with their settings.
-fn command() -> Command {
+fn root_command() -> Command {
     let with_settings = |name: &'static str, about: &'static str| {
         of_command(name).fold(Command::new(name).about(about), |command, setting| {
             command.arg(setting.arg())
@@ -98,15 +98,15 @@ fn command() -> Command {
             "key",
             "Creates, lists and revokes API keys",
         )))
-        .subcommand(users::command(with_settings(
+        .subcommand(users::user_command(with_settings(
             "user",
             "Creates, lists and changes the users who may sign in",
         )))
-        .subcommand(wallets::command(with_settings(
+        .subcommand(wallets::wallet_command(with_settings(
             "wallet",
             "Adds, lists and retires the public keys that live addresses are derived from",
         )))
-        .subcommand(pools::command(with_settings(
+        .subcommand(pools::pool_command(with_settings(
             "pool",
             "Imports and lists the addresses of chains whose keys derive none",
         )))
@@ -126,7 +126,7 @@ fn command() -> Command {
             "audit",
             "Checks the whole file, and lists what is wrong in it",
         )))
-        .subcommand(doctor::command(with_settings(
+        .subcommand(doctor::doctor_command(with_settings(
             "doctor",
             "Lists what is misconfigured, unreachable or stale, and how to fix it",
         )))
@@ -161,39 +161,39 @@ fn completions_command() -> Command {
         .arg(shell.value_parser(value_parser!(Shell)).help("The shell"))
 }
 
-fn run(matches: &ArgMatches) -> Result<(), Error> {
+fn run_command(matches: &ArgMatches) -> Result<(), Error> {
     match matches.subcommand() {
-        Some(("sandbox", matches)) => server::sandbox(matches),
-        Some(("serve", matches)) => server::serve(matches),
-        Some(("account", matches)) => operator::account(matches),
-        Some(("key", matches)) => operator::key(matches),
-        Some(("user", matches)) => users::user(matches),
-        Some(("wallet", matches)) => wallets::wallet(matches),
-        Some(("pool", matches)) => pools::pool(matches),
-        Some(("rescan", matches)) => nodes::rescan(matches),
-        Some(("backup", matches)) => keeping::backup(matches),
-        Some(("restore", matches)) => restore::restore(matches),
-        Some(("audit", matches)) => keeping::audit(matches),
-        Some(("doctor", matches)) => doctor::doctor(matches),
+        Some(("sandbox", matches)) => server::run_sandbox(matches),
+        Some(("serve", matches)) => server::run_server(matches),
+        Some(("account", matches)) => operator::run_account(matches),
+        Some(("key", matches)) => operator::run_key(matches),
+        Some(("user", matches)) => users::run_user(matches),
+        Some(("wallet", matches)) => wallets::run_wallet(matches),
+        Some(("pool", matches)) => pools::run_pool(matches),
+        Some(("rescan", matches)) => nodes::run_rescan(matches),
+        Some(("backup", matches)) => keeping::run_backup(matches),
+        Some(("restore", matches)) => restore::run_restore(matches),
+        Some(("audit", matches)) => keeping::run_audit(matches),
+        Some(("doctor", matches)) => doctor::run_doctor(matches),
         Some(("openapi", matches)) => {
             let subject = match (matches.get_flag("sandbox"), matches.get_flag("merchant")) {
-                (true, _) => Subject::Sandbox,
-                (false, true) => Subject::Merchant,
-                (false, false) => Subject::Interface,
+                (true, _) => DocumentKind::Sandbox,
+                (false, true) => DocumentKind::Merchant,
+                (false, false) => DocumentKind::Interface,
             };
             let document = http::document("http://127.0.0.1:8080", subject);
-            show(&format!("{document}\n")).map(drop)
+            print_text(&format!("{document}\n")).map(drop)
         }
-        Some(("completions", matches)) => completions(matches),
+        Some(("completions", matches)) => print_completions(matches),
         Some(_) | None => Err(Error::Failed("no such command".to_owned())),
     }
 }
 
 /// Prints the completion script for one shell.
-fn completions(matches: &ArgMatches) -> Result<(), Error> {
+fn print_completions(matches: &ArgMatches) -> Result<(), Error> {
     let mut script = Vec::new();
     if let Some(shell) = matches.get_one::<Shell>("shell") {
-        clap_complete::generate(*shell, &mut command(), "coffer", &mut script);
+        clap_complete::generate(*shell, &mut root_command(), "coffer", &mut script);
     }
-    show(&String::from_utf8_lossy(&script)).map(drop)
+    print_text(&String::from_utf8_lossy(&script)).map(drop)
 }

@@ -6,7 +6,7 @@
 
 mod steady;
 
-pub use steady::Doubt;
+pub use steady::ClockDoubt;
 
 use crate::domain::time::Time;
 use rustix::time::{ClockId, clock_gettime};
@@ -154,13 +154,13 @@ impl Clock {
     pub fn now(&self) -> Time {
         match self.frozen_at() {
             Some(at) => at,
-            None => self.base().plus_ms(self.offset_ms()),
+            None => self.time_without_offset().plus_ms(self.offset_ms()),
         }
     }
 
     /// Returns the time without the offset.
-    fn base(&self) -> Time {
-        self.believed(|steady, source| steady.now(source.boot_us(), || source.wall_us()))
+    fn time_without_offset(&self) -> Time {
+        self.with_steady_clock(|steady, source| steady.now(source.boot_us(), || source.wall_us()))
             .map_or_else(|| self.real_now(), |us| Time(us.div_euclid(1000)))
     }
 
@@ -175,23 +175,28 @@ impl Clock {
     }
 
     /// Returns the difference to a wall clock that is not trusted; `None` if the wall clock is trusted.
-    pub fn doubt(&self) -> Option<Doubt> {
-        self.believed(|steady, source| steady.doubt(source.boot_us(), source.wall_us()))?
+    pub fn doubt(&self) -> Option<ClockDoubt> {
+        self.with_steady_clock(|steady, source| steady.doubt(source.boot_us(), source.wall_us()))?
     }
 
     /// Makes the clock follow the wall clock now, because the operator accepts it.
-    pub fn accept(&self) {
-        self.believed(|steady, source| steady.accept(source.boot_us(), source.wall_us()));
+    pub fn accept_wall_clock(&self) {
+        self.with_steady_clock(|steady, source| {
+            steady.accept_wall_clock(source.boot_us(), source.wall_us())
+        });
     }
 
     /// Returns by how many milliseconds the time has moved since the last call, because the clock adopted the wall
     /// clock. `None` if it did not.
     pub fn take_adopted_ms(&self) -> Option<i64> {
-        self.believed(|steady, _| steady.take_adopted_ms())?
+        self.with_steady_clock(|steady, _| steady.take_adopted_ms())?
     }
 
     /// Calls `ask` with the steady clock; returns `None` if this clock shows wall time.
-    fn believed<T>(&self, ask: impl FnOnce(&mut SteadyClock, &TimeSource) -> T) -> Option<T> {
+    fn with_steady_clock<T>(
+        &self,
+        ask: impl FnOnce(&mut SteadyClock, &TimeSource) -> T,
+    ) -> Option<T> {
         let steady = self.steady.as_ref()?;
         let mut steady = steady.lock().unwrap_or_else(PoisonError::into_inner);
         Some(ask(&mut steady, &self.source))
@@ -229,7 +234,7 @@ impl Clock {
     /// Makes the clock run, starting at this time.
     pub fn run_from(&self, at: Time) {
         self.offset_ms
-            .store(at.since_ms(self.base()), Ordering::SeqCst);
+            .store(at.since_ms(self.time_without_offset()), Ordering::SeqCst);
         self.frozen_at.store(RUNNING, Ordering::SeqCst);
     }
 
@@ -245,7 +250,7 @@ mod tests {
     use super::{Clock, Duration, Time};
 
     #[test]
-    fn it_stands_still_and_runs_on() {
+    fn frozen_clock_stands_still_and_runs_on() {
         let clock = Clock::new(0, Some(Time(5_000)));
         assert_eq!((clock.now(), clock.until(Time(6_000))), (Time(5_000), None));
         assert_eq!(

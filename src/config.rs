@@ -7,7 +7,7 @@ mod settings;
 mod terminal;
 
 pub use settings::SETTINGS;
-pub use terminal::{Wishes, wishes};
+pub use terminal::{TerminalFeatures, terminal_features};
 
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use std::ffi::OsString;
@@ -47,7 +47,7 @@ impl Setting {
             "json" => !is_of_sandbox,
             _ => false,
         };
-        (!is_flag_only).then(|| format!("COFFER_{}", keyed::in_environment(self.flag)))
+        (!is_flag_only).then(|| format!("COFFER_{}", keyed::to_env_name(self.flag)))
     }
 
     /// Returns the setting as an argument of `clap`.
@@ -76,16 +76,16 @@ impl Setting {
 }
 
 /// Values of the settings of one command.
-pub struct Values<'a> {
+pub struct SettingValues<'a> {
     command: &'static str,
     matches: &'a ArgMatches,
     env: fn(&str) -> Option<OsString>,
 }
 
-impl<'a> Values<'a> {
+impl<'a> SettingValues<'a> {
     /// Creates a reader of parsed arguments and the environment.
-    pub fn new(command: &'static str, matches: &'a ArgMatches) -> Values<'a> {
-        Values {
+    pub fn new(command: &'static str, matches: &'a ArgMatches) -> SettingValues<'a> {
+        SettingValues {
             command,
             matches,
             env: |name| std::env::var_os(name),
@@ -147,18 +147,18 @@ impl<'a> Values<'a> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{SETTINGS, Values, of_command};
+    use super::{SETTINGS, SettingValues, of_command};
     use clap::Command;
 
     #[test]
-    fn a_flag_beats_the_environment_beats_the_default() {
+    fn flag_overrides_environment_and_environment_overrides_default() {
         let command = || {
             of_command("serve").fold(Command::new("serve"), |command, setting| {
                 command.arg(setting.arg())
             })
         };
         let matches = command().get_matches_from(["serve", "--listen", "1.2.3.4:5"]);
-        let values = Values {
+        let values = SettingValues {
             command: "serve",
             matches: &matches,
             env: |name| (name == "COFFER_FILE").then(|| "env.db".into()),
@@ -175,7 +175,7 @@ mod tests {
             command.arg(setting.arg())
         });
         let matches = command.get_matches_from(["sandbox"]);
-        let values = Values {
+        let values = SettingValues {
             command: "sandbox",
             matches: &matches,
             env: |_| Some("1".into()),

@@ -35,8 +35,8 @@
 //!    load, recompute, save changes, record the event.
 //! 2. One writer, group commit: [`store::Store::write`] returns after the commit.
 //! 3. One table describes all routes: [`http::routes`] feeds the router, authentication, documents, metrics and tests.
-//! 4. The type of a handler or of `api::operation::Run` decides who may call. Every query has a scope: an account and
-//!    a mode.
+//! 4. The type of a handler or of `api::operation::OperationFn` decides who may call. Every query has a scope: an
+//!    account and a mode.
 //! 5. Workers run in steps: a step is bounded and returns the time of the next step. So a test can move the clock and
 //!    wait for all due work.
 //!

@@ -45,7 +45,7 @@ pub struct Outbound {
 
 /// An HTTP response, whatever its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct OutboundResponse {
     /// HTTP status code.
     pub status: u16,
     /// First 4 KiB of the body, with invalid UTF-8 replaced.
@@ -54,7 +54,7 @@ pub struct Answer {
 
 /// The reason why a request got no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unanswered {
+pub struct NoResponse {
     /// Short description. It never contains an address that a name was resolved to.
     pub reason: String,
     /// Whether the whole header was sent, so that the receiver may have seen the request.
@@ -62,12 +62,12 @@ pub struct Unanswered {
 }
 
 /// A request body that records whether it was read. It is read only after the header was sent.
-struct Noting<'a> {
+struct RecordingBody<'a> {
     rest: &'a [u8],
     is_asked_for: bool,
 }
 
-impl Read for Noting<'_> {
+impl Read for RecordingBody<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.is_asked_for = true;
         self.rest.read(into)
@@ -77,10 +77,10 @@ impl Read for Noting<'_> {
 impl Outbound {
     /// Creates a client. A call takes at most `timeout_ms`, from name lookup to the last byte.
     pub fn new(guard: Guard, timeout_ms: u64) -> Self {
-        Self::with_names(guard, timeout_ms, DefaultResolver::default())
+        Self::with_resolver(guard, timeout_ms, DefaultResolver::default())
     }
 
-    fn with_names(guard: Guard, timeout_ms: u64, names: impl Resolver) -> Self {
+    fn with_resolver(guard: Guard, timeout_ms: u64, names: impl Resolver) -> Self {
         let guard = Arc::new(guard);
         let resolver = GuardedResolver {
             names,
@@ -99,31 +99,31 @@ impl Outbound {
     /// response.
     ///
     /// # Errors
-    /// [`Unanswered`] if there was no response.
+    /// [`NoResponse`] if there was no response.
     pub fn post(
         &self,
         url: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<OutboundResponse, NoResponse> {
         let mut request = self.agent.post(url);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let mut noting = Noting {
+        let mut noting = RecordingBody {
             rest: body,
             is_asked_for: false,
         };
         // A body from a reader has no length, so this header sets it.
         let request = request.header(CONTENT_LENGTH, body.len());
         let sent = request.send(SendBody::from_reader(&mut noting));
-        let response = sent.map_err(|error| Unanswered {
+        let response = sent.map_err(|error| NoResponse {
             reason: reason(&error),
             was_sent: noting.is_asked_for,
         })?;
-        Ok(Answer {
+        Ok(OutboundResponse {
             status: response.status().as_u16(),
-            start: start_of(response.into_body()),
+            start: read_start(response.into_body()),
         })
     }
 }
@@ -146,7 +146,7 @@ fn config(timeout_ms: u64) -> Config {
 
 /// Reads the first 4 KiB of a body. A short body is read to its end, so that its connection can be reused. An
 /// incomplete body is accepted, because the status is known.
-fn start_of(body: Body) -> String {
+fn read_start(body: Body) -> String {
     let mut start = Vec::new();
     let read = body
         .into_reader()
@@ -172,7 +172,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
         config: &Config,
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, Error> {
-        let found = match literal(uri) {
+        let found = match literal_address(uri) {
             Some(address) => {
                 let mut found = self.empty();
                 found.push(address);
@@ -180,7 +180,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
             }
             None => {
                 let found = self.names.resolve(uri, config, timeout);
-                found.map_err(lookup_failed)?
+                found.map_err(lookup_error)?
             }
         };
         let https = uri.scheme() == Some(&Scheme::HTTPS);
@@ -203,7 +203,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
 }
 
 /// Returns the address of a url with a numeric host. This avoids a lookup, for which ureq starts a thread.
-fn literal(uri: &Uri) -> Option<SocketAddr> {
+fn literal_address(uri: &Uri) -> Option<SocketAddr> {
     let host = uri.host()?;
     let bare = host
         .strip_prefix('[')
@@ -217,7 +217,7 @@ fn literal(uri: &Uri) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-fn lookup_failed(error: Error) -> Error {
+fn lookup_error(error: Error) -> Error {
     match error {
         Error::Io(error) => {
             let text = error.to_string();

@@ -1,13 +1,13 @@
 //! The account of a shop: `/v1/merchant`, `/v1/balances` and `/v1/ledger`.
 
-use super::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use super::params::BEFORE_ID;
 use super::query::{Param, ParamKind, Query};
 use super::tag::Tag;
 use crate::domain::fields::{Component, Schema};
 use crate::domain::money::Currency;
 use crate::domain::render::account::{BalanceView, LedgerEntryView, MerchantView};
-use crate::service::accounts::LedgerWanted;
+use crate::service::accounts::LedgerQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ const MERCHANT: Operation = Operation {
     tag: Tag::Account,
     summary: "Returns the account in the key's mode.",
     answers: &[Answer::ok("The account.", &MerchantView::COMPONENT)],
-    run: Run::Secret(merchant),
+    run: OperationFn::Secret(merchant),
     ..PLAIN
 };
 
@@ -83,7 +83,7 @@ const BALANCES: Operation = Operation {
     tag: Tag::Account,
     summary: "Returns both balances in the key's mode.",
     answers: &[Answer::ok("One balance for each currency.", &BALANCE_LIST)],
-    run: Run::Secret(balances),
+    run: OperationFn::Secret(balances),
     ..PLAIN
 };
 
@@ -102,12 +102,12 @@ const LEDGER: Operation = Operation {
         },
     ],
     answers: &[Answer::ok("A page of entries.", &LEDGER_PAGE)],
-    run: Run::Secret(ledger),
+    run: OperationFn::Secret(ledger),
     ..PLAIN
 };
 
 fn merchant(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let merchant = context.service.merchant(caller)?;
+    let merchant = context.service.account_json(caller)?;
     Ok(Job::Done(Outcome::resource(merchant)))
 }
 
@@ -116,7 +116,9 @@ fn balances(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 }
 
 fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let page = context.service.ledger(caller, &wanted(context.query)?)?;
+    let page = context
+        .service
+        .ledger(caller, &ledger_query(context.query)?)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
@@ -124,8 +126,8 @@ fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 ///
 /// # Errors
 /// `invalid_request`, which cannot occur after the check of the query.
-pub fn wanted(query: &Query) -> Result<LedgerWanted, Error> {
-    Ok(LedgerWanted {
+pub fn ledger_query(query: &Query) -> Result<LedgerQuery, Error> {
+    Ok(LedgerQuery {
         before: query.text("before").map(str::to_owned),
         currency: query.choice("currency")?,
         limit: query.limit(LIMIT_DEFAULT),

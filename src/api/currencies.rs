@@ -1,6 +1,6 @@
 //! Coins that invoices can be paid in: `/v1/currencies`.
 
-use super::operation::{Answer, Context, Job, Operation, PLAIN, Run};
+use super::operation::{Answer, Context, Job, Operation, OperationFn, PLAIN};
 use super::tag::Tag;
 use crate::domain::fields::Component;
 use crate::domain::render::currency::CurrencyView;
@@ -36,7 +36,7 @@ const LIST: Operation = Operation {
     tag: Tag::Account,
     summary: "Lists the coins on offer, each with its minimum payment.",
     answers: &[Answer::ok("The coins.", &CURRENCY_LIST)],
-    run: Run::Secret(list),
+    run: OperationFn::Secret(list),
     ..PLAIN
 };
 

@@ -1,12 +1,12 @@
 //! Customers of a shop: `/v1/customers`, their addresses, and simulated deposits.
 
-use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use super::tag::Tag;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::customer::{CustomerAddressesView, DepositView};
-use crate::service::deposits::Simulated;
+use crate::service::deposits::SimulatedDeposit;
 use crate::service::{Caller, Error};
 use serde_json::Number;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ const MAKE_ADDRESSES: Operation = Operation {
         &CustomerAddressesView::COMPONENT,
     )],
     refusals: &[Code::CustomersDisabled, Code::PoolRefilling],
-    run: Run::Secret(make_addresses),
+    run: OperationFn::Secret(make_addresses),
     ..PLAIN
 };
 
@@ -70,7 +70,7 @@ const GET_ADDRESSES: Operation = Operation {
         &CustomerAddressesView::COMPONENT,
     )],
     refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
-    run: Run::Secret(get_addresses),
+    run: OperationFn::Secret(get_addresses),
     ..PLAIN
 };
 
@@ -87,13 +87,13 @@ const SIMULATE: Operation = Operation {
         Code::CustomersDisabled,
         Code::Forbidden,
     ],
-    run: Run::Secret(simulate),
+    run: OperationFn::Secret(simulate),
     ..PLAIN
 };
 
 fn make_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
-    let reference = context.first().to_owned();
+    let reference = context.first_param().to_owned();
     Job::wait(async move {
         let made = service.make_customer_addresses(now, &caller, &reference);
         Outcome::created(&made.await?)
@@ -103,17 +103,17 @@ fn make_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Er
 fn get_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let found = context
         .service
-        .customer_addresses(caller, context.first())?;
+        .customer_addresses(caller, context.first_param())?;
     Ok(Job::Done(Outcome::resource(found)))
 }
 
 fn simulate(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let SimulateDeposit { asset, amount } = SimulateDeposit::read(&context.object()?)?;
+    let SimulateDeposit { asset, amount } = SimulateDeposit::read(&context.body_fields()?)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
-    let reference = context.first().to_owned();
+    let reference = context.first_param().to_owned();
     Job::wait(async move {
         let deposit =
-            service.simulate_deposit(now, &caller, &reference, Simulated { asset, amount });
+            service.simulate_deposit(now, &caller, &reference, SimulatedDeposit { asset, amount });
         Outcome::created(&deposit.await?)
     })
 }

@@ -1,12 +1,12 @@
 //! Deposits of a shop's customers: `/v1/deposits`.
 
-use super::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use super::query::{Param, ParamKind, Query};
 use super::tag::Tag;
 use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::fields::Component;
 use crate::domain::render::customer::DepositView;
-use crate::service::deposits::Wanted;
+use crate::service::deposits::DepositQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ const LIST: Operation = Operation {
     summary: "Lists deposits, newest first.",
     query: &[LIMIT, CUSTOMER],
     answers: &[Answer::ok("The deposits.", &DEPOSIT_LIST)],
-    run: Run::Secret(list),
+    run: OperationFn::Secret(list),
     ..PLAIN
 };
 
@@ -52,20 +52,24 @@ const GET: Operation = Operation {
     tag: Tag::Customers,
     summary: "Returns a deposit.",
     answers: &[Answer::ok("The deposit.", &DepositView::COMPONENT)],
-    run: Run::Secret(get),
+    run: OperationFn::Secret(get),
     ..PLAIN
 };
 
 /// Reads which deposits a query selects.
-pub fn wanted(query: &Query) -> Wanted {
-    Wanted {
+pub fn deposit_query(query: &Query) -> DepositQuery {
+    DepositQuery {
         customer: query.text("customer").map(str::to_owned),
         limit: query.limit(LIMIT_DEFAULT),
     }
 }
 
 fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    Job::list(&context.service.deposits(caller, &wanted(context.query))?)
+    Job::list(
+        &context
+            .service
+            .deposits(caller, &deposit_query(context.query))?,
+    )
 }
 
 fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {

@@ -1,7 +1,7 @@
 //! Events of a shop: `/v1/events`.
 
 use super::operation::{
-    Answer, Context, Job, Operation, Outcome, OutcomeBody, PLAIN, Run, Success,
+    Answer, Context, Job, Operation, OperationFn, Outcome, OutcomeBody, PLAIN, Success,
 };
 use super::params::BEFORE_ID;
 use super::query::{Param, ParamKind, Query};
@@ -9,7 +9,7 @@ use super::tag::Tag;
 use crate::domain::event::EventType;
 use crate::domain::fields::Component;
 use crate::domain::render::event::{EVENT_ID, EventView};
-use crate::service::events::Wanted;
+use crate::service::events::EventListQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ const LIST: Operation = Operation {
     summary: "Returns a page of events, newest first, as webhooks deliver them.",
     query: &[LIMIT, BEFORE_ID, TYPE, OBJECT],
     answers: &[Answer::ok("A page of events.", &EVENT_PAGE)],
-    run: Run::Secret(list),
+    run: OperationFn::Secret(list),
     ..PLAIN
 };
 
@@ -68,7 +68,7 @@ const GET: Operation = Operation {
     tag: Tag::Events,
     summary: "Returns an event.",
     answers: &[Answer::ok("The event.", &EventView::COMPONENT)],
-    run: Run::Secret(get),
+    run: OperationFn::Secret(get),
     ..PLAIN
 };
 
@@ -76,8 +76,8 @@ const GET: Operation = Operation {
 ///
 /// # Errors
 /// `invalid_request`, which cannot occur after the check of the query.
-pub fn wanted(query: &Query) -> Result<Wanted, Error> {
-    Ok(Wanted {
+pub fn event_query(query: &Query) -> Result<EventListQuery, Error> {
+    Ok(EventListQuery {
         before: query.text("before").map(str::to_owned),
         kind: query.choice("type")?,
         object: query.text("object").map(str::to_owned),
@@ -86,12 +86,14 @@ pub fn wanted(query: &Query) -> Result<Wanted, Error> {
 }
 
 fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let page = context.service.events(caller, &wanted(context.query)?)?;
+    let page = context
+        .service
+        .events(caller, &event_query(context.query)?)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
 fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let event = context.service.event(caller, context.first())?;
+    let event = context.service.event(caller, context.first_param())?;
     Ok(Job::Done(Outcome {
         success: Success::Ok,
         body: OutcomeBody::Kept(event),

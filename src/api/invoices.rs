@@ -1,17 +1,17 @@
 //! Invoices of a shop: `/v1/invoices`.
 
-use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use super::params::BEFORE_ID;
 use super::query::{Param, ParamKind};
 use super::tag::Tag;
 use crate::domain::fields::rule::{AssetRule, choice};
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Component, Schema, input};
-use crate::domain::invoice::draft::{CreateInvoice, PaymentCase};
+use crate::domain::invoice::draft::{CreateInvoice, SimulatedAmount};
 use crate::domain::refusal::Code;
 use crate::domain::render::{CreatedInvoiceView, InvoiceView};
 use crate::domain::status::InvoiceStatus;
-use crate::service::invoices::Wanted;
+use crate::service::invoices::InvoiceListQuery;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ input! {
     /// A test payment of an invoice. Null means absent; unknown fields are ignored.
     pub SimulatePayment, checked case, asset; unknown ignored {
         /// Amount of the payment: exactly what is due, half of it, or one and a half times as much; default exact.
-        or(PaymentCase::Exact) case: PaymentCase = choice().by_one_of(), "exact";
+        or(SimulatedAmount::Exact) case: SimulatedAmount = choice().by_one_of(), "exact";
         /// Asset id of the coin to pay with if none is selected; default: the first coin that accepts the amount.
         optional asset: String = text(1..=40), "LTC";
     }
@@ -74,7 +74,7 @@ const CREATE: Operation = Operation {
     ],
     is_rate_limited: true,
     is_idempotent: true,
-    run: Run::Secret(create),
+    run: OperationFn::Secret(create),
     ..PLAIN
 };
 
@@ -98,7 +98,7 @@ const LIST: Operation = Operation {
         },
     ],
     answers: &[Answer::ok("A page of invoices.", &INVOICE_LIST)],
-    run: Run::Secret(list),
+    run: OperationFn::Secret(list),
     ..PLAIN
 };
 
@@ -108,7 +108,7 @@ const GET: Operation = Operation {
     tag: Tag::Invoices,
     summary: "Returns an invoice. Shops that cannot receive webhooks may poll it.",
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
-    run: Run::Secret(get),
+    run: OperationFn::Secret(get),
     ..PLAIN
 };
 
@@ -128,7 +128,7 @@ const SELECT: Operation = Operation {
         Code::PaymentInFlight,
         Code::InvoiceClosed,
     ],
-    run: Run::Secret(select),
+    run: OperationFn::Secret(select),
     ..PLAIN
 };
 
@@ -141,23 +141,23 @@ const SIMULATE: Operation = Operation {
     body: Body::optional(&SimulatePayment::COMPONENT),
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
-    run: Run::Secret(simulate),
+    run: OperationFn::Secret(simulate),
     ..PLAIN
 };
 
 fn create(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let body = context.object()?;
+    let body = context.body_fields()?;
     let client_key = context.idempotency_key.clone()?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     Job::wait(async move {
         let created = service.create_invoice(now, &caller, body, client_key);
-        Ok(Outcome::once(created.await?))
+        Ok(Outcome::from_create(created.await?))
     })
 }
 
 fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let query = context.query;
-    let wanted = Wanted {
+    let wanted = InvoiceListQuery {
         status: query.choice("status")?,
         order_id: query.text("orderId").map(str::to_owned),
         before: query.text("before").map(str::to_owned),
@@ -173,21 +173,23 @@ fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 }
 
 fn select(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let SelectCoin { asset } = SelectCoin::read(&context.object()?)?;
+    let SelectCoin { asset } = SelectCoin::read(&context.body_fields()?)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
-    let id = context.first().to_owned();
+    let id = context.first_param().to_owned();
     Job::wait(async move {
-        let invoice = service.select(now, &caller, &id, asset).await?;
+        let invoice = service.select_coin(now, &caller, &id, asset).await?;
         Ok(Outcome::resource(invoice))
     })
 }
 
 fn simulate(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let SimulatePayment { case, asset } = SimulatePayment::read(&context.object()?)?;
+    let SimulatePayment { case, asset } = SimulatePayment::read(&context.body_fields()?)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
-    let id = context.first().to_owned();
+    let id = context.first_param().to_owned();
     Job::wait(async move {
-        let invoice = service.simulate(now, &caller, &id, case, asset).await?;
+        let invoice = service
+            .simulate_payment(now, &caller, &id, case, asset)
+            .await?;
         Ok(Outcome::resource(invoice))
     })
 }

@@ -39,12 +39,12 @@ pub struct Operation {
     /// `true` if a request may have an Idempotency-Key.
     pub is_idempotent: bool,
     /// Function of the operation. Its variant determines who may call the operation.
-    pub run: Run,
+    pub run: OperationFn,
 }
 
 /// Function of an operation. Each variant is for one kind of caller.
 #[derive(Clone, Copy)]
-pub enum Run {
+pub enum OperationFn {
     /// Function for everybody.
     Open(fn(&Context<'_>) -> Result<Job, Error>),
     /// Function for a shop's server with a secret or legacy key.
@@ -88,11 +88,11 @@ impl Context<'_> {
     /// `not_found` if the account does not exist or the member may not use it.
     pub fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
-        self.service.scope(member, self.first(), mode)
+        self.service.scope(member, self.first_param(), mode)
     }
 
     /// Returns the first parameter of the path, which is usually an id.
-    pub fn first(&self) -> &str {
+    pub fn first_param(&self) -> &str {
         self.path.first().map_or("", String::as_str)
     }
 
@@ -101,11 +101,11 @@ impl Context<'_> {
     /// # Errors
     /// `not_found` if the parameter is not a UUID.
     pub fn uuid(&self, sought: &str) -> Result<String, Error> {
-        id::parse(self.first()).ok_or_else(|| Refusal::not_found(sought).into())
+        id::parse(self.first_param()).ok_or_else(|| Refusal::not_found(sought).into())
     }
 
     /// Returns the second parameter of the path, for example the id of a key in a path about an account.
-    pub fn second(&self) -> &str {
+    pub fn second_param(&self) -> &str {
         self.path.get(1).map_or("", String::as_str)
     }
 
@@ -113,7 +113,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// `invalid_request` if the body is not a JSON object.
-    pub fn object(&self) -> Result<Map<String, Value>, Refusal> {
+    pub fn body_fields(&self) -> Result<Map<String, Value>, Refusal> {
         Fields::parse(self.body, self.may_body_be_empty)
     }
 }
@@ -137,8 +137,8 @@ impl RecentPassword {
             RecentPassword::Never => false,
             RecentPassword::Always => true,
             RecentPassword::ForFields(fields) => Fields::parse(body, true).is_ok_and(|body| {
-                let body = Fields::of(&body);
-                fields.iter().any(|field| body.names(field))
+                let body = Fields::new(&body);
+                fields.iter().any(|field| body.contains(field))
             }),
         }
     }
@@ -234,5 +234,5 @@ pub const PLAIN: Operation = Operation {
     recent_password: RecentPassword::Never,
     is_rate_limited: false,
     is_idempotent: false,
-    run: Run::Open(|_| Err(Refusal::not_found("path").into())),
+    run: OperationFn::Open(|_| Err(Refusal::not_found("path").into())),
 };

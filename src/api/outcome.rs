@@ -13,21 +13,21 @@ pub enum Job {
     /// No work remains, because the outcome is known.
     Done(Outcome),
     /// A long read, which runs on its own thread when it is the caller's turn.
-    Read(Read),
+    Read(ReadWork),
     /// One write transaction.
-    Write(Write),
+    Write(WriteWork),
     /// A future of the service. Other callers use the same step of the service.
-    Wait(Wait),
+    Wait(WaitWork),
 }
 
 /// Function of a long read.
-pub type Read = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
+pub type ReadWork = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
 
 /// Function of a write transaction.
-pub type Write = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
+pub type WriteWork = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
 
 /// Future of a step of the service.
-pub type Wait = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
+pub type WaitWork = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Result of a successful operation.
 pub struct Outcome {
@@ -107,7 +107,7 @@ impl Outcome {
 
     /// Returns the outcome of a creation with an Idempotency-Key: `Created` for the first request, `Ok` for a
     /// repeated one.
-    pub fn once((outcome, text): (idempotency::CreateOutcome, String)) -> Outcome {
+    pub fn from_create((outcome, text): (idempotency::CreateOutcome, String)) -> Outcome {
         let success = match outcome {
             idempotency::CreateOutcome::Created => Success::Created,
             idempotency::CreateOutcome::Existing => Success::Ok,

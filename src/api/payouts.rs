@@ -1,6 +1,6 @@
 //! Payouts of a shop: `/v1/payouts`.
 
-use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use super::tag::Tag;
 use super::transfers::{LIMIT, PAYOUT_REFUSALS, get, list};
 use crate::domain::fields::Component;
@@ -30,7 +30,7 @@ const CREATE: Operation = Operation {
     answers: &[Answer::created("The payout.", &PayoutView::COMPONENT)],
     refusals: PAYOUT_REFUSALS,
     is_idempotent: true,
-    run: Run::Secret(create),
+    run: OperationFn::Secret(create),
     ..PLAIN
 };
 
@@ -41,7 +41,7 @@ const LIST: Operation = Operation {
     summary: "Lists payouts, newest first.",
     query: &[LIMIT],
     answers: &[Answer::ok("The payouts.", &PAYOUT_LIST)],
-    run: Run::Secret(|context, caller| list(context, caller, TransferKind::Payout)),
+    run: OperationFn::Secret(|context, caller| list(context, caller, TransferKind::Payout)),
     ..PLAIN
 };
 
@@ -51,16 +51,16 @@ const GET: Operation = Operation {
     tag: Tag::Transfers,
     summary: "Returns a payout.",
     answers: &[Answer::ok("The payout.", &PayoutView::COMPONENT)],
-    run: Run::Secret(|context, caller| get(context, caller, TransferKind::Payout)),
+    run: OperationFn::Secret(|context, caller| get(context, caller, TransferKind::Payout)),
     ..PLAIN
 };
 
 fn create(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let (body, client_key) = (context.object()?, context.idempotency_key.clone()?);
+    let (body, client_key) = (context.body_fields()?, context.idempotency_key.clone()?);
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     Job::wait(async move {
-        let requester = Requester::Key(caller.key());
+        let requester = Requester::Key(caller.key_id());
         let made = service.create_payout(now, &caller, requester, body, client_key);
-        made.await.map(Outcome::once)
+        made.await.map(Outcome::from_create)
     })
 }

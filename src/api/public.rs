@@ -1,6 +1,6 @@
 //! Operations that pages of any site may call: `/v1/public`.
 
-use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use super::tag::Tag;
 use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
@@ -35,7 +35,7 @@ const CONFIG: Operation = Operation {
         "The configuration.",
         &PublicConfigView::COMPONENT,
     )],
-    run: Run::Public(config),
+    run: OperationFn::Public(config),
     ..PLAIN
 };
 
@@ -54,7 +54,7 @@ const CREATE_SESSION: Operation = Operation {
     body: Body::required(&CreateCheckoutSession::COMPONENT),
     answers: &[Answer::ok("The checkout.", &CheckoutSessionView::COMPONENT)],
     refusals: &[Code::NotFound],
-    run: Run::Public(create_session),
+    run: OperationFn::Public(create_session),
     ..PLAIN
 };
 
@@ -70,7 +70,7 @@ const PREFLIGHT: Operation = Operation {
     tag: Tag::Public,
     summary: "Allows pages of all sites to call this path.",
     answers: &[Answer::nothing("Allowed.")],
-    run: Run::Preflight,
+    run: OperationFn::Preflight,
     ..PLAIN
 };
 
@@ -80,7 +80,7 @@ fn config(context: &Context<'_>, caller: &Caller) -> Result<Job, Error> {
 }
 
 fn create_session(context: &Context<'_>, caller: &Caller) -> Result<Job, Error> {
-    let input = CreateCheckoutSession::read(&context.object()?)?;
+    let input = CreateCheckoutSession::read(&context.body_fields()?)?;
     let session = context
         .service
         .checkout_session(caller, &input.invoice_id)?;

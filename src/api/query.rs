@@ -61,7 +61,7 @@ impl Query {
         let mut found: Vec<(String, String)> = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (name, value) = (decode(name), decode(value));
+            let (name, value) = (url_decode(name), url_decode(value));
             let mut params = params.iter();
             let Some(param) = params.find(|param| name.as_deref() == Some(param.name)) else {
                 continue;
@@ -124,7 +124,7 @@ impl Query {
 
 impl ParamKind {
     /// Returns an example of an error message of the parameter, `None` if the parameter accepts every value.
-    pub fn problem(&self) -> Option<String> {
+    pub fn example_problem(&self) -> Option<String> {
         ["?", ""].iter().find_map(|wrong| self.check(wrong).err())
     }
 
@@ -154,21 +154,21 @@ impl ParamKind {
             ParamKind::Uuid => id::parse(value)
                 .map(drop)
                 .ok_or_else(|| "must be a UUID".to_owned()),
-            ParamKind::Id => of_length(value, ID_CHARS_MAX),
-            ParamKind::Text { chars_max } => of_length(value, *chars_max),
+            ParamKind::Id => check_length(value, ID_CHARS_MAX),
+            ParamKind::Text { chars_max } => check_length(value, *chars_max),
         }
     }
 }
 
 /// Checks that a text has 1 to `chars_max` characters.
-fn of_length(text: &str, chars_max: usize) -> Result<(), String> {
+fn check_length(text: &str, chars_max: usize) -> Result<(), String> {
     let fits = (1..=chars_max).contains(&text.chars().count());
     fits.then_some(())
         .ok_or_else(|| format!("must have 1 to {chars_max} characters"))
 }
 
 /// Decodes percent signs and plus signs of a query or a form. Returns `None` if the result is not UTF-8.
-pub fn decode(text: &str) -> Option<String> {
+pub fn url_decode(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
     percent_decode_str(&spaced)
         .decode_utf8()

@@ -1,6 +1,6 @@
 //! Refunds of a shop: `/v1/refunds`.
 
-use super::operation::{Answer, Operation, PLAIN, Run};
+use super::operation::{Answer, Operation, OperationFn, PLAIN};
 use super::tag::Tag;
 use super::transfers::{INVOICE_ID, LIMIT, get, list};
 use crate::domain::fields::Component;
@@ -23,7 +23,7 @@ const LIST: Operation = Operation {
     summary: "Lists refunds, newest first. Refunds are requested in the operator interface.",
     query: &[LIMIT, INVOICE_ID],
     answers: &[Answer::ok("The refunds.", &REFUND_LIST)],
-    run: Run::Secret(|context, caller| list(context, caller, TransferKind::Refund)),
+    run: OperationFn::Secret(|context, caller| list(context, caller, TransferKind::Refund)),
     ..PLAIN
 };
 
@@ -33,6 +33,6 @@ const GET: Operation = Operation {
     tag: Tag::Transfers,
     summary: "Returns a refund.",
     answers: &[Answer::ok("The refund.", &RefundView::COMPONENT)],
-    run: Run::Secret(|context, caller| get(context, caller, TransferKind::Refund)),
+    run: OperationFn::Secret(|context, caller| get(context, caller, TransferKind::Refund)),
     ..PLAIN
 };

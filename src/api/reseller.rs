@@ -1,7 +1,7 @@
 //! Servers that resellers order, read and delete: `/reseller/servers`.
 
 use super::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, OutcomeBody, PLAIN, Run, Success,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, OutcomeBody, PLAIN, Success,
 };
 use super::query::Param;
 use super::tag::Tag;
@@ -9,7 +9,7 @@ use crate::domain::fields::Component;
 use crate::domain::refusal::Code;
 use crate::domain::server::ServerView;
 use crate::domain::server::order::CreateServer;
-use crate::service::reseller::Discarded;
+use crate::service::reseller::DiscardOutcome;
 use crate::service::{Error, Scope};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ const CREATE: Operation = Operation {
         Code::IdempotencyConflict,
     ],
     is_idempotent: true,
-    run: Run::Reseller(create),
+    run: OperationFn::Reseller(create),
     ..PLAIN
 };
 
@@ -65,7 +65,7 @@ const LIST: Operation = Operation {
     summary: "Lists servers, newest first, deleted ones included.",
     query: &[Param::limit(100, LIMIT_DEFAULT)],
     answers: &[Answer::ok("The servers.", &SERVER_LIST)],
-    run: Run::Reseller(list),
+    run: OperationFn::Reseller(list),
     ..PLAIN
 };
 
@@ -75,7 +75,7 @@ const GET: Operation = Operation {
     tag: Tag::Reseller,
     summary: "Returns a server.",
     answers: &[Answer::ok("The server.", &ServerView::COMPONENT)],
-    run: Run::Reseller(get),
+    run: OperationFn::Reseller(get),
     ..PLAIN
 };
 
@@ -93,12 +93,12 @@ const DELETE: Operation = Operation {
         ),
     ],
     refusals: &[Code::InvalidTransition],
-    run: Run::Reseller(delete),
+    run: OperationFn::Reseller(delete),
     ..PLAIN
 };
 
 fn create(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
-    let (body, client_key) = (context.object()?, context.idempotency_key.clone()?);
+    let (body, client_key) = (context.body_fields()?, context.idempotency_key.clone()?);
     let (service, scope, now) = (Arc::clone(context.service), *scope, context.now);
     Job::wait(async move {
         let ordered = service.order_server(now, &scope, body, client_key);
@@ -126,8 +126,8 @@ fn delete(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
         let (discarded, server) = service.discard_server(now, &scope, &id).await?;
         Ok(Outcome {
             success: match discarded {
-                Discarded::Gone => Success::Ok,
-                Discarded::Later => Success::Accepted,
+                DiscardOutcome::Gone => Success::Ok,
+                DiscardOutcome::Later => Success::Accepted,
             },
             body: OutcomeBody::Own(server),
         })

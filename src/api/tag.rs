@@ -49,7 +49,7 @@ impl Tag {
     ];
 
     /// Returns the name and the description of the tag.
-    pub const fn texts(self) -> (&'static str, &'static str) {
+    pub const fn name_and_description(self) -> (&'static str, &'static str) {
         match self {
             Tag::Invoices => ("Invoices", "Prices that customers pay in coins."),
             Tag::Customers => (

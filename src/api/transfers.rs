@@ -53,10 +53,10 @@ pub fn list(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Resul
 
 /// Returns a payout or refund of a shop.
 pub fn get(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Result<Job, Error> {
-    let id = context.first();
+    let id = context.first_param();
     let found = context
         .service
-        .read(|db| transfers::owned(db, caller, kind, id))?;
+        .read(|db| transfers::owned_transfer(db, caller, kind, id))?;
     let json = render::transfer(&found)?;
     Ok(Job::Done(Outcome::resource(json)))
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Returns the function that runs after each commit. It watches new addresses, invalidates caches and wakes workers,
 /// live pages and chain followers.
-pub(super) fn on_commit(
+pub(super) fn commit_hook(
     wakers: &Wakers,
     caches: &Arc<Caches>,
     subscribers: &Arc<Subscribers>,
@@ -28,19 +28,19 @@ pub(super) fn on_commit(
         if let Some(pools) = &watched {
             following::update_watched(pools, changes);
         }
-        caches.forget(changes);
+        caches.invalidate(changes);
         if let Some(activity) = &activity {
-            activity.committed(changes);
+            activity.add_events(changes);
         }
         for chain in &changes.expected {
-            chain_wakers.wake(*chain);
+            chain_wakers.signal_money(*chain);
         }
         if changes.everything {
             wakers.wake_all();
-            subscribers.tell_all();
+            subscribers.notify_all();
             return;
         }
-        subscribers.tell(&changes.invoices);
+        subscribers.notify(&changes.invoices);
         if changes.accounts || changes.keys {
             wakers.rates.wake();
         }

@@ -6,7 +6,7 @@
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::http::{Boxed, ClockStep, Control, InboxState};
+use crate::http::{Boxed, ClockChange, Inboxes, SandboxControls};
 use crate::service::sandbox::snapshots;
 use crate::service::{Error, Service};
 use crate::worker::Wakers;
@@ -19,12 +19,12 @@ const LATEST: Time = Time(221_845_392_000_000);
 
 /// The controls of a sandbox, and its inboxes.
 pub(super) struct SandboxControl {
-    controls: Arc<Controls>,
-    inboxes: InboxState,
+    controls: Arc<ControlOperations>,
+    inboxes: Inboxes,
 }
 
 /// The control operations, which run one at a time.
-struct Controls {
+struct ControlOperations {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
@@ -43,7 +43,7 @@ impl SandboxControl {
         file: PathBuf,
     ) -> SandboxControl {
         SandboxControl {
-            controls: Arc::new(Controls {
+            controls: Arc::new(ControlOperations {
                 service,
                 clock,
                 wakers,
@@ -51,70 +51,70 @@ impl SandboxControl {
                 one_at_a_time: Mutex::new(()),
                 resets: watch::Sender::new(0),
             }),
-            inboxes: InboxState::default(),
+            inboxes: Inboxes::default(),
         }
     }
 }
 
-impl Controls {
+impl ControlOperations {
     /// Performs one clock step, after the steps requested earlier.
-    async fn advance(&self, step: ClockStep) -> Result<(), Error> {
+    async fn advance(&self, step: ClockChange) -> Result<(), Error> {
         let mut resets = self.resets.subscribe();
         let _alone = self.one_at_a_time.lock().await;
         let now = self.clock.now();
         let walk = match step {
-            ClockStep::Advance(span_ms) => {
+            ClockChange::Advance(span_ms) => {
                 Some(check_reachable(now, now.plus_ms(span_ms), "advance")?)
             }
-            ClockStep::Set(at) => Some(check_reachable(now, at, "set")?),
-            ClockStep::Freeze(true) => {
+            ClockChange::Set(at) => Some(check_reachable(now, at, "set")?),
+            ClockChange::Freeze(true) => {
                 self.clock.freeze(now);
                 None
             }
-            ClockStep::Freeze(false) => {
+            ClockChange::Freeze(false) => {
                 self.clock.run_from(now);
                 None
             }
         };
         if let Some(target) = walk {
             tokio::select! {
-                () = self.walk_to(target) => {}
+                () = self.advance_to(target) => {}
                 // The reset or restore sets the clock.
                 _ = resets.changed() => return Ok(()),
             }
         }
         // Sleeping workers must see the new time.
         self.wakers.wake_all();
-        self.keep_clock().await
+        self.store_clock().await
     }
 
     /// Moves the clock to `target`. Stops at each due time until the due work is done.
-    async fn walk_to(&self, target: Time) {
+    async fn advance_to(&self, target: Time) {
         let was_frozen = self.clock.frozen_at().is_some();
-        self.stop_at(self.clock.now()).await;
+        self.settle_at(self.clock.now()).await;
         while let Some(due) = self
             .wakers
             .next_due()
             .filter(|due| *due <= target && *due > self.clock.now())
         {
-            self.stop_at(due).await;
+            self.settle_at(due).await;
         }
-        self.stop_at(target).await;
+        self.settle_at(target).await;
         if !was_frozen {
             self.clock.run_from(target);
         }
     }
 
     /// Freezes the clock at this time, and waits until all due work is done.
-    async fn stop_at(&self, at: Time) {
+    async fn settle_at(&self, at: Time) {
         self.clock.freeze(at);
         self.wakers.wake_all();
-        self.wakers.settle().await;
+        self.wakers.wait_until_settled().await;
     }
 
-    async fn keep_clock(&self) -> Result<(), Error> {
+    async fn store_clock(&self) -> Result<(), Error> {
         self.service
-            .keep_clock(self.clock.offset_ms(), self.clock.frozen_at())
+            .store_sandbox_clock(self.clock.offset_ms(), self.clock.frozen_at())
             .await
     }
 
@@ -131,7 +131,7 @@ impl Controls {
     async fn snapshot(&self, name: String) -> Result<(), Error> {
         let _alone = self.one_at_a_time.lock().await;
         let (file, now) = (self.file.clone(), self.clock.now());
-        run_blocking(move || snapshots::keep(&file, &name, now)).await
+        run_blocking(move || snapshots::save_snapshot(&file, &name, now)).await
     }
 
     /// Restores a named snapshot.
@@ -140,7 +140,8 @@ impl Controls {
             .send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
         let (file, wanted) = (self.file.clone(), name.clone());
-        let (at, stood_still) = run_blocking(move || snapshots::clock_of(&file, &wanted)).await?;
+        let (at, stood_still) =
+            run_blocking(move || snapshots::snapshot_clock(&file, &wanted)).await?;
         let (before, stood_still_before) = (self.clock.now(), self.clock.frozen_at().is_some());
         self.clock.freeze(at);
         let (file, service) = (self.file.clone(), Arc::clone(&self.service));
@@ -155,7 +156,7 @@ impl Controls {
             self.clock.run_from(shows);
         }
         restored?;
-        self.keep_clock().await?;
+        self.store_clock().await?;
         self.wakers.wake_all();
         Ok(())
     }
@@ -189,8 +190,8 @@ async fn run_to_end(
         .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
 }
 
-impl Control for SandboxControl {
-    fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>> {
+impl SandboxControls for SandboxControl {
+    fn move_clock(&self, step: ClockChange) -> Boxed<'_, Result<(), Error>> {
         let controls = Arc::clone(&self.controls);
         Box::pin(run_to_end(async move { controls.advance(step).await }))
     }
@@ -213,7 +214,7 @@ impl Control for SandboxControl {
         Box::pin(run_to_end(async move { controls.restore(name).await }))
     }
 
-    fn inboxes(&self) -> &InboxState {
+    fn inboxes(&self) -> &Inboxes {
         &self.inboxes
     }
 }

@@ -6,10 +6,10 @@ use crate::chain::follow::AddressPools;
 use crate::chain::setting::Nodes;
 use crate::chain::urls::Urls;
 use crate::clock::Clock;
-use crate::service::chains::live::{Live, LiveChain};
+use crate::service::chains::live::{LiveChain, LiveMode};
 use crate::service::{Error, Service};
 use crate::store::Changes;
-use crate::worker::watch_chain::{ChainWakers, Follower, Pace, Watch};
+use crate::worker::watch_chain::{ChainWakers, ChainWatch, Follower, PollIntervals};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,19 +21,19 @@ const PART_MS_MAX: i64 = 50;
 const END_WAIT: Duration = Duration::from_millis(300);
 
 /// Returns the chains, tokens and signer that are available in live mode.
-pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
+pub(crate) fn live_setup(nodes: &Nodes, has_signer: bool) -> LiveMode {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,
         node: node.label(),
         tokens: node.tokens().collect(),
     });
-    Live::of(chains.collect(), nodes.test_networks).with_signer(has_signer)
+    LiveMode::new(chains.collect(), nodes.test_networks).with_signer(has_signer)
 }
 
 /// Updates the watched addresses after a commit, before other parts are notified.
 pub(super) fn update_watched(pools: &AddressPools, changes: &Changes) {
     if changes.everything {
-        pools.doubt();
+        pools.request_reload();
     }
     for (chain, address) in &changes.addresses {
         pools.insert(*chain, address);
@@ -41,18 +41,18 @@ pub(super) fn update_watched(pools: &AddressPools, changes: &Changes) {
 }
 
 /// Starts a thread for every chain that has a node.
-pub(super) fn start(
+pub(super) fn start_followers(
     nodes: &Nodes,
     service: &Arc<Service>,
     (pools, chain_wakers): (&AddressPools, &ChainWakers),
     clock: &Arc<Clock>,
 ) -> Result<Vec<Follower>, Error> {
-    let start = |node: &crate::chain::setting::ChainNode| {
+    let start = |node: &crate::chain::setting::ChainNodes| {
         let chain = node.chain;
-        let watch = Watch {
+        let watch = ChainWatch {
             service: Arc::downgrade(service),
             chain,
-            addresses: pools.of(chain),
+            addresses: pools.for_chain(chain),
             blocks_max: chain.row().step_blocks_max,
             outputs_max: OUTPUTS_MAX,
             part_ms_max: PART_MS_MAX,
@@ -72,8 +72,8 @@ pub(super) fn start(
             watch,
             connect,
             clock,
-            Pace::of(chain),
-            chain_wakers.of(chain),
+            PollIntervals::for_chain(chain),
+            chain_wakers.for_chain(chain),
         );
         started.map_err(|error| Error::Failed(format!("{chain} cannot be followed: {error}")))
     };
@@ -91,6 +91,6 @@ pub(super) fn wait_for_end(followers: &[Follower]) {
     let share = END_WAIT.checked_div(chains).unwrap_or_default();
     for follower in followers {
         // A thread that still runs holds no file and loses no data.
-        let _ = follower.has_ended(share);
+        let _ = follower.ends_within(share);
     }
 }

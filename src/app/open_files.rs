@@ -9,7 +9,7 @@ const OTHERS: u64 = 1024;
 
 /// Returns the problem if the system allows too few open files for this many connections.
 #[cfg(feature = "cli")]
-pub(crate) fn shortage(connections: usize) -> Option<String> {
+pub(crate) fn describe_shortage(connections: usize) -> Option<String> {
     let most = getrlimit(Resource::Nofile).maximum?;
     let fitting = fitting_connections(connections, most);
     (fitting < connections).then(|| {

@@ -5,30 +5,30 @@
 mod watching;
 
 use super::Config;
-use super::commits::on_commit;
+use super::commits::commit_hook;
 use super::control::SandboxControl;
 use super::following;
 use super::open_files;
-use super::sockets::{bind, listeners, url_of};
+use super::sockets::{bind, routes_by_socket, url_of};
 use crate::chain::follow::AddressPools;
 use crate::clock::Clock;
-use crate::domain::render::Links;
-use crate::http::{self, Limits, Listener, SandboxSettings, Settings, Subscribers};
+use crate::domain::render::LinkBuilder;
+use crate::http::{self, ConnectionLimits, HttpSettings, Listener, SandboxSettings, Subscribers};
 use crate::outbound::{Guard, Outbound};
 use crate::service::activity::Activity;
-use crate::service::clock::clock_of;
-use crate::service::{Caches, Error, Service, begin_file, sandbox};
+use crate::service::clock::stored_clock;
+use crate::service::{Caches, Error, Service, init_file, sandbox};
 use crate::store::file::FileRow;
-use crate::store::{Durability, Kind, Opening, Store};
+use crate::store::{Durability, FileKind, Store, StoreOptions};
 use crate::worker::command::{Command, Program};
-use crate::worker::command_job::{CommandJob, Runner};
-use crate::worker::deliver::Deliver;
-use crate::worker::expire::Expire;
-use crate::worker::provision::Provision;
-use crate::worker::prune::Prune;
-use crate::worker::send::Send;
+use crate::worker::command_job::{CommandJob, CommandRunner};
+use crate::worker::deliver::DeliveryWorker;
+use crate::worker::expire::ExpiryWorker;
+use crate::worker::provision::ProvisionJob;
+use crate::worker::prune::PruningWorker;
+use crate::worker::send::SignerJob;
 use crate::worker::watch_chain::{ChainWakers, Follower};
-use crate::worker::{Waker, Wakers, run};
+use crate::worker::{Waker, Wakers, run_worker};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(super) struct StartedServer {
 }
 
 /// State that all parts of one server share.
-struct Shared {
+struct SharedParts {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
@@ -78,8 +78,8 @@ struct Shared {
 }
 
 /// Returns the options for opening the file.
-fn open_options(config: &Config, file: &Path, durability: Durability) -> Opening {
-    Opening {
+fn opening_options(config: &Config, file: &Path, durability: Durability) -> StoreOptions {
+    StoreOptions {
         path: file.to_owned(),
         kind: Some(config.kind),
         durability,
@@ -100,18 +100,18 @@ impl RunningParts {
         let (socket, address) = bind(config.listen)?;
         let metrics = config.metrics_listen.map(bind).transpose()?;
         let metrics_listen = metrics.as_ref().map(|(_, address)| *address);
-        let limits = Limits {
+        let limits = ConnectionLimits {
             connections_max: open_files::raise_limit(config.limits.connections_max),
             ..config.limits
         };
         let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
         let (shared, runtime) =
-            Shared::open(&open_options(&config, file, durability), &config, &url)?;
-        let listeners = listeners(&runtime, (socket, address), metrics, limits)?;
+            SharedParts::open(&opening_options(&config, file, durability), &config, &url)?;
+        let listeners = routes_by_socket(&runtime, (socket, address), metrics, limits)?;
         let (setup, is_begun) = shared.prepare(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
-        let settings = Settings {
+        let settings = HttpSettings {
             public_url: url.clone(),
             creations_per_minute: config.creations_per_minute,
             link_invoices_per_minute: config.link_invoices_per_minute,
@@ -124,7 +124,7 @@ impl RunningParts {
             subscribers: Arc::clone(&shared.subscribers),
             sandbox: shared.sandbox_settings(&config, file, [Some(address), metrics_listen]),
         };
-        let front = http::front(shared.service.clone(), shared.clock.clone(), settings)?;
+        let front = http::create_front(shared.service.clone(), shared.clock.clone(), settings)?;
         let (stop_fronts, no_more) = watch::channel(false);
         let commands = match is_begun {
             true => shared.start_commands(&runtime, &config, &no_more),
@@ -134,10 +134,11 @@ impl RunningParts {
         let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
         let rates = shared.start_rate_worker(&runtime, &config, &stopped);
         let told = (shared.pools.as_ref(), shared.chain_wakers.as_ref());
-        let followers = following::start(&config.nodes, &shared.service, told, &shared.clock)?;
+        let followers =
+            following::start_followers(&config.nodes, &shared.service, told, &shared.clock)?;
         let rest = shared.start_workers(&runtime, &config, &stopped);
         let workers = watch.into_iter().chain(rates).chain([rest]).collect();
-        let serve = |(listener, limits): (Listener, Limits)| {
+        let serve = |(listener, limits): (Listener, ConnectionLimits)| {
             runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
         };
         let fronts = listeners.into_iter().map(serve).collect();
@@ -164,16 +165,16 @@ impl RunningParts {
     pub(super) async fn stop(self) {
         following::ask_to_stop(&self.followers);
         self.stop_fronts.send_replace(true);
-        wait_for("the front", self.fronts).await;
+        wait_for_tasks("the front", self.fronts).await;
         self.stop_workers.send_replace(true);
-        wait_for("a command", self.commands).await;
-        wait_for("a worker", self.workers).await;
+        wait_for_tasks("a command", self.commands).await;
+        wait_for_tasks("a worker", self.workers).await;
         following::wait_for_end(&self.followers);
     }
 }
 
 /// Waits until these tasks have ended.
-async fn wait_for(name: &str, parts: Vec<JoinHandle<()>>) {
+async fn wait_for_tasks(name: &str, parts: Vec<JoinHandle<()>>) {
     for part in parts {
         if let Err(error) = part.await {
             log::error!("unclean stop: part={name} error={error}");
@@ -181,9 +182,13 @@ async fn wait_for(name: &str, parts: Vec<JoinHandle<()>>) {
     }
 }
 
-impl Shared {
+impl SharedParts {
     /// Opens the file and creates the service. The runtime is created while the file is opened.
-    fn open(opening: &Opening, config: &Config, url: &str) -> Result<(Shared, Runtime), Error> {
+    fn open(
+        opening: &StoreOptions,
+        config: &Config,
+        url: &str,
+    ) -> Result<(SharedParts, Runtime), Error> {
         let (wakers, caches) = (Wakers::default(), Arc::new(Caches::default()));
         let subscribers = Arc::new(Subscribers::default());
         let (pools, chain_wakers) = (
@@ -191,10 +196,10 @@ impl Shared {
             Arc::new(ChainWakers::default()),
         );
         let watched = (!config.nodes.of_chains.is_empty()).then(|| Arc::clone(&pools));
-        let activity = (config.kind == Kind::Sandbox).then(Arc::<Activity>::default);
+        let activity = (config.kind == FileKind::Sandbox).then(Arc::<Activity>::default);
         let store = Store::open(
             opening,
-            on_commit(
+            commit_hook(
                 &wakers,
                 &caches,
                 &subscribers,
@@ -203,9 +208,9 @@ impl Shared {
                 &chain_wakers,
             ),
         )?;
-        let begun = begin_file(&store, config.kind, |tx, row| match row.kind {
-            Kind::Sandbox => sandbox::fill(tx, sandbox_clock(row).now()),
-            Kind::Production => Ok(()),
+        let begun = init_file(&store, config.kind, |tx, row| match row.kind {
+            FileKind::Sandbox => sandbox::seed_if_empty(tx, sandbox_clock(row).now()),
+            FileKind::Production => Ok(()),
         })?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -213,25 +218,28 @@ impl Shared {
             .build();
         let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
         let row = begun()?;
-        let (seen, clock_accepted) = clock_of(&store)?;
+        let (seen, clock_accepted) = stored_clock(&store)?;
         let clock = match config.kind {
-            Kind::Sandbox => sandbox_clock(&row),
-            Kind::Production => Clock::steady(config.time.clone(), seen),
+            FileKind::Sandbox => sandbox_clock(&row),
+            FileKind::Production => Clock::steady(config.time.clone(), seen),
         };
-        let guard = Guard::new(config.kind == Kind::Sandbox, config.webhook_allow.clone());
+        let guard = Guard::new(
+            config.kind == FileKind::Sandbox,
+            config.webhook_allow.clone(),
+        );
         let outbound = Outbound::new(guard, config.webhook_timeout_ms);
         let asked = outbound.clone();
         let check = Box::new(move |url: &str| asked.guard().check_url(url));
-        let links = Links {
+        let links = LinkBuilder {
             public_url: url.to_owned(),
             checkout_secret: row.checkout_secret,
         };
-        let has_signer = config.kind == Kind::Production && config.signer.is_some();
-        let live = following::live(&config.nodes, has_signer);
+        let has_signer = config.kind == FileKind::Production && config.signer.is_some();
+        let live = following::live_setup(&config.nodes, has_signer);
         let limits = config.server_limits;
         let service = Service::new(store, links, config.kind, check, limits, caches, live);
-        let service = Arc::new(service.telling(activity));
-        let shared = Shared {
+        let service = Arc::new(service.with_activity(activity));
+        let shared = SharedParts {
             service,
             clock: Arc::new(clock),
             wakers,
@@ -247,10 +255,10 @@ impl Shared {
     /// Prepares the file and returns the setup token, and `true` if programs may run. Outside the sandbox, it first
     /// ends the work that an earlier process left unfinished. If the file cannot be written, the server starts
     /// read-only and runs no programs.
-    fn prepare(&self, runtime: &Runtime, kind: Kind) -> Result<(Option<String>, bool), Error> {
+    fn prepare(&self, runtime: &Runtime, kind: FileKind) -> Result<(Option<String>, bool), Error> {
         let begun = match kind {
-            Kind::Sandbox => Ok(None),
-            Kind::Production => self.prepare_production(runtime),
+            FileKind::Sandbox => Ok(None),
+            FileKind::Production => self.prepare_production(runtime),
         };
         // The check runs while no other connection reads: two connections that read the schema at the same time would
         // wait for each other.
@@ -267,10 +275,10 @@ impl Shared {
     /// Ends the work that an earlier process left unfinished. Returns the setup token if there is no operator yet.
     fn prepare_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
-        service.give_up_server_job(now)?;
+        service.mark_interrupted_job(now)?;
         runtime.block_on(service.hold_interrupted_sendings(now))?;
         runtime.block_on(service.fill_senders(now))?;
-        service.begin_setup(now)
+        service.create_setup_link(now)
     }
 
     /// Returns the settings of the sandbox's HTTP routes, or `None` outside the sandbox.
@@ -282,7 +290,7 @@ impl Shared {
     ) -> Option<SandboxSettings> {
         let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
         let listen = listen.into_iter().flatten();
-        (config.kind == Kind::Sandbox).then(|| SandboxSettings {
+        (config.kind == FileKind::Sandbox).then(|| SandboxSettings {
             control: Arc::new(SandboxControl::new(
                 service,
                 clock,
@@ -302,7 +310,7 @@ impl Shared {
         config: &Config,
         stop: &watch::Receiver<bool>,
     ) -> Vec<JoinHandle<()>> {
-        let allowed = config.kind == Kind::Production;
+        let allowed = config.kind == FileKind::Production;
         let command = |program: &Option<Program>| {
             program.clone().filter(|_| allowed).map(|program| Command {
                 program,
@@ -313,11 +321,11 @@ impl Shared {
         };
         let service = || Arc::clone(&self.service);
         let provisioner = command(&config.provisioner).map(|command| {
-            let job = Provision { service: service() };
+            let job = ProvisionJob { service: service() };
             self.start_command(runtime, job, command, &self.wakers.provision)
         });
         let signer = command(&config.signer).map(|command| {
-            let job = Send { service: service() };
+            let job = SignerJob { service: service() };
             self.start_command(runtime, job, command, &self.wakers.send)
         });
         provisioner.into_iter().chain(signer).collect()
@@ -332,8 +340,8 @@ impl Shared {
         waker: &Waker,
     ) -> JoinHandle<()> {
         let (clock, stop) = (Arc::clone(&self.clock), command.stop.clone());
-        let runner = Runner::new(job, command, Arc::clone(&clock));
-        runtime.spawn(run(runner, clock, waker.clone(), stop))
+        let runner = CommandRunner::new(job, command, Arc::clone(&clock));
+        runtime.spawn(run_worker(runner, clock, waker.clone(), stop))
     }
 
     /// Starts the workers for expiry, deliveries and pruning.
@@ -343,7 +351,7 @@ impl Shared {
         config: &Config,
         stop: &watch::Receiver<bool>,
     ) -> JoinHandle<()> {
-        let Shared {
+        let SharedParts {
             service,
             clock,
             wakers,
@@ -353,21 +361,21 @@ impl Shared {
             chain_wakers: _,
             clock_accepted: _,
         } = self;
-        let expire = Expire {
+        let expire = ExpiryWorker {
             service: Arc::clone(&service),
         };
-        let prune = Prune::new(Arc::clone(&service), config.kind == Kind::Production);
+        let prune = PruningWorker::new(Arc::clone(&service), config.kind == FileKind::Production);
         // In a sandbox a clock move waits for all due work, so no receiver is paused.
         let pause_ms = match config.kind {
-            Kind::Sandbox => 0,
-            Kind::Production => i64::from(config.webhook_pause_ms),
+            FileKind::Sandbox => 0,
+            FileKind::Production => i64::from(config.webhook_pause_ms),
         };
         let waker = wakers.deliver.clone();
-        let deliver = Deliver::new(service, Arc::clone(&clock), outbound, waker, pause_ms);
+        let deliver = DeliveryWorker::new(service, Arc::clone(&clock), outbound, waker, pause_ms);
         let stop = || stop.clone();
-        let expire = run(expire, Arc::clone(&clock), wakers.expire, stop());
-        let deliver = run(deliver, Arc::clone(&clock), wakers.deliver, stop());
-        let prune = run(prune, clock, wakers.prune, stop());
+        let expire = run_worker(expire, Arc::clone(&clock), wakers.expire, stop());
+        let deliver = run_worker(deliver, Arc::clone(&clock), wakers.deliver, stop());
+        let prune = run_worker(prune, clock, wakers.prune, stop());
         // These workers take turns in one task, because they all read through one connection.
         runtime.spawn(async {
             tokio::join!(expire, deliver, prune);

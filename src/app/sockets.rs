@@ -2,7 +2,7 @@
 //!
 //! Invariant: a separate `/metrics` socket is the only one that serves that path.
 
-use crate::http::{Limits, Listener, Scope};
+use crate::http::{ConnectionLimits, Listener, ListenerRoutes};
 use crate::service::Error;
 use rustix::net::sockopt;
 use std::net::{SocketAddr, TcpListener};
@@ -27,26 +27,29 @@ pub(super) fn bind(
 }
 
 /// Returns the routes of each socket. With a separate `/metrics` socket, no other socket serves that path.
-pub(super) fn listeners(
+pub(super) fn routes_by_socket(
     runtime: &Runtime,
     (socket, address): (TcpListener, SocketAddr),
     metrics: Option<(TcpListener, SocketAddr)>,
-    limits: Limits,
-) -> Result<Vec<(Listener, Limits)>, Error> {
+    limits: ConnectionLimits,
+) -> Result<Vec<(Listener, ConnectionLimits)>, Error> {
     let _inside = runtime.enter();
     let listener = |socket, address, scope| {
         Listener::new(socket, scope).map_err(|error| Error::Failed(format!("{address}: {error}")))
     };
     let Some((metrics, metrics_address)) = metrics else {
-        return Ok(vec![(listener(socket, address, Scope::All)?, limits)]);
+        return Ok(vec![(
+            listener(socket, address, ListenerRoutes::All)?,
+            limits,
+        )]);
     };
     log::info!("metrics served: url=http://{metrics_address}/metrics");
-    let few = Limits {
+    let few = ConnectionLimits {
         connections_max: METRICS_CONNECTIONS_MAX,
         ..limits
     };
-    let all = listener(socket, address, Scope::AllButOwn)?;
-    let metrics = listener(metrics, metrics_address, Scope::OnlyOwn)?;
+    let all = listener(socket, address, ListenerRoutes::AllButOwn)?;
+    let metrics = listener(metrics, metrics_address, ListenerRoutes::OnlyOwn)?;
     Ok(vec![(all, limits), (metrics, few)])
 }
 

@@ -5,7 +5,7 @@
 //! sandbox creates.
 
 use crate::service::{Error, random};
-use crate::store::left_behind::{self, LeftFile};
+use crate::store::left_behind::{self, LeftoverFile};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -38,9 +38,9 @@ impl TemporaryFile {
     }
 
     /// Removes files that killed processes left in this directory, and then the files of this handle.
-    fn sweep(&self, folder: &Path) {
-        let mut databases: BTreeMap<PathBuf, Vec<LeftFile>> = BTreeMap::new();
-        for found in left_behind::own(folder, |name| database_name(name).is_some()) {
+    fn remove_leftover_files(&self, folder: &Path) {
+        let mut databases: BTreeMap<PathBuf, Vec<LeftoverFile>> = BTreeMap::new();
+        for found in left_behind::find_own_files(folder, |name| database_name(name).is_some()) {
             if let Some(name) = database_name(&found.name).filter(|_| found.metadata.is_file()) {
                 databases.entry(folder.join(name)).or_default().push(found);
             }
@@ -64,7 +64,7 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if let Some(folder) = self.path.parent() {
-            self.sweep(folder);
+            self.remove_leftover_files(folder);
         }
     }
 }

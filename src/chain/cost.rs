@@ -11,7 +11,7 @@ const FEES_A_DAY: u64 = (DAY_MS / FEES_EVERY_MS).unsigned_abs();
 
 /// Estimated numbers of requests to follow a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
+pub struct RequestCost {
     /// Number of requests for each poll.
     pub a_poll: u64,
     /// Number of requests for each new block.
@@ -35,24 +35,24 @@ pub struct Cost {
 /// Number of payable addresses in the estimate for Solana, whose cost depends on it.
 const ADDRESSES: u64 = 20;
 
-impl Cost {
+impl RequestCost {
     /// Returns the cost of a chain. For EVM chains, the estimate assumes one wallet, whose next thousand addresses
     /// are watched.
-    pub fn for_chain(chain: Chain) -> Cost {
+    pub fn for_chain(chain: Chain) -> RequestCost {
         let (blocks_a_day, finals_a_day) = match chain {
             Chain::Bitcoin => (144, 0),
             Chain::Litecoin => (576, 0),
             Chain::Dogecoin => (1440, 0),
             // Ranges have at most 8 blocks with transactions, or 64 headers. A range also ends where the final height
             // changes.
-            Chain::Ethereum | Chain::Base => (blocks(chain), 900),
-            Chain::Polygon | Chain::Tron | Chain::Solana => (blocks(chain), u64::MAX),
+            Chain::Ethereum | Chain::Base => (blocks_per_day(chain), 900),
+            Chain::Polygon | Chain::Tron | Chain::Solana => (blocks_per_day(chain), u64::MAX),
         };
         if chain == Chain::Solana {
-            return Cost::for_addresses(ADDRESSES);
+            return RequestCost::for_addresses(ADDRESSES);
         }
         if chain == Chain::Tron {
-            return Cost {
+            return RequestCost {
                 // 2 requests for the newest and the final block, 1 for the last read block, 1 for the new blocks.
                 a_poll: 4,
                 // 1 request for the receipts of the block, once the block is final.
@@ -85,7 +85,7 @@ impl Cost {
             // read twice.
             (false, true) => (7, 4, 12),
         };
-        Cost {
+        RequestCost {
             a_poll,
             a_block,
             blocks_a_day,
@@ -99,10 +99,10 @@ impl Cost {
     }
 
     /// Returns the cost of Solana with this number of payable addresses.
-    pub fn for_addresses(addresses: u64) -> Cost {
+    pub fn for_addresses(addresses: u64) -> RequestCost {
         // Each address has its own account and two token accounts. One request covers a hundred accounts.
         let accounts = addresses.saturating_mul(3).div_ceil(100);
-        Cost {
+        RequestCost {
             // 2 requests for the newest and the final slot, 2 for the newest and the last read block.
             a_poll: accounts.saturating_add(4),
             a_block: 0,
@@ -120,18 +120,18 @@ impl Cost {
     }
 
     /// Returns the cost of an Electrum server, which sends notifications of changes.
-    pub fn with_notifications(chain: Chain) -> Cost {
-        Cost {
+    pub fn for_electrum(chain: Chain) -> RequestCost {
+        RequestCost {
             // A poll: the tip header before and after the histories, each with a filler call. A block: its header.
             a_poll: 4,
             a_block: 1,
             each_transaction: false,
-            ..Cost::for_chain(chain)
+            ..RequestCost::for_chain(chain)
         }
     }
 
     /// Returns the requests a day for this number of polls a day.
-    pub fn a_day(&self, polls: u64) -> u64 {
+    pub fn requests_per_day(&self, polls: u64) -> u64 {
         let finals = self.finals_a_day.min(polls).saturating_mul(self.a_final);
         let blocks = self.blocks_a_day.saturating_mul(self.a_block);
         polls
@@ -144,7 +144,7 @@ impl Cost {
 }
 
 /// Returns the number of blocks a day.
-fn blocks(chain: Chain) -> u64 {
+fn blocks_per_day(chain: Chain) -> u64 {
     match chain {
         Chain::Ethereum => 7_200,
         Chain::Tron => 28_800,
@@ -154,10 +154,10 @@ fn blocks(chain: Chain) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, Cost};
+    use super::{Chain, RequestCost};
 
     #[test]
-    fn a_day_costs_polls_blocks_and_what_is_final() {
+    fn requests_per_day_include_polls_and_blocks() {
         for (chain, polls, a_day) in [
             (Chain::Bitcoin, 2880, 2880 * 6 + 144 * 2 + 144),
             (Chain::Base, 1440, 1440 * 8 + 900 * 13 + 144),
@@ -169,7 +169,7 @@ mod tests {
             (Chain::Solana, 1440, 1440 * 5 + 360 * 8 + 20 * 8),
         ] {
             assert_eq!(
-                Cost::for_chain(chain).a_day(polls),
+                RequestCost::for_chain(chain).requests_per_day(polls),
                 a_day,
                 "{chain} {polls}"
             );

@@ -20,7 +20,7 @@ mod traces;
 
 pub use logs::TRANSFER;
 
-use super::rpc::{Failure, MethodError, Rpc, lied};
+use super::rpc::{CallFailure, MethodError, Rpc, invalid_answer};
 use super::tokens::{Tokens, tokens_on};
 use super::{
     AccountBalance, BlockRead, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome,
@@ -32,7 +32,7 @@ use crate::domain::observation::Block;
 use crate::domain::time::{SECOND_MS, Time};
 use answers::{EvmHeader, Receipt};
 use hex::{Account, Number, Word};
-use logs::quantity;
+use logs::encode_quantity;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -97,9 +97,9 @@ impl Evm {
 
     /// Requests the chain id and looks up the token contracts of that network.
     fn fetch_identity(&mut self) -> Result<EvmIdentity, NodeError> {
-        let id: Number = self.ask("eth_chainId", &[(); 0])?;
+        let id: Number = self.call_required("eth_chainId", &[(); 0])?;
         let id = id.to_u128().filter(|id| *id > 0);
-        let id = id.ok_or_else(|| lied("its chain id is no number of a chain"))?;
+        let id = id.ok_or_else(|| invalid_answer("its chain id is no number of a chain"))?;
         let network = id.to_string();
         let tokens = tokens_on(self.chain, &network, &self.overridden)?;
         Ok(EvmIdentity {
@@ -139,7 +139,7 @@ impl Evm {
     }
 
     /// Makes one call of a method that must succeed.
-    fn ask<T: DeserializeOwned>(
+    fn call_required<T: DeserializeOwned>(
         &mut self,
         method: &str,
         params: &impl Serialize,
@@ -147,25 +147,25 @@ impl Evm {
         self.rpc
             .call(method, params)
             .map_err(|failure| match failure {
-                Failure::Node(error) => error,
-                Failure::Method(error) => self.refusal(method, &error),
+                CallFailure::Node(error) => error,
+                CallFailure::Method(error) => self.unexpected_error(method, &error),
             })
     }
 
     /// Makes several calls of methods that must succeed.
-    fn ask_all<T: DeserializeOwned>(
+    fn call_all_required<T: DeserializeOwned>(
         &mut self,
         calls: &[(&str, impl Serialize)],
     ) -> Result<Vec<T>, NodeError> {
         let mut answers = Vec::with_capacity(calls.len());
         for ((method, _), outcome) in calls.iter().zip(self.rpc.batch(calls)?) {
-            answers.push(outcome.map_err(|error| self.refusal(method, &error))?);
+            answers.push(outcome.map_err(|error| self.unexpected_error(method, &error))?);
         }
         Ok(answers)
     }
 
     /// Returns the error for a failed call of a method that must succeed.
-    fn refusal(&mut self, method: &str, error: &MethodError) -> NodeError {
+    fn unexpected_error(&mut self, method: &str, error: &MethodError) -> NodeError {
         if is_unknown_block(error) {
             return NodeError::Behind;
         }
@@ -180,11 +180,11 @@ impl Evm {
 
     /// Fetches the header of the block at a height; `None` if the node has no block there.
     fn fetch_header(&mut self, height: u32) -> Result<Option<EvmHeader>, NodeError> {
-        let params = (quantity(height), false);
-        let header: Option<EvmHeader> = self.ask("eth_getBlockByNumber", &params)?;
+        let params = (encode_quantity(height), false);
+        let header: Option<EvmHeader> = self.call_required("eth_getBlockByNumber", &params)?;
         match &header {
             Some(header) if header.number.to_u32() != Some(height) => {
-                Err(lied("it answers a block of another height"))
+                Err(invalid_answer("it answers a block of another height"))
             }
             _ => Ok(header),
         }
@@ -195,13 +195,14 @@ impl Evm {
         let calls = ["latest", "finalized"].map(|tag| ("eth_getBlockByNumber", (tag, false)));
         let mut answers = self.rpc.batch::<Option<EvmHeader>>(&calls)?.into_iter();
         let latest = answers.next().transpose();
-        let latest = latest.map_err(|error| self.refusal("eth_getBlockByNumber", &error))?;
+        let latest =
+            latest.map_err(|error| self.unexpected_error("eth_getBlockByNumber", &error))?;
         let header = latest.flatten().ok_or(NodeError::Behind)?;
-        let (block, time) = block_of_header(&header)?;
+        let (block, time) = to_block_and_time(&header)?;
         // A node that does not support this tag, or has no final block yet, returns an error.
         let finalized = answers.next().and_then(Result::ok).flatten();
         let finalized = finalized
-            .map(|header| block_of_header(&header))
+            .map(|header| to_block_and_time(&header))
             .transpose()?;
         // Two nodes behind one url may answer. The block that is final on one node may be missing on the other.
         let finalized = finalized.map(|(last, _)| last.height.min(block.height));
@@ -213,27 +214,28 @@ impl Evm {
         })
     }
 
-    fn find(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
+    fn find_outcome(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
         self.verify_identity()?;
         let Some(txid) = Word::parse(txid) else {
             return Ok(None);
         };
-        let receipt: Option<Receipt> = self.ask("eth_getTransactionReceipt", &[txid])?;
+        let receipt: Option<Receipt> = self.call_required("eth_getTransactionReceipt", &[txid])?;
         let Some(receipt) = receipt else {
             return Ok(None);
         };
         let height = receipt.block_number.to_u32();
         let height = height.filter(|_| receipt.transaction_hash == txid);
-        let height = height.ok_or_else(|| lied("it answers the receipt of another transaction"))?;
+        let height = height
+            .ok_or_else(|| invalid_answer("it answers the receipt of another transaction"))?;
         let is_done = match receipt.status {
             Number::Small(1) => true,
             Number::Small(0) => false,
-            _ => return Err(lied("a receipt tells of no status that there is")),
+            _ => return Err(invalid_answer("a receipt tells of no status that there is")),
         };
         // The receipt may be of a block that was reorganized away.
         let header = self.fetch_header(height)?;
         let canonical = header.filter(|header| header.hash == receipt.block_hash);
-        let canonical = canonical.map(|header| block_of_header(&header));
+        let canonical = canonical.map(|header| to_block_and_time(&header));
         let carried = canonical
             .transpose()?
             .map(|(block, time)| TransactionOutcome {
@@ -248,7 +250,7 @@ impl Evm {
 impl Node for Evm {
     fn network(&mut self) -> Result<String, NodeError> {
         let known = self.fetch_identity();
-        let known = self.rpc.distrust_if_lied(known)?;
+        let known = self.rpc.distrust_if_invalid(known)?;
         let network = known.network.clone();
         (self.span, self.filters_by_account) = (SPAN_MAX, true);
         let is_it = |of: &EvmIdentity| of.network == known.network && of.endpoint == known.endpoint;
@@ -262,13 +264,13 @@ impl Node for Evm {
 
     fn head(&mut self) -> Result<Head, NodeError> {
         let head = self.read_head();
-        self.rpc.distrust_if_lied(head)
+        self.rpc.distrust_if_invalid(head)
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let tokens = self.verify_identity();
         let header = tokens.and_then(|_| self.fetch_header(height));
-        let header = self.rpc.distrust_if_lied(header)?;
+        let header = self.rpc.distrust_if_invalid(header)?;
         Ok(header.map(|header| header.hash.to_string()))
     }
 
@@ -279,7 +281,7 @@ impl Node for Evm {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
-        self.rpc.distrust_if_lied(blocks)
+        self.rpc.distrust_if_invalid(blocks)
     }
 
     /// Returns nothing, because payments on EVM chains are watched only once they are in a block.
@@ -288,57 +290,57 @@ impl Node for Evm {
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let carried = self.carried_out(txid)?;
+        let carried = self.transaction_outcome(txid)?;
         Ok(carried.map(|carried| carried.block))
     }
 
-    fn carried_out(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
-        let carried = self.find(txid);
-        self.rpc.distrust_if_lied(carried)
+    fn transaction_outcome(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
+        let carried = self.find_outcome(txid);
+        self.rpc.distrust_if_invalid(carried)
     }
 
-    fn held(
+    fn balances_at(
         &mut self,
         accounts: &[String],
         height: u32,
     ) -> Result<Option<Vec<AccountBalance>>, NodeError> {
         let held = self.read_balances(accounts, height);
-        self.rpc.distrust_if_lied(held)
+        self.rpc.distrust_if_invalid(held)
     }
 
-    fn transaction(
+    fn look_up_transaction(
         &mut self,
         txid: &str,
         native_to: &[String],
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         let found = self.look_up(txid, native_to, watched);
-        self.rpc.distrust_if_lied(found)
+        self.rpc.distrust_if_invalid(found)
     }
 
-    fn nonce_taken(
+    fn block_if_nonce_used(
         &mut self,
         txid: &str,
         sender: &str,
         nonce: u64,
         height: u32,
     ) -> Result<Option<Block>, NodeError> {
-        let taken = self.read_nonce_taken(txid, sender, nonce, height);
-        self.rpc.distrust_if_lied(taken)
+        let taken = self.check_nonce_used(txid, sender, nonce, height);
+        self.rpc.distrust_if_invalid(taken)
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let time = self.read_time_at(height);
-        self.rpc.distrust_if_lied(time)
+        self.rpc.distrust_if_invalid(time)
     }
 
-    fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
+    fn fee_estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
         let fees = self.gas_fees();
-        self.rpc.distrust_if_lied(fees)
+        self.rpc.distrust_if_invalid(fees)
     }
 
-    fn requests(&self) -> u64 {
-        self.rpc.requests()
+    fn request_count(&self) -> u64 {
+        self.rpc.call_count()
     }
 
     fn has_traces(&self) -> Option<bool> {
@@ -347,16 +349,17 @@ impl Node for Evm {
 }
 
 /// Returns the block of a header, and its time.
-fn block_of_header(header: &EvmHeader) -> Result<(Block, Time), NodeError> {
+fn to_block_and_time(header: &EvmHeader) -> Result<(Block, Time), NodeError> {
     let height = header.number.to_u32();
-    let height = height.ok_or_else(|| lied("it answers a block of no height that there is"))?;
+    let height =
+        height.ok_or_else(|| invalid_answer("it answers a block of no height that there is"))?;
     let seconds = header
         .timestamp
         .to_u128()
         .and_then(|seconds| i64::try_from(seconds).ok());
     let time = seconds.and_then(|seconds| seconds.checked_mul(SECOND_MS));
     let time = time.map(Time).filter(|time| *time <= Time::MAX);
-    let time = time.ok_or_else(|| lied("it answers a block of no time that there is"))?;
+    let time = time.ok_or_else(|| invalid_answer("it answers a block of no time that there is"))?;
     let hash = header.hash.to_string();
     Ok((Block { height, hash }, time))
 }

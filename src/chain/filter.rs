@@ -11,16 +11,16 @@ const PLACES_MIN: usize = 1024;
 
 /// Hash table of fingerprints with open addressing. A million fingerprints take 16 MiB, and 24 MiB while the table
 /// grows.
-pub struct Filter {
+pub struct AddressFilter {
     secret: RandomState,
     /// Slots of the table. Their number is a power of two, and zero marks a free slot.
     places: Vec<u64>,
     count: usize,
 }
 
-impl Default for Filter {
-    fn default() -> Filter {
-        Filter {
+impl Default for AddressFilter {
+    fn default() -> AddressFilter {
+        AddressFilter {
             secret: RandomState::new(),
             places: vec![0; PLACES_MIN],
             count: 0,
@@ -28,7 +28,7 @@ impl Default for Filter {
     }
 }
 
-impl Filter {
+impl AddressFilter {
     /// Returns the number of scripts and accounts.
     pub fn len(&self) -> usize {
         self.count
@@ -40,7 +40,7 @@ impl Filter {
     }
 
     /// Returns the memory of the table, in bytes.
-    pub fn bytes(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.places.capacity().saturating_mul(size_of::<u64>())
     }
 
@@ -51,7 +51,7 @@ impl Filter {
             self.grow();
         }
         let fingerprint = self.fingerprint(bytes);
-        let is_new = put(&mut self.places, fingerprint);
+        let is_new = insert_fingerprint(&mut self.places, fingerprint);
         self.count = self.count.saturating_add(usize::from(is_new));
         is_new
     }
@@ -59,12 +59,12 @@ impl Filter {
     /// Returns `true` if the set probably contains the script or account. Always `true` for a member.
     pub fn contains(&self, bytes: &[u8]) -> bool {
         let fingerprint = self.fingerprint(bytes);
-        let mut at = first_place(fingerprint, self.places.len());
+        let mut at = first_slot(fingerprint, self.places.len());
         loop {
             match self.places.get(at) {
                 Some(&0) | None => return false,
                 Some(found) if *found == fingerprint => return true,
-                Some(_) => at = place_after(at, self.places.len()),
+                Some(_) => at = next_slot(at, self.places.len()),
             }
         }
     }
@@ -76,16 +76,16 @@ impl Filter {
     fn grow(&mut self) {
         let mut places = vec![0; self.places.len().saturating_mul(2)];
         for fingerprint in self.places.iter().filter(|fingerprint| **fingerprint != 0) {
-            put(&mut places, *fingerprint);
+            insert_fingerprint(&mut places, *fingerprint);
         }
         self.places = places;
     }
 }
 
 /// Inserts a fingerprint. Returns `false` if the table already contained it.
-fn put(places: &mut [u64], fingerprint: u64) -> bool {
+fn insert_fingerprint(places: &mut [u64], fingerprint: u64) -> bool {
     let count = places.len();
-    let mut at = first_place(fingerprint, count);
+    let mut at = first_slot(fingerprint, count);
     while let Some(place) = places.get_mut(at) {
         if *place == fingerprint {
             return false;
@@ -94,28 +94,28 @@ fn put(places: &mut [u64], fingerprint: u64) -> bool {
             *place = fingerprint;
             return true;
         }
-        at = place_after(at, count);
+        at = next_slot(at, count);
     }
     false
 }
 
 /// Returns the index of the first slot to search. `count` is the number of slots, a power of two.
-fn first_place(fingerprint: u64, count: usize) -> usize {
+fn first_slot(fingerprint: u64, count: usize) -> usize {
     let mask = count.saturating_sub(1);
     usize::try_from(fingerprint >> 16).unwrap_or(0) & mask
 }
 
-fn place_after(at: usize, count: usize) -> usize {
+fn next_slot(at: usize, count: usize) -> usize {
     at.wrapping_add(1) & count.saturating_sub(1)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Filter;
+    use super::AddressFilter;
 
     #[test]
-    fn what_was_put_in_is_found_and_nothing_else() {
-        let mut filter = Filter::default();
+    fn filter_contains_only_what_was_inserted() {
+        let mut filter = AddressFilter::default();
         assert!(filter.is_empty() && !filter.contains(b""));
         for number in 0..200_000_u32 {
             assert!(filter.insert(&number.to_be_bytes()));
@@ -129,12 +129,16 @@ mod tests {
     }
 
     #[test]
-    fn a_million_addresses_take_less_than_thirty_two_mebibytes() {
-        let mut filter = Filter::default();
+    fn million_addresses_take_at_most_16_mib() {
+        let mut filter = AddressFilter::default();
         for number in 0..1_000_000_u32 {
             filter.insert(&number.to_be_bytes());
         }
         assert_eq!(filter.len(), 1_000_000);
-        assert!(filter.bytes() <= 16 << 20, "{}", filter.bytes());
+        assert!(
+            filter.memory_bytes() <= 16 << 20,
+            "{}",
+            filter.memory_bytes()
+        );
     }
 }

@@ -14,7 +14,7 @@ mod sent;
 mod tests;
 mod watched;
 
-pub use network::stranger;
+pub use network::unknown_network_message;
 pub use watched::{AddressPools, StepTargets, WatchedAddresses};
 
 use super::{BlockRead, Head, Node, NodeError, ReceivedOutput, Watched};
@@ -26,7 +26,7 @@ use crate::domain::following::{
 use crate::domain::observation::{Block, Observation};
 use crate::domain::time::{MINUTE_MS, Time};
 use network::check_network;
-use pool::parents_first;
+use pool::sort_parents_first;
 
 /// Number of blocks below the head for which the first step stores hashes, on a chain without a horizon.
 const FIRST_KEPT_DEPTH: u32 = 256;
@@ -75,7 +75,7 @@ impl NodeLag {
 }
 
 /// Builds one step from the answers of a node and the stored state.
-struct Step<'a> {
+struct StepBuilder<'a> {
     node: &'a mut dyn Node,
     known: &'a ChainState,
     watched: &'a dyn Watched,
@@ -85,7 +85,7 @@ struct Step<'a> {
 /// Computes one step. Passes the node's newest block to `hear` as soon as the node reports it.
 ///
 /// # Errors [`NodeError`]: there is no step.
-pub fn step(
+pub fn compute_step(
     node: &mut dyn Node,
     known: &ChainState,
     watched: &dyn Watched,
@@ -99,40 +99,40 @@ pub fn step(
     let network = node.network()?;
     check_network(known, &network, manner.test_networks)?;
     let head = node.head()?;
-    hear(&reached(&head));
+    hear(&head_position(&head));
     let lagging = |lacks| {
-        let head = reached(&head);
+        let head = head_position(&head);
         Ok(FollowOutcome::Lagging(NodeLag { head, lacks }))
     };
-    let mut step = Step {
+    let mut step = StepBuilder {
         node,
         known,
         watched,
         manner,
     };
     let (keep, outcome) = match &known.cursor {
-        None => step.start(&head)?,
-        Some(cursor) if known.stopped.is_some() => step.read_again(cursor, &head)?,
+        None => step.first_step(&head)?,
+        Some(cursor) if known.stopped.is_some() => step.read_rescan(cursor, &head)?,
         Some(cursor) => match step.check_cursor(&cursor.block, &head)? {
             CursorCheck::Lagging(lacks) => return lagging(lacks),
-            CursorCheck::Reorganised => match step.back()? {
+            CursorCheck::Reorganised => match step.roll_back()? {
                 // A node that stays on an abandoned branch has no more information than a node that lags.
                 ChainStepOutcome::Stopped(_) if head.block.height < cursor.block.height => {
                     return lagging(cursor.block.height);
                 }
                 outcome => (Vec::new(), outcome),
             },
-            CursorCheck::Same => match (step.asked_besides(), &known.rescan) {
+            CursorCheck::Same => match (step.answer_request(), &known.rescan) {
                 (Some(outcome), _) => (Vec::new(), outcome),
-                (None, Some(_)) if manner.rescans => step.read_again(cursor, &head)?,
-                (None, Some(_) | None) => step.forward(cursor, &head)?,
+                (None, Some(_)) if manner.rescans => step.read_rescan(cursor, &head)?,
+                (None, Some(_) | None) => step.step_forward(cursor, &head)?,
             },
         },
     };
     Ok(FollowOutcome::Step(Box::new(ChainStep {
         chain: known.chain,
         network,
-        head: reached(&head),
+        head: head_position(&head),
         from: known.cursor.as_ref().map(|cursor| cursor.block.clone()),
         keep,
         outcome,
@@ -147,14 +147,14 @@ enum CursorCheck {
     Reorganised,
 }
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     fn chain(&self) -> Chain {
         self.known.chain
     }
 
     /// Computes the first step, from which the chain is followed from its newest block on. Stores hashes of earlier
     /// blocks at growing distances, to detect a later reorg.
-    fn start(&mut self, head: &Head) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
+    fn first_step(&mut self, head: &Head) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
         let deepest = match (self.chain().row().horizon, head.finalized) {
             (Depth::Blocks(blocks), _) => head.block.height.saturating_sub(blocks),
             (Depth::Final, Some(finalized)) => finalized.min(head.block.height),
@@ -176,9 +176,9 @@ impl Step<'_> {
             Some(_) | None => head.block.clone(),
         };
         let outcome = ChainStepOutcome::Started {
-            to: reached(head),
+            to: head_position(head),
             complete,
-            scanned_to: self.scanned_at(head),
+            scanned_to: self.scanned_to(head),
         };
         Ok((keep, outcome))
     }
@@ -203,7 +203,7 @@ impl Step<'_> {
     }
 
     /// Rolls back to the newest stored block that the node still has. Stops the chain if there is none.
-    fn back(&mut self) -> Result<ChainStepOutcome, NodeError> {
+    fn roll_back(&mut self) -> Result<ChainStepOutcome, NodeError> {
         let mut lowest = None;
         for held in &self.known.kept {
             lowest = self.node.hash_at(held.height)?;
@@ -221,26 +221,26 @@ impl Step<'_> {
     }
 
     /// Reads new blocks, then the mempool. Then reads the newly final blocks a second time.
-    fn forward(
+    fn step_forward(
         &mut self,
         cursor: &ChainPosition,
         head: &Head,
     ) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
         let most = cursor.block.height.saturating_add(self.manner.blocks_max);
         let to = head.block.height.min(most);
-        let mut blocks = self.blocks(&cursor.block, to, self.watched)?;
-        let to = blocks.last().map_or_else(|| cursor.clone(), last);
+        let mut blocks = self.read_blocks(&cursor.block, to, self.watched)?;
+        let to = blocks.last().map_or_else(|| cursor.clone(), block_position);
         let is_at_head = to.block.height >= head.block.height;
         if is_at_head && to.block != head.block {
             return Err(NodeError::Behind);
         }
-        let mut keep = self.kept_of(&blocks);
-        blocks.splice(0..0, self.late(&to.block, &mut keep)?);
+        let mut keep = self.blocks_to_keep(&blocks);
+        blocks.splice(0..0, self.read_late_payments(&to.block, &mut keep)?);
         let mut forward = ForwardStep {
             to,
             complete: None,
             disputed: None,
-            found: self.in_blocks(&blocks),
+            found: self.observations_in(&blocks),
             present: Vec::new(),
             vanished: Vec::new(),
             gone: Vec::new(),
@@ -252,14 +252,14 @@ impl Step<'_> {
         };
         if self.chain().has_outputs() {
             forward.complete = Some(forward.to.block.clone());
-            self.unconfirmed(head, &blocks, is_at_head, &mut forward)?;
+            self.read_unconfirmed(head, &blocks, is_at_head, &mut forward)?;
         } else {
             forward.scanned_to = Some(if is_at_head {
-                self.scanned_at(head)
+                self.scanned_to(head)
             } else {
                 forward.to.time.min(self.manner.now)
             });
-            keep.extend(self.final_again(head, &keep, &mut forward)?);
+            keep.extend(self.reread_final_blocks(head, &keep, &mut forward)?);
         }
         if is_at_head && head.is_complete {
             forward.sent = self.look_up_sent(head, &keep, &forward.to.block);
@@ -271,7 +271,7 @@ impl Step<'_> {
     /// is not above `behind`.
     ///
     /// The first block is the child of `behind`, except on a chain with gaps. Account chains may omit blocks.
-    fn blocks(
+    fn read_blocks(
         &mut self,
         behind: &Block,
         to: u32,
@@ -306,7 +306,7 @@ impl Step<'_> {
 
     /// Returns the blocks whose hashes to store: all on UTXO chains. On account chains only blocks with payments, and
     /// the last.
-    fn kept_of(&self, blocks: &[BlockRead]) -> Vec<Block> {
+    fn blocks_to_keep(&self, blocks: &[BlockRead]) -> Vec<Block> {
         let of_all = self.chain().has_outputs();
         let last = blocks.last().map(|read| &read.block);
         let kept = blocks
@@ -317,20 +317,25 @@ impl Step<'_> {
 
     /// Returns the observations of payments in these blocks, in order. Within a block, parents come before their
     /// children.
-    fn in_blocks(&self, blocks: &[BlockRead]) -> Vec<Observation> {
+    fn observations_in(&self, blocks: &[BlockRead]) -> Vec<Observation> {
         let mut found = Vec::new();
         for read in blocks {
-            for received in parents_first(&read.received) {
+            for received in sort_parents_first(&read.received) {
                 let sighted = received
                     .first_seen
                     .map_or(read.time, |at| at.min(read.time));
-                found.push(self.observation(received, sighted, Some(read.block.clone())));
+                found.push(self.to_observation(received, sighted, Some(read.block.clone())));
             }
         }
         found
     }
 
-    fn observation(&self, of: &ReceivedOutput, seen_at: Time, block: Option<Block>) -> Observation {
+    fn to_observation(
+        &self,
+        of: &ReceivedOutput,
+        seen_at: Time,
+        block: Option<Block>,
+    ) -> Observation {
         Observation {
             mode: Mode::Live,
             asset: of.asset,
@@ -345,7 +350,7 @@ impl Step<'_> {
     }
 
     /// Returns the time up to which payments are known, once the newest block was read.
-    fn scanned_at(&self, head: &Head) -> Time {
+    fn scanned_to(&self, head: &Head) -> Time {
         let is_young = self.manner.now.since_ms(head.time) <= HEAD_AGE_MS_MAX;
         if head.is_complete && (self.chain().has_outputs() || is_young) {
             self.manner.now
@@ -355,19 +360,19 @@ impl Step<'_> {
     }
 
     /// Returns the time limit of vanished transactions. A transaction that vanished earlier counts as dropped.
-    fn given_up_before(&self) -> Time {
+    fn dropped_before(&self) -> Time {
         self.manner.now.plus_ms(VANISHED_MS_MAX.saturating_neg())
     }
 }
 
-fn reached(head: &Head) -> ChainPosition {
+fn head_position(head: &Head) -> ChainPosition {
     ChainPosition {
         block: head.block.clone(),
         time: head.time,
     }
 }
 
-fn last(read: &BlockRead) -> ChainPosition {
+fn block_position(read: &BlockRead) -> ChainPosition {
     ChainPosition {
         block: read.block.clone(),
         time: read.time,

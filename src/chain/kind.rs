@@ -1,7 +1,7 @@
 //! Kinds of nodes, such as Bitcoin-like or EVM nodes, with the chains that each kind supports.
 
 use super::Node;
-use super::cost::Cost;
+use super::cost::RequestCost;
 use super::electrum::{Electrum, SCHEMES, ServerUrl};
 use super::evm::Evm;
 use super::rpc::{Endpoint, Limits, Rpc};
@@ -36,7 +36,7 @@ pub struct NodeKind {
     /// `true` if requests use HTTP, so that the operator can set headers.
     pub takes_headers: bool,
     /// Estimates the cost of following a chain.
-    pub cost: fn(Chain) -> Cost,
+    pub cost: fn(Chain) -> RequestCost,
     /// Parses a url.
     pub endpoint: fn(&str) -> Result<Endpoint, String>,
     /// Creates a node; `None` for a chain that this kind does not support.
@@ -46,12 +46,12 @@ pub struct NodeKind {
 const HTTP: &[&str] = &["http", "https"];
 
 /// All kinds of nodes. A url belongs to the first kind that has its chain and its scheme.
-pub static KINDS: &[NodeKind] = &[
+pub static NODE_KINDS: &[NodeKind] = &[
     NodeKind {
         chains: &[Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin],
         schemes: HTTP,
         takes_headers: true,
-        cost: Cost::for_chain,
+        cost: RequestCost::for_chain,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Utxo::new(at.chain, at.rpc())?)),
     },
@@ -59,7 +59,7 @@ pub static KINDS: &[NodeKind] = &[
         chains: &[Chain::Bitcoin, Chain::Litecoin],
         schemes: &SCHEMES,
         takes_headers: false,
-        cost: Cost::with_notifications,
+        cost: RequestCost::for_electrum,
         endpoint: |url| Ok(Endpoint::non_http(url, ServerUrl::parse(url)?.label())),
         node: |at| {
             let endpoints = std::iter::once(&at.endpoint).chain(&at.others);
@@ -75,7 +75,7 @@ pub static KINDS: &[NodeKind] = &[
         chains: &[Chain::Ethereum, Chain::Base, Chain::Polygon],
         schemes: HTTP,
         takes_headers: true,
-        cost: Cost::for_chain,
+        cost: RequestCost::for_chain,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Evm::new(at.chain, at.rpc(), at.tokens))),
     },
@@ -83,7 +83,7 @@ pub static KINDS: &[NodeKind] = &[
         chains: &[Chain::Tron],
         schemes: HTTP,
         takes_headers: true,
-        cost: Cost::for_chain,
+        cost: RequestCost::for_chain,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Tron::new(at.rpc(), at.tokens))),
     },
@@ -91,7 +91,7 @@ pub static KINDS: &[NodeKind] = &[
         chains: &[Chain::Solana],
         schemes: HTTP,
         takes_headers: true,
-        cost: Cost::for_chain,
+        cost: RequestCost::for_chain,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Solana::new(at.rpc(), at.tokens)?)),
     },
@@ -109,8 +109,10 @@ impl NodeSettings {
 }
 
 /// Returns the kind of node for a chain and a url scheme; `None` if there is none.
-pub fn of_chain(chain: Chain, scheme: &str) -> Option<&'static NodeKind> {
-    let mut kinds = KINDS.iter().filter(|kind| kind.chains.contains(&chain));
+pub fn find_kind(chain: Chain, scheme: &str) -> Option<&'static NodeKind> {
+    let mut kinds = NODE_KINDS
+        .iter()
+        .filter(|kind| kind.chains.contains(&chain));
     kinds.find(|kind| kind.schemes.contains(&scheme))
 }
 
@@ -118,9 +120,9 @@ pub fn of_chain(chain: Chain, scheme: &str) -> Option<&'static NodeKind> {
 ///
 /// # Errors
 /// A message that says what would be valid, without any part of the url.
-pub fn endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
+pub fn parse_endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    match of_chain(chain, &scheme.to_ascii_lowercase()) {
+    match find_kind(chain, &scheme.to_ascii_lowercase()) {
         Some(kind) => (kind.endpoint)(url),
         None => Endpoint::parse(url),
     }
@@ -128,5 +130,5 @@ pub fn endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
 
 /// Returns `true` if a kind of node supports the chain.
 pub fn is_followed(chain: Chain) -> bool {
-    KINDS.iter().any(|kind| kind.chains.contains(&chain))
+    NODE_KINDS.iter().any(|kind| kind.chains.contains(&chain))
 }

@@ -19,11 +19,11 @@ use crate::domain::observation::{Block, InputSource};
 use crate::domain::payment::simulated_txid;
 use crate::domain::time::Time;
 pub(crate) use node::MemoryNode;
-pub(crate) use two_minds::TwoMinds;
+pub(crate) use two_minds::SplitNode;
 
 /// A simulated transaction with its inputs, and its payments by position.
 #[derive(Clone, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct MemoryTransaction {
     pub(crate) txid: String,
     pub(crate) spends: Vec<InputSource>,
     pub(crate) pays: Vec<(u32, String, Units)>,
@@ -34,9 +34,9 @@ pub(crate) struct Sent {
     pub(crate) reverts: bool,
 }
 
-impl Sent {
+impl MemoryTransaction {
     /// Returns the payments of the transaction; empty if the transaction reverts.
-    pub(crate) fn moved(&self) -> &[(u32, String, Units)] {
+    pub(crate) fn payments(&self) -> &[(u32, String, Units)] {
         if self.reverts { &[] } else { &self.pays }
     }
 
@@ -49,7 +49,7 @@ impl Sent {
     }
 
     /// Returns `true` if the chain can include at most one of the two transactions.
-    fn conflicts_with(&self, other: &Sent) -> bool {
+    fn conflicts_with(&self, other: &MemoryTransaction) -> bool {
         let is_shared = |spent: &InputSource| match spent {
             InputSource::Address(_) => other.nonce == self.nonce && other.spends.contains(spent),
             InputSource::Output(..) | InputSource::Coinbase => other.spends.contains(spent),
@@ -60,30 +60,30 @@ impl Sent {
 
 /// A block with its transactions.
 #[derive(Clone, Debug)]
-pub(crate) struct Mined {
+pub(crate) struct MemoryBlock {
     pub(crate) block: Block,
     pub(crate) parent: String,
     pub(crate) time: Time,
-    pub(crate) sent: Vec<Sent>,
+    pub(crate) sent: Vec<MemoryTransaction>,
 }
 
 /// A simulated chain with its active branch and its mempool.
-pub(crate) struct Memory {
+pub(crate) struct MemoryChain {
     chain: Chain,
     asset: &'static Asset,
     pub(crate) network: String,
     /// Blocks of the active branch, from the genesis block on.
-    pub(crate) active: Vec<Mined>,
-    pub(crate) mempool: Vec<Sent>,
+    pub(crate) active: Vec<MemoryBlock>,
+    pub(crate) mempool: Vec<MemoryTransaction>,
     /// Counter from which unique hashes and ids are made.
     made: u64,
     /// Number of newest blocks that are not final.
     pub(crate) final_behind: u32,
 }
 
-impl Memory {
-    pub(crate) fn new(asset: &'static Asset, network: &str, at: Time) -> Memory {
-        let mut memory = Memory {
+impl MemoryChain {
+    pub(crate) fn new(asset: &'static Asset, network: &str, at: Time) -> MemoryChain {
+        let mut memory = MemoryChain {
             chain: asset.chain,
             asset,
             network: network.to_owned(),
@@ -97,7 +97,7 @@ impl Memory {
     }
 
     /// Returns a new unique hash or id.
-    pub(crate) fn id(&mut self) -> String {
+    pub(crate) fn new_id(&mut self) -> String {
         self.made += 1;
         if self.chain == Chain::Solana {
             return simulated_txid(self.chain, &self.made.to_string());
@@ -105,18 +105,18 @@ impl Memory {
         self.chain.canonical_txid(&format!("{:064x}", self.made))
     }
 
-    pub(crate) fn tip(&self) -> &Mined {
+    pub(crate) fn tip(&self) -> &MemoryBlock {
         self.active.last().unwrap()
     }
 
     /// Adds a transaction to the mempool. Removes conflicting transactions and their descendants.
-    pub(crate) fn send(&mut self, sent: Sent) {
+    pub(crate) fn send(&mut self, sent: MemoryTransaction) {
         self.evict(|other| other.txid == sent.txid || other.conflicts_with(&sent));
         self.mempool.push(sent);
     }
 
     /// Returns `true` if no transaction in the active branch conflicts with this one.
-    pub(crate) fn takes(&self, sent: &Sent) -> bool {
+    pub(crate) fn can_include(&self, sent: &MemoryTransaction) -> bool {
         let mut mined = self.active.iter().flat_map(|mined| &mined.sent);
         let is_late = sent.nonce.zip(sent.sender());
         let is_late = is_late.is_some_and(|(nonce, sender)| nonce < self.next_nonce(sender));
@@ -124,10 +124,11 @@ impl Memory {
     }
 
     /// Removes the transactions for which `is_evicted` returns `true`, and their descendants, from the mempool.
-    pub(crate) fn evict(&mut self, mut is_evicted: impl FnMut(&Sent) -> bool) {
+    pub(crate) fn evict(&mut self, mut is_evicted: impl FnMut(&MemoryTransaction) -> bool) {
         let mut gone: Vec<String> = Vec::new();
         self.mempool.retain(|other| {
-            let goes = is_evicted(other) || other.spends.iter().any(|spent| is_of(spent, &gone));
+            let goes =
+                is_evicted(other) || other.spends.iter().any(|spent| is_output_of(spent, &gone));
             gone.extend(goes.then(|| other.txid.clone()));
             !goes
         });
@@ -139,10 +140,10 @@ impl Memory {
     }
 
     /// Mines a block with the mempool transactions that `picks` chooses and whose inputs exist.
-    pub(crate) fn mine(&mut self, time: Time, mut picks: impl FnMut(&Sent) -> bool) {
-        let hash = self.id();
-        let mut sent: Vec<Sent> = Vec::new();
-        let mut left: Vec<Sent> = Vec::new();
+    pub(crate) fn mine(&mut self, time: Time, mut picks: impl FnMut(&MemoryTransaction) -> bool) {
+        let hash = self.new_id();
+        let mut sent: Vec<MemoryTransaction> = Vec::new();
+        let mut left: Vec<MemoryTransaction> = Vec::new();
         for one in std::mem::take(&mut self.mempool) {
             let left_ids: Vec<String> = left.iter().map(|one| one.txid.clone()).collect();
             let next = one.sender().map_or(0, |sender| {
@@ -154,7 +155,10 @@ impl Memory {
             if one.nonce.is_some_and(|nonce| nonce < next) {
                 // A transaction in a block already has this nonce.
             } else if is_next
-                && !one.spends.iter().any(|spent| is_of(spent, &left_ids))
+                && !one
+                    .spends
+                    .iter()
+                    .any(|spent| is_output_of(spent, &left_ids))
                 && picks(&one)
             {
                 sent.push(one);
@@ -173,7 +177,7 @@ impl Memory {
             Some(tip) => (tip.block.height + 1 + gap, tip.block.hash.clone()),
             None => (0, String::new()),
         };
-        self.active.push(Mined {
+        self.active.push(MemoryBlock {
             block: Block { height, hash },
             parent,
             time,
@@ -182,9 +186,13 @@ impl Memory {
     }
 
     /// Removes the newest `depth` blocks. Transactions for which `keeps` returns `true` return to the mempool.
-    pub(crate) fn give_up(&mut self, depth: usize, mut keeps: impl FnMut(&Sent) -> bool) {
+    pub(crate) fn remove_blocks(
+        &mut self,
+        depth: usize,
+        mut keeps: impl FnMut(&MemoryTransaction) -> bool,
+    ) {
         let at = self.active.len() - depth.min(self.active.len() - 1);
-        let mut back: Vec<Sent> = Vec::new();
+        let mut back: Vec<MemoryTransaction> = Vec::new();
         let mut lost: Vec<String> = Vec::new();
         for sent in self
             .active
@@ -192,14 +200,14 @@ impl Memory {
             .into_iter()
             .flat_map(|mined| mined.sent)
         {
-            if !sent.spends.iter().any(|spent| is_of(spent, &lost)) && keeps(&sent) {
+            if !sent.spends.iter().any(|spent| is_output_of(spent, &lost)) && keeps(&sent) {
                 back.push(sent);
             } else {
                 lost.push(sent.txid.clone());
             }
         }
         for sent in std::mem::take(&mut self.mempool) {
-            if sent.spends.iter().any(|spent| is_of(spent, &lost)) {
+            if sent.spends.iter().any(|spent| is_output_of(spent, &lost)) {
                 lost.push(sent.txid.clone());
             } else {
                 back.push(sent);
@@ -210,10 +218,10 @@ impl Memory {
 
     /// Returns every output on the active branch: transaction id, position, address, amount and block.
     pub(crate) fn outputs(&self) -> Vec<(String, u32, String, Units, Block)> {
-        let of = |mined: &Mined| {
+        let of = |mined: &MemoryBlock| {
             let block = mined.block.clone();
             let outputs = mined.sent.iter().flat_map(|sent| {
-                let pays = sent.moved().iter();
+                let pays = sent.payments().iter();
                 pays.map(|(at, to, units)| (sent.txid.clone(), *at, to.clone(), *units))
             });
             let outputs: Vec<_> = outputs.collect();
@@ -225,21 +233,28 @@ impl Memory {
         self.active.iter().flat_map(of).collect()
     }
 
-    fn watches(&self, watched: &dyn Watched, address: &str) -> bool {
+    fn is_watched(&self, watched: &dyn Watched, address: &str) -> bool {
         match output_script(self.chain, address) {
             Some(script) => watched.has_script(&script),
             None => match account_bytes(self.chain, address) {
                 Some(account) => watched.has_account(&account),
-                None => watched.named().iter().any(|named| named.address == address),
+                None => watched
+                    .polled_addresses()
+                    .iter()
+                    .any(|named| named.address == address),
             },
         }
     }
 
-    fn received(&self, sent: &Sent, watched: &dyn Watched) -> Vec<ReceivedOutput> {
+    fn received_outputs(
+        &self,
+        sent: &MemoryTransaction,
+        watched: &dyn Watched,
+    ) -> Vec<ReceivedOutput> {
         let ours = sent
-            .moved()
+            .payments()
             .iter()
-            .filter(|(_, to, units)| *units != Units::ZERO && self.watches(watched, to));
+            .filter(|(_, to, units)| *units != Units::ZERO && self.is_watched(watched, to));
         let received = ours.map(|(position, to, units)| ReceivedOutput {
             asset: self.asset,
             txid: sent.txid.clone(),
@@ -254,7 +269,7 @@ impl Memory {
 }
 
 /// Returns the next nonce of a sender after these blocks.
-fn next_nonce(blocks: &[Mined], sender: &str) -> u64 {
+fn next_nonce(blocks: &[MemoryBlock], sender: &str) -> u64 {
     let mined = blocks.iter().flat_map(|mined| &mined.sent);
     let of_sender = mined.filter(|sent| sent.sender() == Some(sender));
     let nonces = of_sender.filter_map(|sent| sent.nonce);
@@ -262,6 +277,6 @@ fn next_nonce(blocks: &[Mined], sender: &str) -> u64 {
 }
 
 /// Returns `true` if the input spends an output of one of these transactions.
-fn is_of(spent: &InputSource, txids: &[String]) -> bool {
+fn is_output_of(spent: &InputSource, txids: &[String]) -> bool {
     matches!(spent, InputSource::Output(txid, _) if txids.contains(txid))
 }

@@ -188,18 +188,18 @@ pub trait Watched {
     fn has_output(&self, txid: &str, position: u32) -> bool;
     /// Returns the accounts to name in log queries, or `None` if more than `max` are assigned. Unassigned accounts
     /// fill the list up to `max`, the next to be assigned first.
-    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
+    fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
     /// Returns the accounts to name in log queries for final blocks, with all unassigned ones. The list may be longer
     /// than `max`. `None` if the list cannot be complete.
-    fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        self.accounts(max)
+    fn queried_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        self.queried_accounts(max)
     }
     /// Returns the addresses to poll in this step. Used by nodes that are queried by address.
-    fn named(&self) -> &[PolledAddress] {
+    fn polled_addresses(&self) -> &[PolledAddress] {
         &[]
     }
     /// Returns the outputs for which [`Watched::has_output`] is true.
-    fn outputs(&self) -> Vec<(String, u32)> {
+    fn watched_outputs(&self) -> Vec<(String, u32)> {
         Vec::new()
     }
 }
@@ -247,7 +247,7 @@ pub trait Node: Send {
     ) -> Result<Vec<BlockRead>, NodeError>;
 
     /// Returns `true` if the node is queried by address. Such a node does not read whole blocks.
-    fn asks_by_name(&self) -> bool {
+    fn is_queried_by_address(&self) -> bool {
         false
     }
 
@@ -258,16 +258,20 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`].
-    fn late(&mut self, _to: &Block, _watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
+    fn late_payments(
+        &mut self,
+        _to: &Block,
+        _watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
         Ok(Vec::new())
     }
 
     /// Passes the stored state of the chain to the node at the start of a step.
     fn begin_step(&mut self, _known: &ChainState) {}
 
-    /// Confirms that the database has stored all answers since the last call. [`Node::late`] does not return them
-    /// again.
-    fn taken(&mut self) {}
+    /// Confirms that the database has stored all answers since the last call. [`Node::late_payments`] does not return
+    /// them again.
+    fn confirm_stored(&mut self) {}
 
     /// Returns new payments in the mempool, and the `unconfirmed` transactions that have left it. Always empty on
     /// chains without unconfirmed payments.
@@ -294,7 +298,10 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`].
-    fn carried_out(&mut self, _txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
+    fn transaction_outcome(
+        &mut self,
+        _txid: &str,
+    ) -> Result<Option<TransactionOutcome>, NodeError> {
         Ok(None)
     }
 
@@ -304,7 +311,7 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`].
-    fn held(
+    fn balances_at(
         &mut self,
         _accounts: &[String],
         _height: u32,
@@ -318,7 +325,7 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`]; [`NodeError::Behind`] if the chain moved during the call.
-    fn transaction(
+    fn look_up_transaction(
         &mut self,
         _txid: &str,
         _native_to: &[String],
@@ -333,7 +340,7 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`]; [`NodeError::Behind`] if the transaction itself is in a block.
-    fn nonce_taken(
+    fn block_if_nonce_used(
         &mut self,
         _txid: &str,
         _sender: &str,
@@ -358,17 +365,17 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`].
-    fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
+    fn fee_estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
         Ok(None)
     }
 
-    /// Returns `true` if the node sends notifications, so that [`Node::has_news`] is useful.
-    fn tells_news(&self) -> bool {
+    /// Returns `true` if the node sends notifications, so that [`Node::has_notification`] is useful.
+    fn sends_notifications(&self) -> bool {
         false
     }
 
     /// Returns `true` if the node has sent a notification since the last step. Never blocks.
-    fn has_news(&mut self) -> bool {
+    fn has_notification(&mut self) -> bool {
         false
     }
 
@@ -379,7 +386,7 @@ pub trait Node: Send {
 
     /// Returns the number of requests so far. Each call of a batch counts as one request, because providers charge by
     /// call.
-    fn requests(&self) -> u64 {
+    fn request_count(&self) -> u64 {
         0
     }
 

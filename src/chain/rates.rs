@@ -13,9 +13,9 @@ mod setting;
 mod tests;
 
 pub use file::{FILE_BYTES_MAX, read_file};
-pub use setting::{RatesFrom, Upstream};
+pub use setting::{RatesOrigin, Upstream};
 
-use crate::domain::rate::{CoinFigure, FigureSource, Ticker, figures, parse_number};
+use crate::domain::rate::{CoinFigure, FigureSource, Ticker, figures_of_tickers, parse_number};
 use crate::domain::time::Time;
 use serde::Deserialize;
 use std::io::Read;
@@ -78,15 +78,15 @@ impl RateClient {
     /// returns an older time.
     ///
     /// # Errors [`RatesError`].
-    pub fn ask(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, RatesError> {
+    pub fn fetch(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, RatesError> {
         let tickers = match upstream.source {
-            FigureSource::Kraken => kraken::ask(self, &upstream.base, now)?,
-            FigureSource::Coinbase => coinbase::ask(self, &upstream.base, now)?,
-            FigureSource::Binance => binance::ask(self, &upstream.base, now)?,
-            FigureSource::Coingecko => coingecko::ask(self, &upstream.base, now)?,
+            FigureSource::Kraken => kraken::fetch_tickers(self, &upstream.base, now)?,
+            FigureSource::Coinbase => coinbase::fetch_tickers(self, &upstream.base, now)?,
+            FigureSource::Binance => binance::fetch_tickers(self, &upstream.base, now)?,
+            FigureSource::Coingecko => coingecko::fetch_tickers(self, &upstream.base, now)?,
             FigureSource::File => Vec::new(),
         };
-        let told = figures(upstream.source, &tickers);
+        let told = figures_of_tickers(upstream.source, &tickers);
         if told.is_empty() {
             return Err(RatesError::new("the answer has no price of any coin"));
         }
@@ -94,9 +94,9 @@ impl RateClient {
     }
 
     /// Returns the status and the body of a successful response, and of an error response that `is_answer` accepts.
-    fn get(&self, url: &str) -> Result<(u16, Vec<u8>), RatesError> {
+    fn get_response(&self, url: &str) -> Result<(u16, Vec<u8>), RatesError> {
         let response = self.agent.get(url).call();
-        let mut response = response.map_err(|error| RatesError::new(reason(&error)))?;
+        let mut response = response.map_err(|error| RatesError::new(failure_reason(&error)))?;
         let status = response.status().as_u16();
         if (300..400).contains(&status) {
             return Err(RatesError::new(format!(
@@ -133,7 +133,7 @@ fn retry_after_s(response: &Response<ureq::Body>) -> u64 {
 }
 
 /// Returns a short reason for a failed request.
-fn reason(error: &ureq::Error) -> String {
+fn failure_reason(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "did not answer in time".to_owned(),
         other => other.to_string(),
@@ -141,7 +141,9 @@ fn reason(error: &ureq::Error) -> String {
 }
 
 /// Deserializes the JSON body of a response.
-fn read<'a, T: Deserialize<'a>>((status, body): (u16, &'a [u8])) -> Result<T, RatesError> {
+fn parse_response<'a, T: Deserialize<'a>>(
+    (status, body): (u16, &'a [u8]),
+) -> Result<T, RatesError> {
     if status != 200 {
         return Err(RatesError::new(format!("answered {status}")));
     }
@@ -152,13 +154,13 @@ fn read<'a, T: Deserialize<'a>>((status, body): (u16, &'a [u8])) -> Result<T, Ra
 /// Adds the ticker of a currency pair.
 ///
 /// # Errors The text is not a positive number.
-fn add(
+fn add_ticker(
     tickers: &mut Vec<Ticker>,
     (base, quote): (&'static str, &'static str),
     price: &str,
     at: Time,
 ) -> Result<(), RatesError> {
-    let price = parse_number(price).ok_or_else(|| no_price("price", (base, quote), price))?;
+    let price = parse_number(price).ok_or_else(|| invalid_price("price", (base, quote), price))?;
     tickers.push(Ticker {
         base,
         quote,
@@ -169,7 +171,7 @@ fn add(
 }
 
 /// Returns the error for a price that is not a positive number.
-fn no_price(name: &str, (base, quote): (&str, &str), text: &str) -> RatesError {
+fn invalid_price(name: &str, (base, quote): (&str, &str), text: &str) -> RatesError {
     let problem = format!("the {name} of {base} in {quote} is {text:?}, not a positive number");
     RatesError::new(problem)
 }

@@ -13,16 +13,16 @@ mod post;
 mod text;
 
 pub use endpoint::Endpoint;
-pub(super) use failure::lied;
-pub use failure::{Failure, MethodError};
+pub(super) use failure::invalid_answer;
+pub use failure::{CallFailure, MethodError};
 pub use limits::Limits;
 pub use post::ErrorBody;
 pub(super) use text::parse_str;
 
 use super::NodeError;
 use answer::{BatchSeed, ResponseSeed, RpcResponse};
-use batches::Batches;
-use failure::{is_limit, limited, unread, wrong};
+use batches::BatchSize;
+use failure::{is_limit_error, limit_error, response_error, wrong_node};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use serde_json::value::RawValue;
@@ -44,7 +44,7 @@ pub struct Rpc {
     /// Number of failures in a row.
     failures: u32,
     epoch: u64,
-    batches: Batches,
+    batches: BatchSize,
     calls: u64,
 }
 
@@ -55,7 +55,7 @@ impl std::fmt::Debug for Rpc {
 }
 
 #[derive(Serialize)]
-struct Call<'a, P> {
+struct RpcCall<'a, P> {
     jsonrpc: &'static str,
     id: u64,
     method: &'a str,
@@ -72,7 +72,7 @@ impl Rpc {
             current: 0,
             failures: 0,
             epoch: 0,
-            batches: Batches::new(limits.batch_calls_max),
+            batches: BatchSize::new(limits.batch_calls_max),
             calls: 0,
             limits,
         }
@@ -84,7 +84,7 @@ impl Rpc {
     }
 
     /// Returns the number of calls made. Each call of a batch counts, as node providers count.
-    pub fn requests(&self) -> u64 {
+    pub fn call_count(&self) -> u64 {
         self.calls
     }
 
@@ -100,7 +100,7 @@ impl Rpc {
     }
 
     /// Counts a failure if the outcome is [`NodeError::Lied`].
-    pub(super) fn distrust_if_lied<T>(
+    pub(super) fn distrust_if_invalid<T>(
         &mut self,
         outcome: Result<T, NodeError>,
     ) -> Result<T, NodeError> {
@@ -113,44 +113,44 @@ impl Rpc {
     /// Makes one call.
     ///
     /// # Errors
-    /// [`Failure`].
+    /// [`CallFailure`].
     pub fn call<T: DeserializeOwned>(
         &mut self,
         method: &str,
         params: &impl Serialize,
-    ) -> Result<T, Failure> {
-        let params = raw_params(params)?;
+    ) -> Result<T, CallFailure> {
+        let params = serialize_params(params)?;
         let text = self.call_seed(method, &params, PhantomData::<ResultText>)?;
-        Ok(self.count_failures(parse_result(&text))?)
+        Ok(self.track_failures(parse_result(&text))?)
     }
 
     /// Makes one call and deserializes the result with a seed as it arrives. An error of the seed is
     /// [`NodeError::Lied`].
     ///
     /// # Errors
-    /// [`Failure`].
+    /// [`CallFailure`].
     pub fn call_seed<'de, S: DeserializeSeed<'de>>(
         &mut self,
         method: &str,
         params: &impl Serialize,
         seed: S,
-    ) -> Result<S::Value, Failure> {
-        let id = self.next_id(1);
-        let body = serialized(&call(id, method, params))?;
+    ) -> Result<S::Value, CallFailure> {
+        let id = self.reserve_ids(1);
+        let body = serialize_body(&build_call(id, method, params))?;
         let answer = self.exchange("", &body, ResponseSeed(seed));
         let answer = answer.map(|exchanged| exchanged.value);
         let answer = answer.and_then(|answer| match (answer.id, &answer.outcome) {
             (Some(said), _) if said == id => Ok(answer),
             // A node that cannot parse the call returns an error without an id.
             (None, Err(_)) => Ok(answer),
-            _ => Err(lied("an answer to another call")),
+            _ => Err(invalid_answer("an answer to another call")),
         });
         let outcome = answer.and_then(|answer| match answer.outcome {
-            Err(error) if is_limit(&error) => Err(limited(&error)),
+            Err(error) if is_limit_error(&error) => Err(limit_error(&error)),
             outcome => Ok(outcome),
         });
-        self.count_failures(outcome)?
-            .map_err(|error| Failure::Method(self.method_error(error)))
+        self.track_failures(outcome)?
+            .map_err(|error| CallFailure::Method(self.redact_method_error(error)))
     }
 
     /// Makes several calls in as few requests as the node accepts. Results are in the order of the calls.
@@ -168,7 +168,7 @@ impl Rpc {
             Err(error) => Ok(Err(error)),
         });
         let outcomes = outcomes.collect();
-        self.count_failures(outcomes)
+        self.track_failures(outcomes)
     }
 
     /// Makes several calls as [`Rpc::batch`] does, and reads each result with a copy of the seed.
@@ -181,16 +181,16 @@ impl Rpc {
         seed: S,
     ) -> Result<Vec<Result<S::Value, MethodError>>, NodeError> {
         let calls = calls.iter();
-        let calls = calls.map(|(method, params)| Ok((*method, raw_params(params)?)));
+        let calls = calls.map(|(method, params)| Ok((*method, serialize_params(params)?)));
         let calls = calls.collect::<Result<Vec<_>, NodeError>>()?;
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut rest = calls.as_slice();
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(self.batches.now().min(rest.len()));
+            let (now, later) = rest.split_at(self.batches.current().min(rest.len()));
             match now {
                 // A single call is not sent as a batch, because some nodes accept none.
-                [(method, params)] => outcomes.push(self.single(method, params, seed.clone())?),
-                _ => match self.batched(now, seed.clone()) {
+                [(method, params)] => outcomes.push(self.call_one(method, params, seed.clone())?),
+                _ => match self.send_batch(now, seed.clone()) {
                     // Retries with half as many calls in the batch.
                     Err(NodeError::Limited(_)) => continue,
                     answered => outcomes.extend(answered?),
@@ -202,32 +202,32 @@ impl Rpc {
     }
 
     /// Makes one call of a batch as a separate request.
-    fn single<'de, S: DeserializeSeed<'de>>(
+    fn call_one<'de, S: DeserializeSeed<'de>>(
         &mut self,
         method: &str,
         params: &RawValue,
         seed: S,
     ) -> Result<Result<S::Value, MethodError>, NodeError> {
-        self.batches.single();
+        self.batches.count_single_call();
         match self.call_seed(method, &params, seed) {
             Ok(value) => Ok(Ok(value)),
-            Err(Failure::Method(error)) => Ok(Err(error)),
-            Err(Failure::Node(error)) => Err(error),
+            Err(CallFailure::Method(error)) => Ok(Err(error)),
+            Err(CallFailure::Node(error)) => Err(error),
         }
     }
 
     /// Makes these calls in one batch request.
-    fn batched<'de, S: DeserializeSeed<'de> + Clone>(
+    fn send_batch<'de, S: DeserializeSeed<'de> + Clone>(
         &mut self,
         calls: &[(&str, Box<RawValue>)],
         seed: S,
     ) -> Result<Vec<Result<S::Value, MethodError>>, NodeError> {
-        let first = self.next_id(calls.len());
+        let first = self.reserve_ids(calls.len());
         let request: Vec<_> = (first..)
             .zip(calls)
-            .map(|(id, (method, params))| call(id, method, params))
+            .map(|(id, (method, params))| build_call(id, method, params))
             .collect();
-        let body = serialized(&request)?;
+        let body = serialize_body(&request)?;
         let seed = BatchSeed {
             seed,
             calls: calls.len(),
@@ -238,25 +238,26 @@ impl Rpc {
         let outcomes = match outcomes {
             // Not counted as a failure: a smaller batch may be accepted.
             Err(limited @ NodeError::Limited(_)) => {
-                self.batches.refused(calls.len());
-                return Err(self.redacted(limited));
+                self.batches.shrink(calls.len());
+                return Err(self.redact_error(limited));
             }
-            outcomes => self.count_failures(outcomes)?,
+            outcomes => self.track_failures(outcomes)?,
         };
-        self.batches.taken();
-        let shown = |outcome: Result<_, _>| outcome.map_err(|error| self.method_error(error));
+        self.batches.grow();
+        let shown =
+            |outcome: Result<_, _>| outcome.map_err(|error| self.redact_method_error(error));
         Ok(outcomes.into_iter().map(shown).collect())
     }
 
     /// Counts failures in a row. After too many, uses the next url.
-    fn count_failures<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
+    fn track_failures<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         match outcome {
             Ok(value) => {
                 self.failures = 0;
                 Ok(value)
             }
             Err(error) => {
-                let error = self.redacted(error);
+                let error = self.redact_error(error);
                 self.count_failure();
                 Err(error)
             }
@@ -283,26 +284,26 @@ impl Rpc {
     }
 
     /// Redacts secrets in an error, because a node may repeat them.
-    fn redacted(&self, error: NodeError) -> NodeError {
+    fn redact_error(&self, error: NodeError) -> NodeError {
         match error {
-            NodeError::Unreachable(text) => NodeError::Unreachable(self.redacted_text(text)),
-            NodeError::Limited(text) => NodeError::Limited(self.redacted_text(text)),
+            NodeError::Unreachable(text) => NodeError::Unreachable(self.redact_text(text)),
+            NodeError::Limited(text) => NodeError::Limited(self.redact_text(text)),
             NodeError::Behind => NodeError::Behind,
-            NodeError::Lied(text) => NodeError::Lied(self.redacted_text(text)),
-            NodeError::Wrong(text) => NodeError::Wrong(self.redacted_text(text)),
+            NodeError::Lied(text) => NodeError::Lied(self.redact_text(text)),
+            NodeError::Wrong(text) => NodeError::Wrong(self.redact_text(text)),
         }
     }
 
-    fn method_error(&self, error: MethodError) -> MethodError {
-        let message = self.redacted_text(error.message);
+    fn redact_method_error(&self, error: MethodError) -> MethodError {
+        let message = self.redact_text(error.message);
         MethodError { message, ..error }
     }
 
     /// Redacts secrets, then limits the length. A text cut first could end in half a secret, which would not be
     /// redacted.
-    fn redacted_text(&self, text: String) -> String {
+    fn redact_text(&self, text: String) -> String {
         let text = match self.endpoint() {
-            Some(endpoint) => endpoint.redacted(&text),
+            Some(endpoint) => endpoint.redact(&text),
             None => text,
         };
         let values = self.headers.iter().map(|(_, value)| value.as_str());
@@ -316,7 +317,7 @@ impl Rpc {
     }
 
     /// Reserves ids for this many calls, and returns the first id.
-    fn next_id(&mut self, calls: usize) -> u64 {
+    fn reserve_ids(&mut self, calls: usize) -> u64 {
         let first = self.calls;
         let calls = u64::try_from(calls).unwrap_or(u64::MAX);
         self.calls = self.calls.saturating_add(calls);
@@ -324,8 +325,8 @@ impl Rpc {
     }
 }
 
-fn call<'a, P>(id: u64, method: &'a str, params: &'a P) -> Call<'a, P> {
-    Call {
+fn build_call<'a, P>(id: u64, method: &'a str, params: &'a P) -> RpcCall<'a, P> {
+    RpcCall {
         jsonrpc: "2.0",
         id,
         method,
@@ -340,16 +341,16 @@ type ResultText = Option<Box<RawValue>>;
 /// Deserializes the text of a result.
 fn parse_result<T: DeserializeOwned>(text: &ResultText) -> Result<T, NodeError> {
     let text = text.as_ref().map_or("null", |text| text.get());
-    serde_json::from_str(text).map_err(unread)
+    serde_json::from_str(text).map_err(response_error)
 }
 
 /// Serializes the parameters of a call.
-fn raw_params(params: &impl Serialize) -> Result<Box<RawValue>, NodeError> {
-    serde_json::value::to_raw_value(params).map_err(|_| wrong("a call cannot be written"))
+fn serialize_params(params: &impl Serialize) -> Result<Box<RawValue>, NodeError> {
+    serde_json::value::to_raw_value(params).map_err(|_| wrong_node("a call cannot be written"))
 }
 
-fn serialized(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
-    serde_json::to_vec(value).map_err(|_| wrong("a call cannot be written"))
+fn serialize_body(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
+    serde_json::to_vec(value).map_err(|_| wrong_node("a call cannot be written"))
 }
 
 /// Sorts the responses of a batch into the order of the calls.
@@ -365,19 +366,19 @@ fn order_results<V>(
             RpcResponse {
                 outcome: Err(error),
                 ..
-            } if is_limit(&error) => return Err(limited(&error)),
+            } if is_limit_error(&error) => return Err(limit_error(&error)),
             // The node returned one error for the whole batch. The batch is too large, or the node does not support
             // batches.
             RpcResponse {
                 id: None,
                 outcome: Err(error),
-            } => return Err(limited(&error)),
+            } => return Err(limit_error(&error)),
             RpcResponse { id, outcome } => {
                 let place = id
                     .and_then(|id| usize::try_from(id.checked_sub(first)?).ok())
                     .and_then(|place| outcomes.get_mut(place))
                     .filter(|place| place.is_none())
-                    .ok_or_else(|| lied("an answer to another call"))?;
+                    .ok_or_else(|| invalid_answer("an answer to another call"))?;
                 *place = Some(outcome);
             }
         }

@@ -3,7 +3,7 @@
 //! Invariant: urls and headers may be secrets. Messages contain only scheme, host, port and number of a url.
 
 use super::Node;
-use super::cost::Cost;
+use super::cost::RequestCost;
 use super::kind::{self, NodeSettings};
 use super::rpc::{Endpoint, Limits};
 use super::tokens::Tokens;
@@ -22,7 +22,7 @@ const NO_HEADERS: &str =
 
 /// Node urls of one chain, with headers and token contracts.
 #[derive(Clone, PartialEq, Eq)]
-pub struct ChainNode {
+pub struct ChainNodes {
     /// Chain of the urls.
     pub chain: Chain,
     endpoints: Vec<Endpoint>,
@@ -35,15 +35,15 @@ pub struct ChainNode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     /// Urls of each chain, one entry per chain.
-    pub of_chains: Vec<ChainNode>,
+    pub of_chains: Vec<ChainNodes>,
     /// `true` if test networks are allowed. Coins of a test network have no value.
     pub test_networks: bool,
 }
 
 /// Values of a repeated flag, each with its key, such as the chain.
-pub type Keyed = Vec<(String, String)>;
+pub type KeyedValues = Vec<(String, String)>;
 
-impl fmt::Debug for ChainNode {
+impl fmt::Debug for ChainNodes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "ChainNode({} {:?})", self.chain, self.endpoints)
     }
@@ -54,9 +54,9 @@ impl Nodes {
     ///
     /// # Errors A message with the flag and the key, without any url or header.
     pub fn read(
-        nodes: &Keyed,
-        headers: &Keyed,
-        tokens: &Keyed,
+        nodes: &KeyedValues,
+        headers: &KeyedValues,
+        tokens: &KeyedValues,
         test_networks: bool,
     ) -> Result<Nodes, String> {
         let mut read = Nodes {
@@ -65,14 +65,14 @@ impl Nodes {
         };
         for (key, urls) in nodes {
             let wrong = |problem: String| format!("--node {key}: {problem}");
-            let chain = followed(key).map_err(wrong)?;
-            if read.of(chain).is_some() {
+            let chain = parse_followed_chain(key).map_err(wrong)?;
+            if read.for_chain(chain).is_some() {
                 let once = "must be given once: several urls have commas between them";
                 return Err(wrong(once.to_owned()));
             }
-            read.of_chains.push(ChainNode {
+            read.of_chains.push(ChainNodes {
                 chain,
-                endpoints: Endpoint::parse_list_by(urls, |url| kind::endpoint(chain, url))
+                endpoints: Endpoint::parse_list_with(urls, |url| kind::parse_endpoint(chain, url))
                     .map_err(wrong)?,
                 headers: Vec::new(),
                 tokens: Tokens::new(),
@@ -80,16 +80,18 @@ impl Nodes {
         }
         for (key, header) in headers {
             let wrong = |problem: String| format!("--node-header {key}: {problem}");
-            let chain = followed(key).map_err(wrong)?;
-            let node = read.of(chain).ok_or_else(|| wrong(no_node(chain)))?;
+            let chain = parse_followed_chain(key).map_err(wrong)?;
+            let node = read
+                .for_chain(chain)
+                .ok_or_else(|| wrong(unsupported_chain(chain)))?;
             let takes_headers = |at: &Endpoint| {
-                let kind = kind::of_chain(chain, at.scheme());
+                let kind = kind::find_kind(chain, at.scheme());
                 kind.is_some_and(|kind| kind.takes_headers)
             };
             if !node.endpoints.iter().any(takes_headers) {
                 return Err(wrong(NO_HEADERS.to_owned()));
             }
-            node.headers.push(parsed_header(header).map_err(wrong)?);
+            node.headers.push(parse_header(header).map_err(wrong)?);
         }
         for (key, contract) in tokens {
             let wrong = |problem: String| format!("--token {key}: {problem}");
@@ -98,28 +100,28 @@ impl Nodes {
                     --test-networks takes it";
                 return Err(wrong(problem.to_owned()));
             }
-            let (asset, contract) = token(key, contract).map_err(wrong)?;
-            let node = read.of(asset.chain);
-            let node = node.ok_or_else(|| wrong(no_node(asset.chain)))?;
+            let (asset, contract) = parse_token(key, contract).map_err(wrong)?;
+            let node = read.for_chain(asset.chain);
+            let node = node.ok_or_else(|| wrong(unsupported_chain(asset.chain)))?;
             node.tokens.insert(asset.id, contract);
         }
         Ok(read)
     }
 
-    fn of(&mut self, chain: Chain) -> Option<&mut ChainNode> {
+    fn for_chain(&mut self, chain: Chain) -> Option<&mut ChainNodes> {
         self.of_chains.iter_mut().find(|node| node.chain == chain)
     }
 }
 
-impl ChainNode {
+impl ChainNodes {
     /// Returns scheme, host, port and number of each url.
     pub fn label(&self) -> String {
         let shown: Vec<&str> = self.endpoints.iter().map(Endpoint::label).collect();
         shown.join(", ")
     }
 
-    /// Returns each url as in [`ChainNode::label`].
-    pub fn urls(&self) -> impl Iterator<Item = &str> {
+    /// Returns each url as in [`ChainNodes::label`].
+    pub fn url_labels(&self) -> impl Iterator<Item = &str> {
         self.endpoints.iter().map(Endpoint::label)
     }
 
@@ -129,19 +131,19 @@ impl ChainNode {
     }
 
     /// Returns the cost of following the chain with the first url.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> RequestCost {
         let scheme = self.endpoints.first().map_or("", Endpoint::scheme);
-        let kind = kind::of_chain(self.chain, scheme);
+        let kind = kind::find_kind(self.chain, scheme);
         kind.map_or_else(
-            || Cost::for_chain(self.chain),
+            || RequestCost::for_chain(self.chain),
             |kind| (kind.cost)(self.chain),
         )
     }
 
     /// Creates a client for the url with this index; `None` after the last url.
-    pub fn node(&self, place: usize, limits: Limits) -> Option<Box<dyn Node>> {
+    pub fn create_node(&self, place: usize, limits: Limits) -> Option<Box<dyn Node>> {
         let endpoint = self.endpoints.get(place)?;
-        let kind = kind::of_chain(self.chain, endpoint.scheme())?;
+        let kind = kind::find_kind(self.chain, endpoint.scheme())?;
         let (before, after) = self.endpoints.split_at_checked(place)?;
         let others = after.iter().skip(1).chain(before);
         (kind.node)(NodeSettings {
@@ -161,7 +163,7 @@ fn all_followed() -> impl Iterator<Item = Chain> {
     chains.filter(|chain| kind::is_followed(*chain))
 }
 
-fn followed(key: &str) -> Result<Chain, String> {
+fn parse_followed_chain(key: &str) -> Result<Chain, String> {
     let chain = Chain::from_str(key).ok();
     let chain = chain.filter(|chain| all_followed().any(|other| other == *chain));
     chain.ok_or_else(|| {
@@ -170,12 +172,12 @@ fn followed(key: &str) -> Result<Chain, String> {
     })
 }
 
-fn no_node(chain: Chain) -> String {
+fn unsupported_chain(chain: Chain) -> String {
     format!("{chain} has no node: name it by --node {chain}=URL")
 }
 
 /// Parses a header such as `X-Api-Key: value`.
-fn parsed_header(text: &str) -> Result<(String, String), String> {
+fn parse_header(text: &str) -> Result<(String, String), String> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let (name, value) = text.split_once(':').unwrap_or_default();
     let (name, value) = (name.trim(), value.trim());
@@ -190,10 +192,10 @@ fn parsed_header(text: &str) -> Result<(String, String), String> {
 }
 
 /// Parses a token and its contract into canonical form.
-fn token(key: &str, contract: &str) -> Result<(&'static Asset, String), String> {
+fn parse_token(key: &str, contract: &str) -> Result<(&'static Asset, String), String> {
     let asset = Asset::find(key).filter(|asset| asset.kind.has_contract());
     let asset = asset.ok_or("must be for a token, like USDC-BASE")?;
-    let parsed = address::parse_on(asset.chain, &Network::BOTH, contract.trim());
+    let parsed = address::parse_on_any(asset.chain, &Network::BOTH, contract.trim());
     let canonical = parsed.map(|(_, canonical)| canonical);
     let canonical = canonical.map_err(|problem| format!("the contract is {problem}"))?;
     Ok((asset, canonical))
@@ -202,9 +204,9 @@ fn token(key: &str, contract: &str) -> Result<(&'static Asset, String), String> 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Keyed, Nodes};
+    use super::{KeyedValues, Nodes};
 
-    fn keyed(given: &[(&str, &str)]) -> Keyed {
+    fn keyed_values(given: &[(&str, &str)]) -> KeyedValues {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         given.iter().map(own).collect()
     }
@@ -212,18 +214,22 @@ mod tests {
     const CONTRACT: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 
     #[test]
-    fn what_is_a_secret_is_not_shown() {
-        let nodes = keyed(&[
+    fn secrets_are_not_shown() {
+        let nodes = keyed_values(&[
             ("litecoin", "http://coffer:secret@127.0.0.1:9332"),
             (
                 "base",
                 "https://a.example/v2/secret, https://b.example:8443/?key=secret",
             ),
         ]);
-        let headers = keyed(&[("base", "X-Api-Key: secret:with colon")]);
-        let tokens = keyed(&[("USDC-BASE", CONTRACT)]);
+        let headers = keyed_values(&[("base", "X-Api-Key: secret:with colon")]);
+        let tokens = keyed_values(&[("USDC-BASE", CONTRACT)]);
         let read = Nodes::read(&nodes, &headers, &tokens, true).unwrap();
-        let shown: Vec<_> = read.of_chains.iter().map(super::ChainNode::label).collect();
+        let shown: Vec<_> = read
+            .of_chains
+            .iter()
+            .map(super::ChainNodes::label)
+            .collect();
         assert_eq!(
             shown,
             [
@@ -338,17 +344,22 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_wrong_is_said_without_being_repeated() {
+    fn invalid_setting_is_rejected_without_repeating_it() {
         for (nodes, headers, tokens, said) in WRONG {
-            let read = Nodes::read(&keyed(nodes), &keyed(headers), &keyed(tokens), true);
+            let read = Nodes::read(
+                &keyed_values(nodes),
+                &keyed_values(headers),
+                &keyed_values(tokens),
+                true,
+            );
             let problem = read.unwrap_err();
             assert!(problem.starts_with(said), "{problem}");
             assert!(!problem.contains("secret"), "{problem}");
         }
         let read = Nodes::read(
-            &keyed(NODE),
-            &Keyed::new(),
-            &keyed(&[("USDC-BASE", CONTRACT)]),
+            &keyed_values(NODE),
+            &KeyedValues::new(),
+            &keyed_values(&[("USDC-BASE", CONTRACT)]),
             false,
         );
         assert!(read.unwrap_err().contains("--test-networks takes it"));

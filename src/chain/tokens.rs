@@ -1,7 +1,7 @@
 //! Contracts of the tokens that Coffer lists, from the built-in table or the settings.
 
 use super::NodeError;
-use super::evm::hex::{Account, Bytes};
+use super::evm::hex::{Account, FixedBytes};
 use crate::domain::address;
 use crate::domain::asset::{ASSETS, Asset, Chain};
 use crate::domain::token::contract_address;
@@ -21,8 +21,9 @@ pub fn tokens_on(
     overridden: &Tokens,
 ) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
     let contracts = contracts_on(chain, network, overridden)?.into_iter();
-    let tokens = contracts
-        .filter_map(|(text, asset)| Some((Bytes(address::account_bytes(chain, &text)?), asset)));
+    let tokens = contracts.filter_map(|(text, asset)| {
+        Some((FixedBytes(address::account_bytes(chain, &text)?), asset))
+    });
     Ok(tokens.collect())
 }
 

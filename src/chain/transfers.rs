@@ -41,7 +41,7 @@ pub(super) fn has_native_for_all(
 
 impl TransferFilter<'_> {
     /// Returns the listed token with this contract.
-    pub fn token(&self, contract: Account) -> Option<&'static Asset> {
+    pub fn find_token(&self, contract: Account) -> Option<&'static Asset> {
         let mut tokens = self.tokens.iter();
         let token = tokens.find(|(address, _)| *address == contract);
         token.map(|(_, asset)| *asset)
@@ -51,7 +51,7 @@ impl TransferFilter<'_> {
     ///
     /// A zero amount is not a payment. An amount of more than 128 bits is ignored, because no coin has that many
     /// units.
-    pub fn payment(
+    pub fn watched_payment(
         &self,
         asset: &'static Asset,
         (txid, position): (impl Display, u32),

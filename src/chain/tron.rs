@@ -14,14 +14,14 @@ mod range;
 mod received;
 
 use super::evm::hex::Account;
-use super::rpc::{ErrorBody, Rpc, lied};
+use super::rpc::{ErrorBody, Rpc, invalid_answer};
 use super::tokens::{Tokens, tokens_on};
 use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use answers::{HeaderResponse, TronBlockResponse};
-use hex::Id;
+use hex::TronId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -89,7 +89,7 @@ enum NodeApi {
 }
 
 impl NodeApi {
-    fn path(self, method: &str) -> String {
+    fn method_path(self, method: &str) -> String {
         match self {
             NodeApi::Head => format!("/wallet/{method}"),
             NodeApi::Final => format!("/walletsolidity/{method}"),
@@ -118,7 +118,7 @@ impl Tron {
         (side, method): (NodeApi, &str),
         body: &impl Serialize,
     ) -> Result<T, NodeError> {
-        self.rpc.post(&side.path(method), body)
+        self.rpc.post(&side.method_path(method), body)
     }
 
     /// Requests the genesis block and looks up the token contracts of its network.
@@ -165,7 +165,7 @@ impl Tron {
         let answer: HeaderResponse = self.ask((NodeApi::Head, "getblockbynum"), &body)?;
         match parse_header(&answer)? {
             Some(header) if header.block.height != height => {
-                Err(lied("it answers a block of another height"))
+                Err(invalid_answer("it answers a block of another height"))
             }
             header => Ok(header),
         }
@@ -200,18 +200,18 @@ impl Tron {
 impl Node for Tron {
     fn network(&mut self) -> Result<String, NodeError> {
         let known = self.verify_identity();
-        Ok(self.rpc.distrust_if_lied(known)?.network)
+        Ok(self.rpc.distrust_if_invalid(known)?.network)
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
         let head = self.read_head();
-        self.rpc.distrust_if_lied(head)
+        self.rpc.distrust_if_invalid(head)
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let known = self.verify_identity();
         let header = known.and_then(|_| self.fetch_header(height));
-        let header = self.rpc.distrust_if_lied(header)?;
+        let header = self.rpc.distrust_if_invalid(header)?;
         Ok(header.map(|header| header.block.hash))
     }
 
@@ -222,7 +222,7 @@ impl Node for Tron {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
-        self.rpc.distrust_if_lied(blocks)
+        self.rpc.distrust_if_invalid(blocks)
     }
 
     /// Payments on Tron are watched only once they are in a block.
@@ -231,13 +231,13 @@ impl Node for Tron {
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let carried = self.carried_out(txid)?;
+        let carried = self.transaction_outcome(txid)?;
         Ok(carried.map(|carried| carried.block))
     }
 
-    fn carried_out(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
-        let found = self.find(txid);
-        let found = self.rpc.distrust_if_lied(found)?;
+    fn transaction_outcome(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
+        let found = self.find_included(txid);
+        let found = self.rpc.distrust_if_invalid(found)?;
         Ok(found.map(|found| TransactionOutcome {
             block: found.header.block,
             time: found.header.time,
@@ -245,25 +245,25 @@ impl Node for Tron {
         }))
     }
 
-    fn transaction(
+    fn look_up_transaction(
         &mut self,
         txid: &str,
         native_to: &[String],
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         let found = self.look_up(txid, native_to, watched);
-        self.rpc.distrust_if_lied(found)
+        self.rpc.distrust_if_invalid(found)
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let known = self.verify_identity();
         let header = known.and_then(|_| self.fetch_header(height));
-        let header = self.rpc.distrust_if_lied(header)?;
+        let header = self.rpc.distrust_if_invalid(header)?;
         Ok(header.map(|header| header.time))
     }
 
-    fn requests(&self) -> u64 {
-        self.rpc.requests()
+    fn request_count(&self) -> u64 {
+        self.rpc.call_count()
     }
 
     fn has_traces(&self) -> Option<bool> {
@@ -279,32 +279,36 @@ fn parse_header<T>(answer: &TronBlockResponse<T>) -> Result<Option<TronHeader>, 
     let data = &answer.block_header.raw_data;
     let height = data.number;
     if id.height() != u64::from(height) {
-        return Err(lied("the id of a block does not begin with its height"));
+        return Err(invalid_answer(
+            "the id of a block does not begin with its height",
+        ));
     }
     let parent = data
         .parent_hash
-        .ok_or_else(|| lied("a block has no parent"))?;
+        .ok_or_else(|| invalid_answer("a block has no parent"))?;
     let before = height.checked_sub(1).map(u64::from);
     if before.is_some_and(|before| parent.height() != before) {
-        return Err(lied("the parent of a block is not of the height before it"));
+        return Err(invalid_answer(
+            "the parent of a block is not of the height before it",
+        ));
     }
     let time = Some(Time(data.timestamp)).filter(|time| (Time(0)..=Time::MAX).contains(time));
-    let time = time.ok_or_else(|| lied("it answers a block of no time that there is"))?;
+    let time = time.ok_or_else(|| invalid_answer("it answers a block of no time that there is"))?;
     Ok(Some(TronHeader {
-        block: block_of(height, id),
+        block: to_block(height, id),
         parent: parent.to_string(),
         time,
     }))
 }
 
-fn block_of(height: u32, id: Id) -> Block {
+fn to_block(height: u32, id: TronId) -> Block {
     let hash = id.to_string();
     Block { height, hash }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GENESIS_BLOCKS, Id};
+    use super::{GENESIS_BLOCKS, TronId};
     use crate::domain::asset::Chain;
 
     #[test]
@@ -314,7 +318,7 @@ mod tests {
         let ids = [728_126_428_u32, 2_494_104_990, 3_448_148_188];
         for ((id, network), (name, chain_id)) in GENESIS_BLOCKS.iter().zip(names.zip(ids)) {
             assert_eq!(network, name);
-            assert_eq!(Id::parse(id).map(Id::height), Some(0));
+            assert_eq!(TronId::parse(id).map(TronId::height), Some(0));
             assert!(id.ends_with(&format!("{chain_id:08x}")), "{network}");
         }
     }

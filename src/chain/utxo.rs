@@ -18,7 +18,7 @@ pub(super) use network::{describe_genesis, network_of_genesis};
 pub(super) use read::{OutputScanner, PaidOutput, ScannedTx};
 pub(super) use values::unix_time;
 
-use super::rpc::{Failure, Rpc};
+use super::rpc::{CallFailure, Rpc};
 use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::chain::Chain;
@@ -136,11 +136,14 @@ impl Utxo {
         params: &Value,
     ) -> Result<T, NodeError> {
         let answer = self.rpc.call(method, params);
-        answer.map_err(|failure| unexpected(method, failure))
+        answer.map_err(|failure| unexpected_error(method, failure))
     }
 
     /// Returns the scanner for watched outputs.
-    fn scanner<'a>(&mut self, watched: &'a dyn Watched) -> Result<OutputScanner<'a>, NodeError> {
+    fn output_scanner<'a>(
+        &mut self,
+        watched: &'a dyn Watched,
+    ) -> Result<OutputScanner<'a>, NodeError> {
         Ok(OutputScanner {
             asset: self.asset,
             network: self.verify_network()?,
@@ -148,7 +151,7 @@ impl Utxo {
         })
     }
 
-    fn lied(&mut self, text: String) -> NodeError {
+    fn invalid_answer(&mut self, text: String) -> NodeError {
         self.rpc.distrust();
         NodeError::Lied(text)
     }
@@ -168,11 +171,11 @@ impl Node for Utxo {
         ];
         let mut answers = Vec::with_capacity(calls.len());
         for ((method, _), answer) in calls.iter().zip(self.rpc.batch::<Box<RawValue>>(&calls)?) {
-            let failed = |error| unexpected(method, Failure::Method(error));
+            let failed = |error| unexpected_error(method, CallFailure::Method(error));
             answers.push(answer.map_err(failed)?);
         }
         let [info, connected, first] = answers.as_slice() else {
-            return Err(self.lied("it left out answers".to_owned()));
+            return Err(self.invalid_answer("it left out answers".to_owned()));
         };
         let read = || {
             let info: ChainInfo = serde_json::from_str(info.get()).ok()?;
@@ -181,17 +184,19 @@ impl Node for Utxo {
             Some((info, connected, first))
         };
         let Some((info, connected, first)) = read() else {
-            return Err(self.lied("what it says of its chain is not what was asked".to_owned()));
+            return Err(
+                self.invalid_answer("what it says of its chain is not what was asked".to_owned())
+            );
         };
         // The url may now lead to another node.
         self.check_genesis(&first)?;
         self.pruned_below = info.pruneheight.unwrap_or(0);
-        let Some(header) = self.on_active_chain(&info.bestblockhash)? else {
+        let Some(header) = self.active_header(&info.bestblockhash)? else {
             // A new block arrived in the meantime.
             return Err(NodeError::Behind);
         };
         let Some(time) = unix_time(header.time).filter(|_| header.height == info.blocks) else {
-            return Err(self.lied("the head has another height or no time".to_owned()));
+            return Err(self.invalid_answer("the head has another height or no time".to_owned()));
         };
         let is_first_download = info.initialblockdownload.unwrap_or_else(|| {
             let progress = info.verificationprogress.as_ref().map(ToString::to_string);
@@ -213,7 +218,7 @@ impl Node for Utxo {
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         self.verify_network()?;
-        let hash = self.hashes(height, height)?.into_iter().next();
+        let hash = self.fetch_hashes(height, height)?.into_iter().next();
         Ok(hash.map(|HashText(hash)| hash))
     }
 
@@ -223,25 +228,25 @@ impl Node for Utxo {
         to: u32,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let scanner = self.scanner(watched)?;
+        let scanner = self.output_scanner(watched)?;
         let last = from.saturating_add(BLOCKS_MAX.saturating_sub(1)).min(to);
         let mut blocks: Vec<BlockRead> = Vec::new();
         let mut transactions = 0_usize;
-        for (height, hash) in (from..=last).zip(self.hashes(from, last)?) {
-            let Some(block) = self.block(height, &hash, scanner)? else {
+        for (height, hash) in (from..=last).zip(self.fetch_hashes(from, last)?) {
+            let Some(block) = self.fetch_block(height, &hash, scanner)? else {
                 break;
             };
             let parent = block.parent.unwrap_or_default();
             if let Some(before) = blocks.last().filter(|before| before.block.hash != parent) {
                 let before = before.block.clone();
-                let still = self.hashes(before.height, before.height)?;
+                let still = self.fetch_hashes(before.height, before.height)?;
                 if still
                     .first()
                     .is_some_and(|HashText(hash)| *hash == before.hash)
                 {
-                    return Err(
-                        self.lied(format!("the block at height {height} has a wrong parent"))
-                    );
+                    return Err(self.invalid_answer(format!(
+                        "the block at height {height} has a wrong parent"
+                    )));
                 }
                 // A reorg happened within the range.
                 break;
@@ -278,7 +283,7 @@ impl Node for Utxo {
         unconfirmed: &[String],
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError> {
-        let scanner = self.scanner(watched)?;
+        let scanner = self.output_scanner(watched)?;
         self.mempool.read(&mut self.rpc, unconfirmed, scanner)
     }
 
@@ -287,7 +292,7 @@ impl Node for Utxo {
         self.find_block(txid)
     }
 
-    fn transaction(
+    fn look_up_transaction(
         &mut self,
         txid: &str,
         _: &[String],
@@ -300,20 +305,20 @@ impl Node for Utxo {
         self.read_time_at(height)
     }
 
-    fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
-        self.estimate()
+    fn fee_estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
+        self.estimate_fee()
     }
 
-    fn requests(&self) -> u64 {
-        self.rpc.requests()
+    fn request_count(&self) -> u64 {
+        self.rpc.call_count()
     }
 }
 
 /// Converts a failure that callers do not expect.
-fn unexpected(method: &str, failure: Failure) -> NodeError {
+fn unexpected_error(method: &str, failure: CallFailure) -> NodeError {
     let error = match failure {
-        Failure::Node(error) => return error,
-        Failure::Method(error) => error,
+        CallFailure::Node(error) => return error,
+        CallFailure::Method(error) => error,
     };
     let text = format!("{method}: {} ({})", error.message, error.code);
     match error.code {

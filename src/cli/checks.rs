@@ -1,6 +1,6 @@
 //! The checks of `coffer doctor` and how they are printed.
 
-use super::output::show;
+use super::output::print_text;
 use super::terminal::{Stream, Tone};
 use crate::domain::time::Time;
 use crate::service::Error;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(super) type Check = (String, Vec<Complaint>);
 
 /// Prints the checks. Returns an error if any of them found a problem.
-pub(super) fn report(
+pub(super) fn print_checks(
     checked: &[Check],
     accepted: Option<Time>,
     as_json: bool,
@@ -19,7 +19,7 @@ pub(super) fn report(
     match as_json {
         true => {
             let data: Vec<Value> = checked.iter().map(to_json).collect();
-            show(&format!(
+            print_text(&format!(
                 "{}\n",
                 json!({ "clockAccepted": accepted, "data": data })
             ))?;
@@ -45,7 +45,7 @@ fn print_check((about, complaints): &Check) -> Result<(), Error> {
     let paint = |tone, word| Stream::Out.paint(tone, word);
     let sanitize = |text| Stream::Out.sanitize(text);
     if complaints.is_empty() {
-        show(&format!(
+        print_text(&format!(
             "{} {}\n",
             paint(Tone::Good, "ok:"),
             sanitize(about)
@@ -54,7 +54,7 @@ fn print_check((about, complaints): &Check) -> Result<(), Error> {
     for Complaint { about, mend } in complaints {
         let (wrong, how) = (paint(Tone::Bad, "wrong:"), paint(Tone::Marked, "mend:"));
         let (about, mend) = (sanitize(about), sanitize(mend));
-        show(&format!("{wrong} {about}; {how} {mend}\n"))?;
+        print_text(&format!("{wrong} {about}; {how} {mend}\n"))?;
     }
     Ok(())
 }

@@ -1,26 +1,30 @@
 //! `coffer doctor`: checks the configuration, the file, the nodes and the rate sources. It prints one line per check,
 //! with a fix for each problem.
 
-use super::checks::{Check, report};
-use super::keeping::file;
+use super::checks::{Check, print_checks};
+use super::keeping::database_path;
 use super::live::check_server;
-use super::nodes::{check_chains, check_nodes, check_offer, check_wallets, final_blocks, nodes};
-use super::output::{show, wants_json};
+use super::nodes::{
+    check_chains, check_nodes, check_offer, check_wallets, configured_nodes, final_blocks,
+};
+use super::output::{print_text, wants_json};
 use super::progress::{self, show_progress};
 use super::rates::check_rates;
-use super::server::{connections_max, listen, metrics_listen, metrics_token, rates};
+use super::server::{
+    listen_address, metrics_address, metrics_token, rates_source, read_connections_max,
+};
 use super::signer::{check_limits, check_reviews, check_signer};
 use crate::app::open_files;
 use crate::clock::Clock;
-use crate::config::Values;
+use crate::config::SettingValues;
 use crate::domain::signature::hex;
 use crate::domain::time::Time;
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use crate::service::clock::accept_clock;
-use crate::service::{Error, open_beside, random};
-use crate::store::doctor::{Complaint, check};
+use crate::service::{Error, open_shared, random};
+use crate::store::doctor::{Complaint, run_checks};
 use crate::store::paths::with_suffix;
-use crate::store::{Kind, coins_off, file as file_row, keys, read_any};
+use crate::store::{FileKind, coins_off, file as file_row, keys, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -28,7 +32,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Adds the arguments of `coffer doctor`.
-pub(super) fn command(command: Command) -> Command {
+pub(super) fn doctor_command(command: Command) -> Command {
     let accept = Arg::new("accept-clock").long("accept-clock");
     let live = Arg::new("live").long("live").conflicts_with("accept-clock");
     command
@@ -48,35 +52,35 @@ pub(super) fn command(command: Command) -> Command {
 const LOG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Runs `coffer doctor`.
-pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("doctor", matches)?;
-    let values = Values::new("doctor", matches);
+    let values = SettingValues::new("doctor", matches);
     if matches.get_flag("live") {
-        return report(&[check_server(listen(&values)?)?], None, as_json);
+        return print_checks(&[check_server(listen_address(&values)?)?], None, as_json);
     }
-    let path = file("doctor", matches)?;
+    let path = database_path("doctor", matches)?;
     let text = |flag| values.text(flag).map_err(Error::Failed);
     let mut checked = vec![check_url(text("public-url")?.as_deref())];
     checked.push(check_folder(&path));
-    checked.push(check_open_files(connections_max(&values)?));
+    checked.push(check_open_files(read_connections_max(&values)?));
     checked.push(check_metrics(&values)?);
     let now = Clock::new(0, None).real_now();
     let accepted = matches.get_flag("accept-clock").then_some(now);
     if let Some(wall) = accepted {
         accept_wall_clock(&path, wall)?;
         if !as_json {
-            show(&format!(
+            print_text(&format!(
                 "done: the wall clock is accepted, which shows {wall}\n"
             ))?;
         }
     }
-    checked.push(check_modes(&path));
-    checked.push(check_log(&path));
+    checked.push(check_permissions(&path));
+    checked.push(check_wal_size(&path));
     let has_signer = text("signer")?.is_some_and(|command| !command.is_empty());
-    let nodes = nodes(&values)?;
-    let inside = read_any(&path, &mut show_progress, |db| {
+    let nodes = configured_nodes(&values)?;
+    let inside = read_any_version(&path, &mut show_progress, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
-        let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
+        let wanted = keys::has_live_key(db, now)?.then(|| coins_off::all(db));
         let of_file = [
             check_wallets(db)?,
             check_chains(db)?,
@@ -86,24 +90,20 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             check_reviews(db, now, &nodes)?,
         ];
         let chains = (of_file, final_blocks(db)?);
-        Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?, chains))
+        Ok::<_, Error>((kind, run_checks(db, now)?, wanted.transpose()?, chains))
     });
+    let unusable = |about: String, mend: &str| {
+        let mend = mend.into();
+        ("file".to_owned(), vec![Complaint { about, mend }])
+    };
     match inside {
-        Err(error) => checked.push((
-            "file".to_owned(),
-            vec![Complaint {
-                about: error.to_string(),
-                mend:
-                    "name the right file with --file, or start `coffer serve` once, which makes it"
-                        .into(),
-            }],
+        Err(error) => checked.push(unusable(
+            error.to_string(),
+            "name the right file with --file, or start `coffer serve` once, which creates it",
         )),
-        Ok((Some(Kind::Sandbox), ..)) => checked.push((
-            "file".to_owned(),
-            vec![Complaint {
-                about: format!("{} is a sandbox's", path.display()),
-                mend: "`coffer serve` does not open it: name another with --file".into(),
-            }],
+        Ok((Some(FileKind::Sandbox), ..)) => checked.push(unusable(
+            format!("{} belongs to a sandbox", path.display()),
+            "`coffer serve` does not open it: name another with --file",
         )),
         Ok((_, found, coins_off, (chains, finals))) => {
             checked.push(("file".to_owned(), Vec::new()));
@@ -111,16 +111,20 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
             checked.extend(chains);
             checked.extend(check_nodes(&nodes, &finals));
-            checked.extend(check_rates(&rates(&values)?, coins_off.as_deref(), now));
+            checked.extend(check_rates(
+                &rates_source(&values)?,
+                coins_off.as_deref(),
+                now,
+            ));
         }
     }
-    progress::end();
-    report(&checked, accepted, as_json)
+    progress::remove_line();
+    print_checks(&checked, accepted, as_json)
 }
 
 /// Records in the file that the wall clock is right. Only servers outside the sandbox need this.
 fn accept_wall_clock(path: &Path, wall: Time) -> Result<(), Error> {
-    let opened = open_beside(path, Some(Kind::Production), false, show_progress);
+    let opened = open_shared(path, Some(FileKind::Production), false, show_progress);
     let store = opened.map_err(|error| Error::Failed(format!("--accept-clock: {error}")))?;
     accept_clock(&store, wall)?;
     Ok(())
@@ -130,7 +134,7 @@ fn accept_wall_clock(path: &Path, wall: Time) -> Result<(), Error> {
 fn check_url(public_url: Option<&str>) -> Check {
     let complaint = match public_url {
         None => Some("no public url is set: checkout links lead to the listening address"),
-        Some(url) if !Site::parse(url).is_ok_and(|site| site.is_https()) => {
+        Some(url) if !SiteUrl::parse(url).is_ok_and(|site| site.is_https()) => {
             Some("the public url is not https: checkout links and cookies can be read on the way")
         }
         Some(_) => None,
@@ -144,7 +148,7 @@ fn check_url(public_url: Option<&str>) -> Check {
 }
 
 /// Checks file permissions. The file holds secrets, so only its owner may read it.
-fn check_modes(path: &Path) -> Check {
+fn check_permissions(path: &Path) -> Check {
     let names = ["", "-wal", "-shm", "-lock"].map(|suffix| with_suffix(path, suffix));
     let open = names.iter().filter_map(|name| {
         let mode = std::fs::metadata(name).ok()?.permissions().mode() & 0o777;
@@ -157,7 +161,7 @@ fn check_modes(path: &Path) -> Check {
 }
 
 /// Checks the size of the WAL, which grows while it cannot be checkpointed.
-fn check_log(path: &Path) -> Check {
+fn check_wal_size(path: &Path) -> Check {
     let log = with_suffix(path, "-wal");
     let bytes = std::fs::metadata(&log).map_or(0, |found| found.len());
     let complaint = (bytes > LOG_BYTES_MAX).then(|| Complaint {
@@ -170,7 +174,7 @@ fn check_log(path: &Path) -> Check {
 
 /// Checks the limit on open files. Each connection needs an open file.
 fn check_open_files(connections_max: usize) -> Check {
-    let complaint = open_files::shortage(connections_max).map(|about| Complaint {
+    let complaint = open_files::describe_shortage(connections_max).map(|about| Complaint {
         about,
         mend: "raise the hard limit (ulimit -Hn, LimitNOFILE=), or lower --connections-max"
             .to_owned(),
@@ -179,8 +183,8 @@ fn check_open_files(connections_max: usize) -> Check {
 }
 
 /// Checks that `/metrics` is protected. Its counters reveal sales figures.
-fn check_metrics(values: &Values<'_>) -> Result<Check, Error> {
-    let address = metrics_listen(values)?.map_or_else(|| listen(values), Ok)?;
+fn check_metrics(values: &SettingValues<'_>) -> Result<Check, Error> {
+    let address = metrics_address(values)?.map_or_else(|| listen_address(values), Ok)?;
     let is_open = metrics_token(values)?.is_none() && !address.ip().is_loopback();
     let complaint = is_open.then(|| Complaint {
         about: format!("/metrics is open to everybody who reaches {address}"),

@@ -1,15 +1,15 @@
 //! `coffer backup` and `coffer audit`.
 
 use super::logging::log_to_stderr;
-use super::output::{print, show, wants_json};
+use super::output::{print_line, print_text, wants_json};
 use super::progress::{self, show_progress};
 use super::terminal::{Stream, Tone};
 use crate::clock::Stopwatch;
-use crate::config::Values;
+use crate::config::SettingValues;
 use crate::domain::history::LogHead;
 use crate::service::audit::{self, Finding};
 use crate::service::{Error, backup as copies};
-use crate::store::{StoreError, read_any};
+use crate::store::{StoreError, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 const FINDINGS_PRINTED_MAX: usize = 1000;
 
 /// Returns the `--force` argument.
-pub(super) fn force(help: &'static str) -> Arg {
+pub(super) fn force_argument(help: &'static str) -> Arg {
     Arg::new("force")
         .long("force")
         .action(ArgAction::SetTrue)
@@ -33,7 +33,7 @@ pub(super) fn backup_command(command: Command) -> Command {
         .value_hint(ValueHint::FilePath);
     command
         .arg(to.help("File name of the copy"))
-        .arg(force("Replace an existing file"))
+        .arg(force_argument("Replace an existing file"))
 }
 
 /// Adds the arguments of `coffer audit`.
@@ -56,40 +56,43 @@ pub(super) fn audit_command(command: Command) -> Command {
 }
 
 /// Returns the path of the database that a command works on.
-pub(super) fn file(command: &'static str, matches: &ArgMatches) -> Result<PathBuf, Error> {
-    let values = Values::new(command, matches);
+pub(super) fn database_path(command: &'static str, matches: &ArgMatches) -> Result<PathBuf, Error> {
+    let values = SettingValues::new(command, matches);
     let text = |flag| values.text(flag).map_err(Error::Failed);
     log_to_stderr(&text("log")?.unwrap_or_default());
     Ok(text("file")?.unwrap_or_default().into())
 }
 
 /// Returns a path argument.
-pub(super) fn path(matches: &ArgMatches, name: &str) -> PathBuf {
+pub(super) fn path_argument(matches: &ArgMatches, name: &str) -> PathBuf {
     matches
         .get_one::<String>(name)
         .map(PathBuf::from)
         .unwrap_or_default()
 }
 
-pub(super) fn backup(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_backup(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("backup", matches)?;
-    let (from, to) = (file("backup", matches)?, path(matches, "to"));
+    let (from, to) = (
+        database_path("backup", matches)?,
+        path_argument(matches, "to"),
+    );
     let heads = copies::backup(&from, &to, matches.get_flag("force"), &mut show_progress)?;
     let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
     let to = to.display();
-    print(&match as_json {
-        true => json!({ "file": to.to_string(), "bytes": bytes, "heads": head_texts(&heads) })
+    print_line(&match as_json {
+        true => json!({ "file": to.to_string(), "bytes": bytes, "heads": heads_to_json(&heads) })
             .to_string(),
         false => {
-            let heads = head_lines(&heads);
+            let heads = heads_to_text(&heads);
             format!("{heads}{to} has {bytes} bytes and is whole")
         }
     })
 }
 
-pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_audit(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("audit", matches)?;
-    let file = file("audit", matches)?;
+    let file = database_path("audit", matches)?;
     let mut findings = Findings::new(as_json);
     let mut report = |finding| findings.add(&finding);
     let noted: Vec<LogHead> = matches
@@ -98,7 +101,7 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
         .flatten()
         .copied()
         .collect();
-    let (counts, heads, derived) = read_any(&file, &mut show_progress, |db| {
+    let (counts, heads, derived) = read_any_version(&file, &mut show_progress, |db| {
         let (counts, heads) = audit::audit(db, &noted, &mut report, &mut show_progress)?;
         if matches.get_flag("skip-addresses") {
             return Ok((counts, heads, None));
@@ -117,13 +120,13 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
         let derived = derived.map(|(addresses, ms)| json!({ "addresses": addresses, "ms": ms }));
         let document = json!({
             "findings": findings.kept, "findingCount": count, "checked": checked, "derived": derived,
-            "heads": head_texts(&heads),
+            "heads": heads_to_json(&heads),
         });
-        show(&format!("{document}\n"))?;
+        print_text(&format!("{document}\n"))?;
     } else {
-        progress::end();
-        show(&format!("{}\n", summary(&counts, count, derived)))?;
-        show(&head_lines(&heads))?;
+        progress::remove_line();
+        print_text(&format!("{}\n", counts_summary(&counts, count, derived)))?;
+        print_text(&heads_to_text(&heads))?;
     }
     if count > 0 {
         return Err(Error::Failed(format!("{count} findings")));
@@ -132,18 +135,22 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
 }
 
 /// Renders the heads of the hash-chained logs for the JSON document.
-fn head_texts(heads: &[LogHead]) -> Vec<String> {
+fn heads_to_json(heads: &[LogHead]) -> Vec<String> {
     heads.iter().map(LogHead::to_string).collect()
 }
 
 /// Renders the heads of the hash-chained logs as text, one on each line.
-fn head_lines(heads: &[LogHead]) -> String {
+fn heads_to_text(heads: &[LogHead]) -> String {
     let lines = heads.iter().map(|head| format!("head {head}\n"));
     lines.collect()
 }
 
 /// Renders the counts of the checks as text.
-fn summary(counts: &audit::Counts, findings: usize, derived: Option<(u64, i64)>) -> String {
+fn counts_summary(
+    counts: &audit::AuditCounts,
+    findings: usize,
+    derived: Option<(u64, i64)>,
+) -> String {
     let found = match findings {
         0 => Stream::Out.paint(Tone::Good, "nothing found"),
         _ => format!("{findings} findings"),
@@ -199,6 +206,6 @@ impl Findings {
         }
         let line = Stream::Out.paint_start(Tone::Bad, &finding.to_string());
         // A failed write is ignored: the exit code reports the findings too.
-        let _ = show(&format!("{line}\n"));
+        let _ = print_text(&format!("{line}\n"));
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn check_server(listen: SocketAddr) -> Result<Check, service::Error> 
         return Err(service::Error::Failed(problem.to_owned()));
     }
     let address = local_address(listen);
-    let complaint = match readiness(address) {
+    let complaint = match check_readiness(address) {
         Ok((true, _)) => None,
         Ok((false, answer)) => Some(Complaint {
             about: format!("{address} is not ready: {answer}"),
@@ -50,7 +50,7 @@ fn local_address(listen: SocketAddr) -> SocketAddr {
 }
 
 /// Returns `true` if the server is ready, with the status line of its response.
-fn readiness(address: SocketAddr) -> Result<(bool, String), Error> {
+fn check_readiness(address: SocketAddr) -> Result<(bool, String), Error> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

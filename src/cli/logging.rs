@@ -29,7 +29,10 @@ pub(super) fn log_to_stderr(filter: &str) {
     };
     let target = Target::Pipe(Box::new(lines.clone()));
     let mut builder = Builder::new();
-    builder.parse_filters(filter).target(target).format(format);
+    builder
+        .parse_filters(filter)
+        .target(target)
+        .format(write_entry);
     for client in ["ureq", "ureq_proto"] {
         // These modules log whole requests, with the logins and keys in them.
         builder.filter_module(client, LevelFilter::Off);
@@ -58,7 +61,7 @@ pub(super) fn log_to_stderr(filter: &str) {
 }
 
 /// Writes a record as one entry: UTC to the second, level, target, message. Indents further lines of the message.
-fn format(out: &mut Formatter, record: &Record<'_>) -> std::io::Result<()> {
+fn write_entry(out: &mut Formatter, record: &Record<'_>) -> std::io::Result<()> {
     let time = Clock::new(0, None).real_now().to_string();
     let seconds = time.split('.').next().unwrap_or_default();
     let (level, target) = (record.level(), record.target());
@@ -90,7 +93,7 @@ enum Message {
 
 /// Counts of waiting bytes and of dropped lines.
 #[derive(Default)]
-struct Counts {
+struct QueueCounts {
     waiting_bytes: AtomicUsize,
     dropped: AtomicU64,
 }
@@ -99,7 +102,7 @@ struct Counts {
 #[derive(Clone)]
 struct LogQueue {
     messages: Sender<Message>,
-    counts: Arc<Counts>,
+    counts: Arc<QueueCounts>,
 }
 
 impl LogQueue {
@@ -108,7 +111,7 @@ impl LogQueue {
     fn start() -> Option<LogQueue> {
         let stderr = File::from(std::io::stderr().as_fd().try_clone_to_owned().ok()?);
         let (messages, queue) = channel();
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(QueueCounts::default());
         let shared = Arc::clone(&counts);
         std::thread::Builder::new()
             .name("coffer-log".to_owned())
@@ -145,7 +148,7 @@ impl Write for LogQueue {
 }
 
 /// Writes lines in order. Each write may block.
-fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
+fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &QueueCounts) {
     for message in queue {
         let line = match message {
             Message::Line(line) => line,
@@ -198,16 +201,16 @@ impl Log for Logger {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::format;
+    use super::write_entry;
     use env_logger::{Builder, Target};
     use log::{Level, LevelFilter, Log, Record};
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
+    struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Written {
+    impl Write for CapturedLog {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -219,11 +222,11 @@ mod tests {
 
     #[test]
     fn message_of_two_lines_stays_one_entry() {
-        let written = Written::default();
+        let written = CapturedLog::default();
         let logger = Builder::new()
             .filter_level(LevelFilter::Info)
             .target(Target::Pipe(Box::new(written.clone())))
-            .format(format)
+            .format(write_entry)
             .build();
         let message = "a\n[2026-11-24T00:00:00Z ERROR coffer] b";
         let mut record = Record::builder();

@@ -3,30 +3,30 @@
 //! Invariant: only scheme, host, port and path of a node's URL are printed, and no headers.
 
 use super::checks::Check;
-use super::keeping::file;
-use super::output::{print, wants_json};
+use super::keeping::database_path;
+use super::output::{print_line, wants_json};
 use super::progress::{SharedProgress, show_progress};
-use crate::app::following::live;
-use crate::chain::follow::{StepTargets, stranger};
+use crate::app::following::live_setup;
+use crate::chain::follow::{StepTargets, unknown_network_message};
 use crate::chain::rpc::Limits;
-use crate::chain::setting::{ChainNode, Nodes};
+use crate::chain::setting::{ChainNodes, Nodes};
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
-use crate::config::Values;
+use crate::config::SettingValues;
 use crate::domain::chain::Chain;
 use crate::domain::following::{ChainPosition, ChainState};
 use crate::domain::observation::Block;
 use crate::domain::progress::{Progress, to_count};
 use crate::domain::refusal::Refusal;
-use crate::domain::stale_head::{REMEDY, age_ms, warning};
+use crate::domain::stale_head::{REMEDY, age_without_skew_ms, stale_head_warning};
 use crate::domain::time::Time;
-use crate::domain::wallet::{WalletNetwork, stopped_problem, stopped_remedy};
+use crate::domain::wallet::{WalletNetwork, stopped_wallet_problem, stopped_wallet_remedy};
 use crate::service::chains::order_rescan;
-use crate::service::{Error, open_beside};
+use crate::service::{Error, open_shared};
 use crate::store::doctor::Complaint;
-use crate::store::unexplained::{self, Unexplained};
-use crate::store::{Kind, Reader, Store, chain_cursors, keys, rescans, wallets};
-use crate::worker::watch_chain::Pace;
+use crate::store::unexplained::{self, UnexplainedBalance};
+use crate::store::{FileKind, Reader, Store, chain_cursors, keys, rescans, wallets};
+use crate::worker::watch_chain::PollIntervals;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 use std::str::FromStr;
@@ -46,8 +46,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const UNEXPLAINED_MAX: u32 = 20;
 
 /// Returns the nodes that the settings name.
-pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, Error> {
-    let keyed = |flag| values.keyed(flag).map_err(Error::Failed);
+pub(super) fn configured_nodes(values: &SettingValues<'_>) -> Result<Nodes, Error> {
+    let keyed = |flag| values.keyed_values(flag).map_err(Error::Failed);
     let test_networks = values.switch("test-networks").map_err(Error::Failed)?;
     let (headers, tokens) = (keyed("node-header")?, keyed("token")?);
     Nodes::read(&keyed("node")?, &headers, &tokens, test_networks).map_err(Error::Failed)
@@ -68,7 +68,7 @@ pub(super) fn rescan_command(command: Command) -> Command {
         )
 }
 
-pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_rescan(matches: &ArgMatches) -> Result<(), Error> {
     let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
     let chain = Chain::from_str(&text("chain"))
         .map_err(|problem| Refusal::field("chain", problem.to_string()))?;
@@ -76,8 +76,8 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
         .parse()
         .map_err(|_| Refusal::field("from", "must be a height: a whole number from 0"))?;
     let as_json = wants_json("rescan", matches)?;
-    let file = file("rescan", matches)?;
-    let store = open_beside(&file, Some(Kind::Production), false, show_progress)?;
+    let file = database_path("rescan", matches)?;
+    let store = open_shared(&file, Some(FileKind::Production), false, show_progress)?;
     let now = Clock::new(0, None).now();
     let ordered = store.write_and_wait(move |tx| {
         order_rescan(tx, now, chain, from)?;
@@ -87,7 +87,7 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
     if waits && let Some(seq) = ordered {
         wait_for_rescan(&store, chain, seq)?;
     }
-    print(&match (as_json, waits) {
+    print_line(&match (as_json, waits) {
         (true, _) => json!({ "chain": chain, "from": from, "done": waits }).to_string(),
         (false, true) => format!("{chain} was read again from block {from} on"),
         (false, false) => {
@@ -99,7 +99,7 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
 /// Waits until this rescan of a chain has ended.
 fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
     let state = || {
-        store.read_at_one_moment(|db| {
+        store.read_snapshot(|db| {
             let cursor = chain_cursors::of_chain(db, chain)?;
             Ok::<_, Error>((rescans::of_chain(db, chain)?, cursor))
         })
@@ -140,18 +140,22 @@ pub(super) fn final_blocks(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error
 
 /// Checks the node at every URL: its network, its newest block, and its hash of the last final block.
 pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check> {
-    let of_chain = |one| std::iter::repeat(one).zip(ChainNode::urls(one)).enumerate();
-    let urls: Vec<(usize, (&ChainNode, &str))> =
+    let of_chain = |one| {
+        std::iter::repeat(one)
+            .zip(ChainNodes::url_labels(one))
+            .enumerate()
+    };
+    let urls: Vec<(usize, (&ChainNodes, &str))> =
         nodes.of_chains.iter().flat_map(of_chain).collect();
     let answered = SharedProgress::new("nodes asked", urls.len());
     let now = Clock::new(0, None).real_now();
-    let check = |(place, (one, shown)): (usize, (&ChainNode, &str))| {
+    let check = |(place, (one, shown)): (usize, (&ChainNodes, &str))| {
         let chain = one.chain;
         let limits = Limits {
             timeout_ms: ANSWER_MS_MAX,
             ..Limits::default()
         };
-        let mut node = one.node(place, limits)?;
+        let mut node = one.create_node(place, limits)?;
         let last = finals.iter().find(|(of, _)| *of == chain);
         let last = last.map(|(_, block)| block);
         let result = check_node(node.as_mut(), (chain, last), nodes.test_networks, now);
@@ -178,11 +182,11 @@ pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check
 }
 
 /// Describes how many requests a day a node receives with these settings. Never reports a problem.
-fn describe_requests(node: &ChainNode) -> Check {
+fn describe_requests(node: &ChainNodes) -> Check {
     let chain = node.chain;
     let cost = node.cost();
-    let (otherwise, expected) = Pace::requests_a_day(chain, &cost);
-    let pace = Pace::of(chain);
+    let (otherwise, expected) = PollIntervals::requests_per_day(chain, &cost);
+    let pace = PollIntervals::for_chain(chain);
     let (seldom, often) = (pace.otherwise.as_secs(), pace.expected.as_secs());
     let besides = if cost.each_transaction {
         "besides one for each of the chain's transactions, so the node should be your own"
@@ -209,7 +213,7 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
         complaints.extend(
             unexplained::of_chain(db, chain, UNEXPLAINED_MAX)?
                 .iter()
-                .map(unexplained_balance),
+                .map(describe_unexplained_balance),
         );
         if let Some(why) = cursor.stopped {
             complaints.push(Complaint {
@@ -229,8 +233,8 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
 
 /// Checks that coins are on offer if a live key exists.
 pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Check, Error> {
-    let why = match keys::any_live(db, now)? {
-        true => live(nodes, false).nothing_on_offer(db, |_| Ok(None))?,
+    let why = match keys::has_live_key(db, now)? {
+        true => live_setup(nodes, false).no_offer_reasons(db, |_| Ok(None))?,
         false => None,
     };
     let complaint = why.map(|why| Complaint {
@@ -243,9 +247,12 @@ pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<C
 }
 
 /// Describes an address with a higher balance than the known payments explain.
-fn unexplained_balance(found: &Unexplained) -> Complaint {
+fn describe_unexplained_balance(found: &UnexplainedBalance) -> Complaint {
     let (asset, chain, address) = (found.asset, found.asset.chain, &found.address);
-    let (balance, known) = (asset.text(found.balance), asset.text(found.known));
+    let (balance, known) = (
+        asset.format_units(found.balance),
+        asset.format_units(found.known),
+    );
     let id = asset.id;
     Complaint {
         about: format!("{address} on {chain} has {balance} {id}, but known payments are {known}"),
@@ -262,8 +269,8 @@ pub(super) fn check_wallets(db: &Reader<'_>) -> Result<Check, Error> {
     let stopped = all.iter().filter_map(|row| {
         let index = row.stopped_index?;
         Some(Complaint {
-            about: stopped_problem(&row.id, index),
-            mend: stopped_remedy(row.wallet.chain.address_pool(), index),
+            about: stopped_wallet_problem(&row.id, index),
+            mend: stopped_wallet_remedy(row.wallet.chain.address_pool(), index),
         })
     });
     Ok(("wallets".to_owned(), stopped.collect()))
@@ -288,7 +295,10 @@ fn check_node(
     let network = node.network().map_err(said)?;
     let (main, tests) = chain.row().networks;
     if network != main && !tests.contains(&network.as_str()) {
-        let problem = format!("is the wrong one: {}", stranger(chain, &network));
+        let problem = format!(
+            "is the wrong one: {}",
+            unknown_network_message(chain, &network)
+        );
         return Err((problem, "name another url with --node"));
     }
     if !WalletNetwork::Main.agrees_with(chain, &network) && !test_networks {
@@ -307,8 +317,8 @@ fn check_node(
         block: head.block.clone(),
         time: head.time,
     };
-    let age_ms = age_ms(now.since_ms(head.time));
-    if let Some(problem) = warning(chain, &network, &reached, age_ms) {
+    let age_ms = age_without_skew_ms(now.since_ms(head.time));
+    if let Some(problem) = stale_head_warning(chain, &network, &reached, age_ms) {
         return Err((problem, REMEDY));
     }
     let height = head.block.height;
@@ -324,7 +334,7 @@ fn check_node(
         ));
     }
     if chain == Chain::Dogecoin {
-        require_index(node, chain, height)?;
+        require_transaction_index(node, chain, height)?;
     }
     let untold = if node.has_traces() == Some(false) {
         "; it has no trace_block, so payments from contracts are not seen; claim them by transaction"
@@ -341,13 +351,13 @@ fn check_node(
 
 /// Refuses a node without a transaction index. The check reads a deep block: its transactions are requested one by
 /// one, and most of its outputs are spent.
-fn require_index(
+fn require_transaction_index(
     node: &mut dyn Node,
     chain: Chain,
     height: u32,
 ) -> Result<(), (String, &'static str)> {
-    let (nobody, known) = (RwLock::default(), ChainState::nothing(chain));
-    let nobody = StepTargets::of(&nobody, &known);
+    let (nobody, known) = (RwLock::default(), ChainState::initial(chain));
+    let nobody = StepTargets::new(&nobody, &known);
     let old = height.saturating_sub(INDEXED_DEPTH);
     let read = node.blocks(old, old, &nobody).map(drop);
     let mend =

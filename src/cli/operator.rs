@@ -1,10 +1,10 @@
 //! `coffer account` and `coffer key`: commands for operators' scripts. They also work while a server is running.
 
 use super::logging::log_to_stderr;
-use super::output::{list, print, wants_json};
+use super::output::{print_line, print_list, wants_json};
 use super::progress::show_progress;
 use crate::clock::Clock;
-use crate::config::Values;
+use crate::config::SettingValues;
 use crate::domain::account::change::SERVER_QUOTA_MAX;
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::apikey::KeyClass;
@@ -12,8 +12,8 @@ use crate::domain::asset::Mode;
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::Time;
 use crate::service::operator::keys::{self, OVERLAP_SECONDS_MAX};
-use crate::service::{Error, accounts, open_beside};
-use crate::store::{Kind, Store};
+use crate::service::{Error, accounts, open_shared};
+use crate::store::{FileKind, Store};
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -109,54 +109,54 @@ pub(super) fn key_command(command: Command) -> Command {
 }
 
 /// Opens the file, even if other processes use it. Creates the file only for commands that may start with a new file.
-pub(super) fn open(
+pub(super) fn open_store(
     command: &'static str,
     matches: &ArgMatches,
     create: bool,
 ) -> Result<Store, Error> {
     let changes = matches.subcommand_name() != Some("list");
-    let kind = kind_of(command, matches)?;
+    let kind = file_kind(command, matches)?;
     // Settings may come before or after the subcommand. The subcommand's matches include both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
-    let values = Values::new(command, matches);
+    let values = SettingValues::new(command, matches);
     log_to_stderr(
         &values
             .text("log")
             .map_err(Error::Failed)?
             .unwrap_or_default(),
     );
-    open_beside(
+    open_shared(
         values
             .text("file")
             .map_err(Error::Failed)?
             .unwrap_or_default()
             .as_ref(),
         changes.then_some(kind),
-        create && kind == Kind::Production,
+        create && kind == FileKind::Production,
         show_progress,
     )
 }
 
 /// Returns the kind of file that a command changes.
-fn kind_of(command: &'static str, matches: &ArgMatches) -> Result<Kind, Error> {
+fn file_kind(command: &'static str, matches: &ArgMatches) -> Result<FileKind, Error> {
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
-    let is_sandbox = Values::new(command, matches).switch("sandbox");
+    let is_sandbox = SettingValues::new(command, matches).switch("sandbox");
     Ok(if is_sandbox.map_err(Error::Failed)? {
-        Kind::Sandbox
+        FileKind::Sandbox
     } else {
-        Kind::Production
+        FileKind::Production
     })
 }
 
 /// Runs `coffer account`.
-pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_account(matches: &ArgMatches) -> Result<(), Error> {
     let create = matches.subcommand_name() == Some("create");
     let as_json = wants_json("account", matches)?;
-    let store = open("account", matches, create)?;
+    let store = open_store("account", matches, create)?;
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
         Some(("create", matches)) => {
-            let name = text(matches, "name");
+            let name = text_argument(matches, "name");
             let account = store.write_and_wait(move |tx| accounts::create(tx, &name, now))?;
             let mut view = account_view(&account);
             if let Some(fields) = view.as_object_mut() {
@@ -165,48 +165,52 @@ pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
                     Value::from(account.legacy_secret),
                 );
             }
-            print(&view.to_string())
+            print_line(&view.to_string())
         }
         Some(("approve" | "reactivate", matches)) => {
-            decide(&store, matches, AccountStatus::Active, now)
+            set_account_status(&store, matches, AccountStatus::Active, now)
         }
-        Some(("reject", matches)) => decide(&store, matches, AccountStatus::Rejected, now),
+        Some(("reject", matches)) => {
+            set_account_status(&store, matches, AccountStatus::Rejected, now)
+        }
         Some(("servers", matches)) => set_server_quota(&store, matches, now),
-        Some(("suspend", matches)) => decide(&store, matches, AccountStatus::Suspended, now),
+        Some(("suspend", matches)) => {
+            set_account_status(&store, matches, AccountStatus::Suspended, now)
+        }
         Some(_) | None => {
             let all = store.read(accounts::list)?;
             let shown = |account| Ok(account_view(account).to_string());
-            list(all.iter().map(shown), as_json)
+            print_list(all.iter().map(shown), as_json)
         }
     }
 }
 
 /// Changes the status of an account.
-fn decide(
+fn set_account_status(
     store: &Store,
     matches: &ArgMatches,
     status: AccountStatus,
     now: Time,
 ) -> Result<(), Error> {
-    let id = text(matches, "account");
+    let id = text_argument(matches, "account");
     let account = store.write_and_wait(move |tx| {
         let mut account = accounts::find(tx, &id)?;
-        accounts::decide(tx, ACTOR, &mut account, status, now)?;
+        accounts::change_status(tx, ACTOR, &mut account, status, now)?;
         Ok::<_, Error>(account)
     })?;
-    print(&account_view(&account).to_string())
+    print_line(&account_view(&account).to_string())
 }
 
 /// Sets an account's quota of servers.
 fn set_server_quota(store: &Store, matches: &ArgMatches, now: Time) -> Result<(), Error> {
-    let id = text(matches, "account");
+    let id = text_argument(matches, "account");
     let quota = matches.get_one::<i64>("quota").copied().unwrap_or_default();
     let account = store.write_and_wait(move |tx| {
         let mut account = accounts::find(tx, &id)?;
         accounts::set_server_quota(tx, ACTOR, &mut account, quota, now)?;
         Ok::<_, Error>(account)
     })?;
-    print(&account_view(&account).to_string())
+    print_line(&account_view(&account).to_string())
 }
 
 /// Renders an account as JSON.
@@ -218,78 +222,91 @@ fn account_view(account: &Account) -> Value {
 }
 
 /// Runs `coffer key`.
-pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("key", matches)?;
-    let (store, kind) = (open("key", matches, false)?, kind_of("key", matches)?);
+    let (store, kind) = (
+        open_store("key", matches, false)?,
+        file_kind("key", matches)?,
+    );
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
         Some(("create", matches)) => {
             let (account, class, mode) = (
-                text(matches, "account"),
-                text(matches, "class"),
-                mode(matches)?,
+                text_argument(matches, "account"),
+                text_argument(matches, "class"),
+                mode_argument(matches)?,
             );
-            let class: KeyClass = class.parse().map_err(unknown)?;
+            let class: KeyClass = class.parse().map_err(unknown_text_error)?;
             let made = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
-                keys::make(tx, ACTOR, account.seq, class, mode, now)
+                keys::create(tx, ACTOR, account.seq, class, mode, now)
             })?;
-            print(&made_view(&made).to_string())
+            print_line(&new_key_view(&made).to_string())
         }
         Some(("import", matches)) => {
-            let (account, mode, key) = (text(matches, "account"), mode(matches)?, key_on_stdin()?);
+            let (account, mode, key) = (
+                text_argument(matches, "account"),
+                mode_argument(matches)?,
+                read_key()?,
+            );
             let id = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
                 keys::import(tx, kind, ACTOR, account.seq, mode, &key, now)
             })?;
-            print(&json!({ "id": id, "class": KeyClass::Legacy, "mode": mode }).to_string())
+            print_line(&json!({ "id": id, "class": KeyClass::Legacy, "mode": mode }).to_string())
         }
         Some(("roll", matches)) => {
-            let id = text(matches, "key");
+            let id = text_argument(matches, "key");
             let overlap = matches
                 .get_one::<i64>("overlap")
                 .copied()
                 .unwrap_or_default();
             let made = store.write_and_wait(move |tx| {
-                let old = keys::in_use(tx, None, &id, now)?;
+                let old = keys::find_valid(tx, None, &id, now)?;
                 keys::roll(tx, ACTOR, &old, overlap, now)
             })?;
-            print(&made_view(&made).to_string())
+            print_line(&new_key_view(&made).to_string())
         }
         Some(("revoke", matches)) => {
-            let id = text(matches, "key");
+            let id = text_argument(matches, "key");
             let revoked = json!({ "id": id }).to_string();
             store.write_and_wait(move |tx| keys::revoke(tx, ACTOR, None, &id, now))?;
-            if as_json { print(&revoked) } else { Ok(()) }
+            if as_json {
+                print_line(&revoked)
+            } else {
+                Ok(())
+            }
         }
         Some(_) | None => {
             let all = store.read(crate::service::keys::list)?;
             let shown = |key| {
-                let shown = serde_json::to_string(&keys::view(key));
+                let shown = serde_json::to_string(&keys::key_view(key));
                 shown.map_err(|error| Error::Failed(error.to_string()))
             };
-            list(all.iter().map(shown), as_json)
+            print_list(all.iter().map(shown), as_json)
         }
     }
 }
 
 /// Renders a new key with its secret text as JSON.
-fn made_view(made: &keys::Made) -> Value {
+fn new_key_view(made: &keys::CreatedKey) -> Value {
     json!({ "id": made.id, "class": made.class, "mode": made.mode, "key": made.text })
 }
 
 /// Returns the mode argument.
-fn mode(matches: &ArgMatches) -> Result<Mode, Error> {
-    text(matches, "mode").parse().map_err(unknown)
+fn mode_argument(matches: &ArgMatches) -> Result<Mode, Error> {
+    text_argument(matches, "mode")
+        .parse()
+        .map_err(unknown_text_error)
 }
 
 /// Converts a parse error that clap should have reported already.
-fn unknown(error: UnknownText) -> Error {
+fn unknown_text_error(error: UnknownText) -> Error {
     Error::Failed(error.to_string())
 }
 
 /// Reads a key from standard input, because arguments are visible to every user of the machine.
-fn key_on_stdin() -> Result<String, Error> {
+fn read_key() -> Result<String, Error> {
     let mut text = String::new();
     let read = std::io::stdin()
         .lock()
@@ -300,6 +317,6 @@ fn key_on_stdin() -> Result<String, Error> {
 }
 
 /// Returns the value of a required argument.
-pub(super) fn text(matches: &ArgMatches, name: &str) -> String {
+pub(super) fn text_argument(matches: &ArgMatches, name: &str) -> String {
     matches.get_one::<String>(name).cloned().unwrap_or_default()
 }

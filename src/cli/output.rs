@@ -4,7 +4,7 @@
 //! a command that reports a change.
 
 use super::progress;
-use crate::config::Values;
+use crate::config::SettingValues;
 use crate::service::Error;
 use clap::ArgMatches;
 use std::io::{ErrorKind, Write};
@@ -13,51 +13,51 @@ use std::io::{ErrorKind, Write};
 pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<bool, Error> {
     // Settings may come before or after the subcommand. The subcommand's matches include both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
-    let wants = Values::new(command, matches).switch("json");
+    let wants = SettingValues::new(command, matches).switch("json");
     let wants = wants.map_err(Error::Failed)?;
     if wants {
-        progress::disable();
+        progress::disable_progress();
     }
     Ok(wants)
 }
 
 /// Removes the progress line, and prints a line that reports a change.
-pub(super) fn print(line: &str) -> Result<(), Error> {
-    progress::end();
-    write(&format!("{line}\n")).map_err(failed)
+pub(super) fn print_line(line: &str) -> Result<(), Error> {
+    progress::remove_line();
+    write_stdout(&format!("{line}\n")).map_err(output_error)
 }
 
 /// Prints the result of a command that changes nothing. Returns `false` if the reader has closed the pipe.
-pub(super) fn show(text: &str) -> Result<bool, Error> {
-    match progress::with_line_hidden(|| write(text)) {
+pub(super) fn print_text(text: &str) -> Result<bool, Error> {
+    match progress::with_line_hidden(|| write_stdout(text)) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        written => written.map(|()| true).map_err(failed),
+        written => written.map(|()| true).map_err(output_error),
     }
 }
 
 /// Prints JSON items, one on each line or all in one document.
-pub(super) fn list(
+pub(super) fn print_list(
     all: impl Iterator<Item = Result<String, Error>>,
     as_json: bool,
 ) -> Result<(), Error> {
     if as_json {
         let all: Vec<String> = all.collect::<Result<_, _>>()?;
-        return show(&format!("{{\"data\":[{}]}}\n", all.join(","))).map(drop);
+        return print_text(&format!("{{\"data\":[{}]}}\n", all.join(","))).map(drop);
     }
     for one in all {
-        if !show(&format!("{}\n", one?))? {
+        if !print_text(&format!("{}\n", one?))? {
             break;
         }
     }
     Ok(())
 }
 
-fn write(text: &str) -> std::io::Result<()> {
+fn write_stdout(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-fn failed(error: std::io::Error) -> Error {
+fn output_error(error: std::io::Error) -> Error {
     Error::Failed(format!("standard output: {error}"))
 }

@@ -2,9 +2,9 @@
 //!
 //! Invariant: a file is imported completely or not at all.
 
-use super::operator::{ACTOR, open};
-use super::output::{list, print, wants_json};
-use super::wallets::note_unwatched;
+use super::operator::{ACTOR, open_store};
+use super::output::{print_line, print_list, wants_json};
+use super::wallets::print_unwatched_note;
 use crate::clock::Clock;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::Chain;
@@ -24,7 +24,7 @@ const INPUT_BYTES_MAX: u64 = 1 << 20;
 const LINES_MAX: usize = 10_000;
 
 /// Adds the subcommands of `coffer pool`.
-pub(super) fn command(command: Command) -> Command {
+pub(super) fn pool_command(command: Command) -> Command {
     let pool = Arg::new("pool").value_name("CHAIN").required(true);
     let file = Arg::new("addresses").value_name("FILE").required(true);
     let add = Command::new("import")
@@ -40,25 +40,30 @@ pub(super) fn command(command: Command) -> Command {
 }
 
 /// Runs `coffer pool`.
-pub(super) fn pool(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_pool(matches: &ArgMatches) -> Result<(), Error> {
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let text = |name: &str| of_verb.get_one::<String>(name).cloned().unwrap_or_default();
     // Addresses are validated before a file is created or opened.
     let read = match verb {
         "import" => {
-            let chain = pools::imported(&text("pool"));
-            let names: Vec<&str> = Chain::imported().map(Chain::address_pool).collect();
+            let chain = pools::imported_chain(&text("pool"));
+            let names: Vec<&str> = Chain::with_imported_addresses()
+                .map(Chain::address_pool)
+                .collect();
             let wrong = |_| Refusal::field("chain", format!("must be one of {}", names.join(", ")));
             let chain = chain.map_err(wrong)?;
-            Some((chain, addresses(chain, &contents(&text("addresses"))?)?))
+            Some((
+                chain,
+                parse_addresses(chain, &read_input(&text("addresses"))?)?,
+            ))
         }
         _ => None,
     };
     let as_json = wants_json("pool", matches)?;
-    let store = open("pool", matches, verb == "import")?;
+    let store = open_store("pool", matches, verb == "import")?;
     let Some((chain, lines)) = read else {
         let all = store.read(pools::list)?;
-        return list(all.iter().map(|pool| Ok(to_string(pool)?)), as_json);
+        return print_list(all.iter().map(|pool| Ok(to_string(pool)?)), as_json);
     };
     let now = Clock::new(0, None).now();
     let (numbers, addresses): (Vec<usize>, Vec<String>) = lines.into_iter().unzip();
@@ -66,12 +71,12 @@ pub(super) fn pool(matches: &ArgMatches) -> Result<(), Error> {
         let place = |at: usize| format!("line {}", numbers.get(at).copied().unwrap_or_default());
         import(tx, now, ACTOR, (chain, &addresses, &place))
     })?;
-    print(done.get())?;
-    note_unwatched(&store, chain)
+    print_line(done.get())?;
+    print_unwatched_note(&store, chain)
 }
 
 /// Reads a file, or standard input for `-`.
-fn contents(path: &str) -> Result<String, Error> {
+fn read_input(path: &str) -> Result<String, Error> {
     let failed = |why: String| Error::Failed(format!("cannot read {path}: {why}"));
     let mut text = String::new();
     let read = if path == "-" {
@@ -91,7 +96,7 @@ fn contents(path: &str) -> Result<String, Error> {
 }
 
 /// Returns the addresses in canonical form, each with its line number. Skips blank lines.
-fn addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Error> {
+fn parse_addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Error> {
     refuse_secrets("addresses", text)?;
     let lines = (1_usize..).zip(text.lines().map(str::trim));
     let lines = lines.filter(|(_, line)| !line.is_empty());
@@ -99,9 +104,9 @@ fn addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Error> {
     for (number, line) in lines {
         let wrong = |problem: String| {
             let message = format!("line {number} {problem}");
-            Err(Refusal::about(Code::InvalidRequest, "addresses", message).into())
+            Err(Refusal::for_param(Code::InvalidRequest, "addresses", message).into())
         };
-        let parsed = address::parse_on(chain, &Network::BOTH, line);
+        let parsed = address::parse_on_any(chain, &Network::BOTH, line);
         let address = match parsed {
             Ok((_, address)) => address,
             Err(problem) => return wrong(format!("is {problem}")),

@@ -4,7 +4,7 @@
 //! Other output never breaks the line, and the line is gone when the process ends.
 
 use super::terminal::{Stream, Tone};
-use crate::config::wishes;
+use crate::config::terminal_features;
 use crate::domain::progress::{Progress, to_count};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::tcgetwinsize;
@@ -21,25 +21,25 @@ const TICK: Duration = Duration::from_millis(100);
 const TEMPLATE: &str = "{msg} [{wide_bar}] {pos}/{len} {elapsed}";
 
 /// The progress line, of which a process has one.
-struct Line {
+struct ProgressLine {
     /// `true` if nothing may be shown.
     is_off: bool,
     /// Name of the counted items, and their progress bar.
     shown: Option<(&'static str, ProgressBar)>,
 }
 
-static LINE: Mutex<Line> = Mutex::new(Line {
+static PROGRESS_LINE: Mutex<ProgressLine> = Mutex::new(ProgressLine {
     is_off: false,
     shown: None,
 });
 
-fn line() -> MutexGuard<'static, Line> {
-    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_line() -> MutexGuard<'static, ProgressLine> {
+    PROGRESS_LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Switches the progress line off, because a program reads the output.
-pub(super) fn disable() {
-    line().is_off = true;
+pub(super) fn disable_progress() {
+    lock_line().is_off = true;
 }
 
 /// Shows progress or a note.
@@ -50,12 +50,12 @@ pub(super) fn show_progress(said: Progress<'_>) {
             // A failed write is ignored: the work continues without a reader.
             let _ = with_line_hidden(|| writeln!(std::io::stderr(), "{mark} {note}"));
         }
-        Progress::Done { part, done, of } => show(part, done, of),
+        Progress::Done { part, done, of } => update_line(part, done, of),
     }
 }
 
-fn show(part: &'static str, done: u64, of: u64) {
-    let mut line = line();
+fn update_line(part: &'static str, done: u64, of: u64) {
+    let mut line = lock_line();
     if line.is_off || of == 0 {
         return;
     }
@@ -69,7 +69,7 @@ fn show(part: &'static str, done: u64, of: u64) {
             return;
         }
         bar.finish_and_clear();
-    } else if !has_room() {
+    } else if !can_show() {
         line.is_off = true;
         return;
     }
@@ -87,16 +87,16 @@ fn show(part: &'static str, done: u64, of: u64) {
 
 /// Returns `true` if the progress line can be shown: the terminal is wide enough, and no other program uses it. An
 /// unknown width is accepted.
-fn has_room() -> bool {
+fn can_show() -> bool {
     let columns = tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
     let is_wide = columns == 0 || columns >= COLUMNS_MIN;
-    Stream::Err.is_terminal() && !Stream::Out.is_piped() && wishes().is_able && is_wide
+    Stream::Err.is_terminal() && !Stream::Out.is_piped() && terminal_features().is_able && is_wide
 }
 
 /// Hides the progress line while `write` writes to the terminal.
 pub(super) fn with_line_hidden<T>(write: impl FnOnce() -> T) -> T {
     // The lock is released first: `write` may block forever if nothing reads the stream.
-    let shown = line().shown.as_ref().map(|(_, bar)| bar.clone());
+    let shown = lock_line().shown.as_ref().map(|(_, bar)| bar.clone());
     match shown {
         Some(bar) => bar.suspend(write),
         None => write(),
@@ -104,8 +104,8 @@ pub(super) fn with_line_hidden<T>(write: impl FnOnce() -> T) -> T {
 }
 
 /// Removes the progress line.
-pub(super) fn end() {
-    if let Some((_, bar)) = line().shown.take() {
+pub(super) fn remove_line() {
+    if let Some((_, bar)) = lock_line().shown.take() {
         bar.finish_and_clear();
     }
 }
@@ -125,13 +125,13 @@ impl SharedProgress {
             of: to_count(of),
             done: AtomicU64::new(0),
         };
-        show(part, 0, several.of);
+        update_line(part, 0, several.of);
         several
     }
 
     /// Counts one more finished item.
     pub(super) fn increment(&self) {
         let before = self.done.fetch_add(1, Ordering::Relaxed);
-        show(self.part, before.saturating_add(1), self.of);
+        update_line(self.part, before.saturating_add(1), self.of);
     }
 }

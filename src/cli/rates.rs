@@ -5,10 +5,10 @@
 
 use super::checks::Check;
 use super::progress::SharedProgress;
-use crate::chain::rates::{RateClient, RatesFrom, Upstream, read_file};
+use crate::chain::rates::{RateClient, RatesOrigin, Upstream, read_file};
 use crate::domain::asset::{Asset, symbols};
 use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, Figure, FigureSource, agreed_rate};
+use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, agreed_rate};
 use crate::domain::time::Time;
 use crate::store::coins_off;
 use crate::store::doctor::Complaint;
@@ -19,7 +19,7 @@ const TIMEOUT_MS: u64 = 10_000;
 /// Checks every source and the rate of every coin. If `coins_off` is `None`, no account needs rates and no source is
 /// asked.
 pub(super) fn check_rates(
-    from: &RatesFrom,
+    from: &RatesOrigin,
     coins_off: Option<&[(&'static Asset, Time)]>,
     now: Time,
 ) -> Vec<Check> {
@@ -28,9 +28,9 @@ pub(super) fn check_rates(
         return vec![(about.to_owned(), Vec::new())];
     };
     let (told, mut checked) = match from {
-        RatesFrom::Nowhere => (Vec::new(), Vec::new()),
-        RatesFrom::Sources(upstreams) => ask_all(upstreams, now),
-        RatesFrom::File(path) => {
+        RatesOrigin::Nowhere => (Vec::new(), Vec::new()),
+        RatesOrigin::Sources(upstreams) => request_all(upstreams, now),
+        RatesOrigin::File(path) => {
             let read = read_file(path, now);
             let complaint = read.as_ref().err().map(|problem| Complaint {
                 about: format!("rates: {problem}"),
@@ -41,7 +41,7 @@ pub(super) fn check_rates(
             (read.unwrap_or_default(), vec![checked])
         }
     };
-    let is_by_file = matches!(from, RatesFrom::File(_));
+    let is_by_file = matches!(from, RatesOrigin::File(_));
     let mend = if is_by_file {
         "correct the file that --rates names"
     } else {
@@ -66,14 +66,14 @@ pub(super) fn check_rates(
 }
 
 /// Asks all sources in parallel, each on its own thread.
-fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check>) {
+fn request_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check>) {
     let asker = RateClient::new(TIMEOUT_MS);
     let answered = SharedProgress::new("sources of rates asked", upstreams.len());
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let ask = |upstream| {
             let (asker, answered) = (&asker, &answered);
             let asked = scope.spawn(move || {
-                let outcome = asker.ask(upstream, now);
+                let outcome = asker.fetch(upstream, now);
                 answered.increment();
                 outcome
             });
@@ -96,7 +96,7 @@ fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check>) {
                 told.extend(found);
                 None
             }
-            Err(problem) => Some(complaint(source, &problem)),
+            Err(problem) => Some(source_complaint(source, &problem)),
         };
         let about = format!("source of rates {source}");
         checked.push((about, complaint.into_iter().collect()));
@@ -104,7 +104,7 @@ fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check>) {
     (told, checked)
 }
 
-fn complaint(source: FigureSource, problem: &str) -> Complaint {
+fn source_complaint(source: FigureSource, problem: &str) -> Complaint {
     Complaint {
         about: format!("rates: {source} {problem}"),
         mend: format!(
@@ -124,7 +124,7 @@ fn check_coin(
     let (mut rates, mut complaints) = (Vec::new(), Vec::new());
     for currency in currencies {
         let of_both = |told: &&CoinFigure| told.coin == coin && told.currency == *currency;
-        let figures: Vec<Figure> = told
+        let figures: Vec<RateFigure> = told
             .iter()
             .filter(of_both)
             .map(|told| told.figure.clone())

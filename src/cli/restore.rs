@@ -1,14 +1,14 @@
 //! `coffer restore`: restores a backup and reports what was moved, held and left behind.
 
-use super::keeping::{Findings, file, force, path};
-use super::output::{print, wants_json};
+use super::keeping::{Findings, database_path, force_argument, path_argument};
+use super::output::{print_line, wants_json};
 use super::progress::show_progress;
 use crate::clock::Clock;
 use crate::domain::money::coin::Units;
 use crate::domain::transfer::TransferStatus;
-use crate::domain::wallet::{INDEX_END, chain_named};
+use crate::domain::wallet::{INDEX_END, find_wallet_chain};
 use crate::service::Error;
-use crate::service::backup::{self as copies, Restored, Restoring};
+use crate::service::backup::{self as copies, RestoreOutcome, RestoreRequest};
 use crate::store::backup::{LaterTransfer, MovedWallet, NextIndex};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
@@ -33,21 +33,24 @@ pub(super) fn restore_command(command: Command) -> Command {
         );
     command
         .arg(from.help("The copy to restore"))
-        .arg(force(
+        .arg(force_argument(
             "Replace the file even if the audit of the copy has findings",
         ))
         .arg(dry_run)
         .arg(next_index)
 }
 
-pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_restore(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("restore", matches)?;
-    let (to, from) = (file("restore", matches)?, path(matches, "from"));
+    let (to, from) = (
+        database_path("restore", matches)?,
+        path_argument(matches, "from"),
+    );
     let next = matches.get_many::<String>("next-index").unwrap_or_default();
     let next: Vec<_> = next
-        .map(|text| next_index(text))
+        .map(|text| parse_next_index(text))
         .collect::<Result<_, _>>()?;
-    let wanted = Restoring {
+    let wanted = RestoreRequest {
         from: &from,
         to: &to,
         replace: matches.get_flag("force"),
@@ -60,23 +63,23 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
         findings.add(&finding)
     })?;
     if as_json {
-        return print(&document(&wanted, &restored, findings).to_string());
+        return print_line(&report_json(&wanted, &restored, findings).to_string());
     }
-    for line in lines(&wanted, &restored) {
-        print(&line)?;
+    for line in report_lines(&wanted, &restored) {
+        print_line(&line)?;
     }
     Ok(())
 }
 
 /// Parses an argument of the form `CHAIN=N`, which sets the next index of a wallet.
-fn next_index(text: &str) -> Result<NextIndex, Error> {
+fn parse_next_index(text: &str) -> Result<NextIndex, Error> {
     let wrong = |problem: &str| Error::Failed(format!("--next-index {text}: {problem}"));
     let (chain, index) = text
         .split_once('=')
         .ok_or_else(|| wrong("must be CHAIN=N, for example bitcoin=5000"))?;
     let index: Option<u32> = index.parse().ok();
     Ok(NextIndex {
-        chain: chain_named(chain).map_err(|refusal| wrong(&refusal.to_string()))?,
+        chain: find_wallet_chain(chain).map_err(|refusal| wrong(&refusal.to_string()))?,
         index: index
             .filter(|index| *index < INDEX_END)
             .ok_or_else(|| wrong("N must be a whole number from 0 to 2147483647"))?,
@@ -84,7 +87,7 @@ fn next_index(text: &str) -> Result<NextIndex, Error> {
 }
 
 /// Renders the report as text lines.
-fn lines(wanted: &Restoring<'_>, restored: &Restored) -> Vec<String> {
+fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<String> {
     let held = &restored.held;
     let would = if wanted.dry_run { "would be " } else { "" };
     let wallets = held.indexes.iter();
@@ -120,7 +123,7 @@ fn lines(wanted: &Restoring<'_>, restored: &Restored) -> Vec<String> {
 }
 
 /// Renders the line about the new index of a wallet.
-fn wallet_line(dry_run: bool, restored: &Restored, moved: &MovedWallet) -> String {
+fn wallet_line(dry_run: bool, restored: &RestoreOutcome, moved: &MovedWallet) -> String {
     let (go, is) = if dry_run {
         ("would go", "would be")
     } else {
@@ -142,7 +145,7 @@ fn wallet_line(dry_run: bool, restored: &Restored, moved: &MovedWallet) -> Strin
         (None, Some(replaced)) => format!("{replaced} in the replaced file"),
         (None, None) => String::new(),
     };
-    match gap_limit(restored, id.as_ref()) {
+    match find_gap_limit(restored, id.as_ref()) {
         Some((id, _)) if copied.is_none() => format!(
             "{mode} {pool} wallet {id} is not in the copy: it {is} retired, and goes on from index {next_index} once it is \
              added again ({known})"
@@ -160,7 +163,7 @@ fn transfer_line(transfer: &LaterTransfer) -> String {
     let coin = transfer.asset;
     let amount_crypto = transfer
         .amount_crypto
-        .map(|amount| format!(", {} {}", coin.text(amount), coin.symbol));
+        .map(|amount| format!(", {} {}", coin.format_units(amount), coin.symbol));
     let txid = transfer.txid.as_deref();
     format!(
         "{kind} {id} is {status} in the replaced file and {copied}: {mode} {amount} {currency}{amount_crypto} to {to}, {txid}",
@@ -183,16 +186,23 @@ fn transfer_line(transfer: &LaterTransfer) -> String {
 
 /// Returns the id and the gap limit of a wallet. The gap limit is the number of unused addresses in a row that its
 /// owner's program must scan.
-fn gap_limit<'a>(restored: &'a Restored, id: Option<&String>) -> Option<&'a (String, u32)> {
+fn find_gap_limit<'a>(
+    restored: &'a RestoreOutcome,
+    id: Option<&String>,
+) -> Option<&'a (String, u32)> {
     let mut limits = restored.gap_limits.iter();
     limits.find(|(of, _)| Some(of) == id)
 }
 
 /// Renders the report as one JSON document.
-fn document(wanted: &Restoring<'_>, restored: &Restored, findings: Findings) -> Value {
+fn report_json(
+    wanted: &RestoreRequest<'_>,
+    restored: &RestoreOutcome,
+    findings: Findings,
+) -> Value {
     let held = &restored.held;
     let indexes = held.indexes.iter().map(|moved| {
-        let limit = gap_limit(restored, moved.id.as_ref()).map(|(_, limit)| limit);
+        let limit = find_gap_limit(restored, moved.id.as_ref()).map(|(_, limit)| limit);
         json!({
             "mode": moved.mode, "pool": moved.pool, "nextIndex": moved.next_index, "wallet": moved.id, "gapLimit": limit,
             "copyIndex": moved.copied, "replacedIndex": moved.replaced,
@@ -209,7 +219,7 @@ fn document(wanted: &Restoring<'_>, restored: &Restored, findings: Findings) -> 
 
 /// Renders a transfer that progressed after the backup as JSON.
 fn transfer_view(transfer: &LaterTransfer) -> Value {
-    let amount_crypto = |amount: Units| transfer.asset.text(amount);
+    let amount_crypto = |amount: Units| transfer.asset.format_units(amount);
     json!({
         "id": transfer.id, "kind": transfer.kind.as_str(), "mode": transfer.mode, "status": transfer.status.as_str(),
         "copyStatus": transfer.copied.map(TransferStatus::as_str), "amount": transfer.amount,

@@ -1,19 +1,19 @@
 //! `coffer sandbox` and `coffer serve`.
 
 use super::logging::log_to_stderr;
-use super::nodes::nodes;
-use super::output::print;
+use super::nodes::configured_nodes;
+use super::output::print_line;
 use super::progress;
 use crate::app::{Config, Server};
-use crate::chain::rates::RatesFrom;
-use crate::config::Values;
+use crate::chain::rates::RatesOrigin;
+use crate::config::SettingValues;
 use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
 use crate::domain::signature::hex;
 use crate::domain::time::parse_span_ms;
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use crate::http::MetricsToken;
 use crate::service::{Error, random, sandbox};
-use crate::store::Kind;
+use crate::store::FileKind;
 use crate::store::paths::with_suffix;
 use crate::worker::command::Program;
 use clap::ArgMatches;
@@ -33,16 +33,16 @@ const READY: [&[u8]; 2] = [b"coffer ready ", b"{\"url\":"];
 const READY_BYTES: u64 = 13;
 
 /// Runs a sandbox until it is asked to end.
-pub(super) fn sandbox(matches: &ArgMatches) -> Result<(), Error> {
-    let values = Values::new("sandbox", matches);
-    let mut config = common(&values, Config::sandbox())?;
+pub(super) fn run_sandbox(matches: &ArgMatches) -> Result<(), Error> {
+    let values = SettingValues::new("sandbox", matches);
+    let mut config = read_common_settings(&values, Config::sandbox())?;
     config.file = values.text("file").map_err(Error::Failed)?.map(Into::into);
     config.allow_remote = values.switch("allow-remote").map_err(Error::Failed)?;
-    config.allow_host = list(&values, "allow-host")?;
+    config.allow_host = parse_list(&values, "allow-host")?;
     let as_json = values.switch("json").map_err(Error::Failed)?;
-    serve_until_asked(&values, config, |server| {
+    serve_until_stopped(&values, config, |server| {
         if as_json {
-            json_line(server)
+            ready_json(server)
         } else {
             ready_line(server)
         }
@@ -50,12 +50,12 @@ pub(super) fn sandbox(matches: &ArgMatches) -> Result<(), Error> {
 }
 
 /// Runs the service until it is asked to end.
-pub(super) fn serve(matches: &ArgMatches) -> Result<(), Error> {
-    let values = Values::new("serve", matches);
-    let mut config = common(
+pub(super) fn run_server(matches: &ArgMatches) -> Result<(), Error> {
+    let values = SettingValues::new("serve", matches);
+    let mut config = read_common_settings(
         &values,
         Config {
-            kind: Kind::Production,
+            kind: FileKind::Production,
             ..Config::sandbox()
         },
     )?;
@@ -65,17 +65,17 @@ pub(super) fn serve(matches: &ArgMatches) -> Result<(), Error> {
         .map_err(Error::Failed)?
         .unwrap_or_default();
     config.link_invoices_per_minute = LINK_INVOICES_PER_MINUTE;
-    config.creations_per_minute = parsed("rate-limit", &rate, "a whole number")?;
-    config.rates = rates(&values)?;
-    config.nodes = nodes(&values)?;
-    commands(&values, &mut config)?;
-    serve_until_asked(&values, config, ready_line)
+    config.creations_per_minute = parse_value("rate-limit", &rate, "a whole number")?;
+    config.rates = rates_source(&values)?;
+    config.nodes = configured_nodes(&values)?;
+    read_commands(&values, &mut config)?;
+    serve_until_stopped(&values, config, ready_line)
 }
 
 /// Reads the settings of the operator's programs and their time limits.
-fn commands(values: &Values<'_>, config: &mut Config) -> Result<(), Error> {
-    config.provisioner = program(values, "provisioner")?;
-    config.signer = program(values, "signer")?;
+fn read_commands(values: &SettingValues<'_>, config: &mut Config) -> Result<(), Error> {
+    config.provisioner = read_program(values, "provisioner")?;
+    config.signer = read_program(values, "signer")?;
     let span = values
         .text("command-timeout")
         .map_err(Error::Failed)?
@@ -90,7 +90,7 @@ fn commands(values: &Values<'_>, config: &mut Config) -> Result<(), Error> {
 }
 
 /// Returns the program that a setting names.
-fn program(values: &Values<'_>, flag: &str) -> Result<Option<Program>, Error> {
+fn read_program(values: &SettingValues<'_>, flag: &str) -> Result<Option<Program>, Error> {
     let text = values.text(flag).map_err(Error::Failed)?;
     let program = text.filter(|text| !text.is_empty()).map(|text| {
         Program::parse(&text).map_err(|problem| Error::Failed(format!("--{flag} {problem}")))
@@ -99,14 +99,14 @@ fn program(values: &Values<'_>, flag: &str) -> Result<Option<Program>, Error> {
 }
 
 /// Reads the maximum size of servers that resellers may order.
-fn server_limits(values: &Values<'_>) -> Result<ServerLimits, Error> {
+fn read_server_limits(values: &SettingValues<'_>) -> Result<ServerLimits, Error> {
     let most = |flag: &str, min: u32| -> Result<u32, Error> {
         let text = values
             .text(flag)
             .map_err(Error::Failed)?
             .unwrap_or_default();
         let what = format!("a whole number from {min}");
-        let most: u32 = parsed(flag, &text, &what)?;
+        let most: u32 = parse_value(flag, &text, &what)?;
         if most < min {
             return Err(Error::Failed(format!("--{flag} {text}: must be {what}")));
         }
@@ -120,7 +120,7 @@ fn server_limits(values: &Values<'_>) -> Result<ServerLimits, Error> {
 }
 
 /// Reads the settings that both commands share.
-fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
+fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Result<Config, Error> {
     log_to_stderr(
         &values
             .text("log")
@@ -128,23 +128,26 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
             .unwrap_or_default(),
     );
     config.tell = progress::show_progress;
-    config.listen = listen(values)?;
-    config.metrics_listen = metrics_listen(values)?;
+    config.listen = listen_address(values)?;
+    config.metrics_listen = metrics_address(values)?;
     config.metrics_token = metrics_token(values)?;
     config.public_url = values
         .text("public-url")
         .map_err(Error::Failed)?
-        .map(|url| public_url(&url))
+        .map(|url| normalize_url(&url))
         .transpose()?;
-    config.trusted_proxy = list(values, "trusted-proxy")?;
-    config.limits.connections_max = connections_max(values)?;
-    config.webhook_allow = list(values, "webhook-allow")?;
-    config.server_limits = server_limits(values)?;
+    config.trusted_proxy = parse_list(values, "trusted-proxy")?;
+    config.limits.connections_max = read_connections_max(values)?;
+    config.webhook_allow = parse_list(values, "webhook-allow")?;
+    config.server_limits = read_server_limits(values)?;
     Ok(config)
 }
 
 /// Parses a comma-separated list.
-fn list<T: FromStr<Err = String>>(values: &Values<'_>, flag: &str) -> Result<Vec<T>, Error> {
+fn parse_list<T: FromStr<Err = String>>(
+    values: &SettingValues<'_>,
+    flag: &str,
+) -> Result<Vec<T>, Error> {
     let text = values
         .text(flag)
         .map_err(Error::Failed)?
@@ -161,8 +164,8 @@ fn list<T: FromStr<Err = String>>(values: &Values<'_>, flag: &str) -> Result<Vec
 }
 
 /// Starts the server, reports that it is ready, and runs until it is asked to end.
-fn serve_until_asked(
-    values: &Values<'_>,
+fn serve_until_stopped(
+    values: &SettingValues<'_>,
     config: Config,
     line: impl Fn(&Server) -> String,
 ) -> Result<(), Error> {
@@ -170,10 +173,10 @@ fn serve_until_asked(
     let ready_file = values.text("ready-file").map_err(Error::Failed)?;
     let ready_file = ready_file.map(PathBuf::from);
     if let Some(path) = &ready_file {
-        check_replaced(path)?;
+        check_ready_file_path(path)?;
     }
     let server = Server::start(config)?;
-    progress::end();
+    progress::remove_line();
     // Signals are handled before the ready report: a process that reads the report may send one at once.
     let signals = server.handle_signals()?;
     let line = line(&server);
@@ -189,15 +192,15 @@ fn serve_until_asked(
     if let Some(path) = &ready_file {
         write_ready_file(path, &line, server.file())?;
     }
-    print(&line).inspect_err(|_| {
+    print_line(&line).inspect_err(|_| {
         // A stopped server leaves no ready file.
         if let Some(path) = &ready_file {
             let _ = std::fs::remove_file(path);
         }
     })?;
-    server.run_until_asked(signals, async {
+    server.run_until_signal(signals, async {
         if exit_with_parent {
-            input_closed().await
+            wait_for_stdin_end().await
         } else {
             std::future::pending().await
         }
@@ -216,7 +219,7 @@ fn ready_line(server: &Server) -> String {
 }
 
 /// Returns the ready report as JSON, with all credentials of the sandbox.
-fn json_line(server: &Server) -> String {
+fn ready_json(server: &Server) -> String {
     json!({
         "url": server.url(),
         "listen": server.listen().to_string(),
@@ -235,30 +238,30 @@ fn json_line(server: &Server) -> String {
 }
 
 /// Returns the error for a ready file that cannot be written.
-fn no_ready_file(path: &Path, why: impl Display) -> Error {
+fn ready_file_error(path: &Path, why: impl Display) -> Error {
     Error::Failed(format!("--ready-file {}: {why}", path.display()))
 }
 
 /// Checks that a ready file may replace the file at this path: an old ready file, an empty file, or a link to a file.
 /// Must run before a database is open: opening and closing a database file would drop SQLite's locks.
-fn check_replaced(path: &Path) -> Result<(), Error> {
+fn check_ready_file_path(path: &Path) -> Result<(), Error> {
     let Ok(found) = std::fs::symlink_metadata(path) else {
         return Ok(());
     };
     // Renaming would replace a device or a pipe, such as /dev/null, for every program on the machine.
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(no_ready_file(path, "exists and is not a file"));
+        return Err(ready_file_error(path, "exists and is not a file"));
     }
     let mut begins = Vec::new();
     if found.is_file() {
         let file = std::fs::File::open(path);
         let read = file.and_then(|file| file.take(READY_BYTES).read_to_end(&mut begins));
-        read.map_err(|error| no_ready_file(path, error))?;
+        read.map_err(|error| ready_file_error(path, error))?;
     }
     if begins.is_empty() || READY.iter().any(|ready| begins.starts_with(ready)) {
         return Ok(());
     }
-    Err(no_ready_file(
+    Err(ready_file_error(
         path,
         "exists and is not a ready file, so it is not replaced",
     ))
@@ -269,7 +272,7 @@ fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Erro
     // The paths are compared now, because the database may not have existed before the server started.
     let is = |path: &Path| std::fs::canonicalize(path).ok();
     if is(path).is_some_and(|found| is(database) == Some(found)) {
-        return Err(no_ready_file(path, "is the server's file"));
+        return Err(ready_file_error(path, "is the server's file"));
     }
     // The random name prevents an attacker from placing a link there first.
     let temporary = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
@@ -281,12 +284,12 @@ fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Erro
         // Removing fails if creating failed.
         let _ = std::fs::remove_file(&temporary);
     }
-    written.map_err(|error| no_ready_file(path, error))
+    written.map_err(|error| ready_file_error(path, error))
 }
 
 /// Waits for the end of standard input. Uses a thread, because the runtime would wait for its own blocking read at
 /// shutdown.
-async fn input_closed() {
+async fn wait_for_stdin_end() {
     let (closed, hears) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         // An error means the same as the end: the parent process is gone.
@@ -297,20 +300,20 @@ async fn input_closed() {
 }
 
 /// Returns the address to listen on.
-pub(super) fn listen(values: &Values<'_>) -> Result<SocketAddr, Error> {
+pub(super) fn listen_address(values: &SettingValues<'_>) -> Result<SocketAddr, Error> {
     let text = values.text("listen").map_err(Error::Failed)?;
-    address("listen", &text.unwrap_or_default())
+    resolve_address("listen", &text.unwrap_or_default())
 }
 
 /// Returns the separate address for `/metrics`.
-pub(super) fn metrics_listen(values: &Values<'_>) -> Result<Option<SocketAddr>, Error> {
+pub(super) fn metrics_address(values: &SettingValues<'_>) -> Result<Option<SocketAddr>, Error> {
     let flag = "metrics-listen";
     let text = values.text(flag).map_err(Error::Failed)?;
-    text.map(|text| address(flag, &text)).transpose()
+    text.map(|text| resolve_address(flag, &text)).transpose()
 }
 
 /// Returns the token that `/metrics` requires. An empty token is an error: the operator meant to protect the counters.
-pub(super) fn metrics_token(values: &Values<'_>) -> Result<Option<MetricsToken>, Error> {
+pub(super) fn metrics_token(values: &SettingValues<'_>) -> Result<Option<MetricsToken>, Error> {
     let flag = "metrics-token";
     let text = values.text(flag).map_err(Error::Failed)?;
     text.map(|text| text.parse())
@@ -319,7 +322,7 @@ pub(super) fn metrics_token(values: &Values<'_>) -> Result<Option<MetricsToken>,
 }
 
 /// Resolves an address to listen on. Host names such as localhost are looked up.
-fn address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
+fn resolve_address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
     let found = text
         .to_socket_addrs()
         .ok()
@@ -332,20 +335,20 @@ fn address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
 }
 
 /// Normalises an absolute URL: no slash at its end, scheme in lower case.
-fn public_url(text: &str) -> Result<String, Error> {
-    let site = Site::parse(text).ok();
-    let site = site.filter(|site| !site.rest().contains(['?', '#']));
+fn normalize_url(text: &str) -> Result<String, Error> {
+    let site = SiteUrl::parse(text).ok();
+    let site = site.filter(|site| !site.after_authority().contains(['?', '#']));
     let site = site.ok_or_else(|| {
         Error::Failed(format!(
             "--public-url {text}: must be a url like https://pay.example.com"
         ))
     })?;
-    let path = site.rest().trim_end_matches('/');
+    let path = site.after_authority().trim_end_matches('/');
     Ok(format!("{}{path}", site.origin()))
 }
 
 /// Returns the source of live rates.
-pub(super) fn rates(values: &Values<'_>) -> Result<RatesFrom, Error> {
+pub(super) fn rates_source(values: &SettingValues<'_>) -> Result<RatesOrigin, Error> {
     let flag = "rates";
     let text = values
         .text(flag)
@@ -356,21 +359,21 @@ pub(super) fn rates(values: &Values<'_>) -> Result<RatesFrom, Error> {
 }
 
 /// Returns the maximum number of connections.
-pub(super) fn connections_max(values: &Values<'_>) -> Result<usize, Error> {
+pub(super) fn read_connections_max(values: &SettingValues<'_>) -> Result<usize, Error> {
     let flag = "connections-max";
     let text = values
         .text(flag)
         .map_err(Error::Failed)?
         .unwrap_or_default();
     let what = "a whole number from 16 to 1000000";
-    let most: usize = parsed(flag, &text, what)?;
+    let most: usize = parse_value(flag, &text, what)?;
     let range = 16..=1_000_000;
     let problem = || Error::Failed(format!("--{flag} {text}: must be {what}"));
     range.contains(&most).then_some(most).ok_or_else(problem)
 }
 
 /// Parses the value of a flag.
-fn parsed<T: FromStr>(flag: &str, text: &str, what: &str) -> Result<T, Error> {
+fn parse_value<T: FromStr>(flag: &str, text: &str, what: &str) -> Result<T, Error> {
     text.parse()
         .map_err(|_| Error::Failed(format!("--{flag} {text}: must be {what}")))
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a pipe or a file receives plain text, whatever the environment says.
 
-use crate::config::wishes;
+use crate::config::terminal_features;
 use clap::builder::styling::{AnsiColor, Style};
 use std::fs::File;
 use std::io::IsTerminal;
@@ -55,7 +55,7 @@ impl Stream {
 
     /// Returns `true` if the stream shows colours.
     pub(super) fn has_colours(self) -> bool {
-        self.is_terminal() && wishes().colours
+        self.is_terminal() && terminal_features().colours
     }
 
     /// Returns the text in the colour of the tone, if the stream shows colours.

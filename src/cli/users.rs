@@ -2,16 +2,16 @@
 //!
 //! Invariant: a password comes from standard input or a file, never from arguments, which other users can see.
 
-use super::operator::{ACTOR, open, text};
-use super::output::{list, print, wants_json};
+use super::operator::{ACTOR, open_store, text_argument};
+use super::output::{print_line, print_list, wants_json};
 use crate::clock::Clock;
-use crate::config::Values;
+use crate::config::SettingValues;
 use crate::domain::fields::Fields;
 use crate::domain::user::{EMAIL_CHARS_MAX, Role, check_password};
 use crate::service::Error;
 use crate::service::operator::passwords::Hasher;
 use crate::service::operator::second_factor;
-use crate::service::operator::users::{self, Known, NewUser};
+use crate::service::operator::users::{self, NewUser, UserWithAccount};
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use std::io::Read;
@@ -20,7 +20,7 @@ use std::io::Read;
 const PASSWORD_BYTES_MAX: u64 = 4096;
 
 /// Adds the subcommands of `coffer user`.
-pub(super) fn command(command: Command) -> Command {
+pub(super) fn user_command(command: Command) -> Command {
     let email = || {
         Arg::new("email")
             .value_name("EMAIL")
@@ -63,30 +63,30 @@ pub(super) fn command(command: Command) -> Command {
 }
 
 /// Runs `coffer user`.
-pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("user", matches)?;
-    let store = open("user", matches, false)?;
+    let store = open_store("user", matches, false)?;
     let now = Clock::new(0, None).now();
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let email = || {
-        let email = text(of_verb, "email");
+        let email = text_argument(of_verb, "email");
         let map = Map::from_iter([("email".to_owned(), Value::from(email.as_str()))]);
-        Fields::of(&map).email("email", EMAIL_CHARS_MAX)?;
+        Fields::new(&map).email("email", EMAIL_CHARS_MAX)?;
         Ok::<_, Error>(email)
     };
     let known = match verb {
         "create" => {
-            let role = text(of_verb, "role").parse::<Role>();
-            let hash = Hasher::default().hash(&password(of_verb)?)?;
+            let role = text_argument(of_verb, "role").parse::<Role>();
+            let hash = Hasher::default().hash(&read_password(of_verb)?)?;
             let new = NewUser {
                 email: email()?,
                 role: role.map_err(|error| Error::Failed(error.to_string()))?,
                 account: of_verb.get_one::<String>("account").cloned(),
             };
-            store.write_and_wait(move |tx| users::make(tx, ACTOR, &new, &hash, now))?
+            store.write_and_wait(move |tx| users::insert_user(tx, ACTOR, &new, &hash, now))?
         }
         "password" => {
-            let (email, hash) = (email()?, Hasher::default().hash(&password(of_verb)?)?);
+            let (email, hash) = (email()?, Hasher::default().hash(&read_password(of_verb)?)?);
             store.write_and_wait(move |tx| {
                 let user = users::find(tx, &email)?;
                 users::change(tx, ACTOR, user, None, Some(&hash), now)
@@ -108,15 +108,15 @@ pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
         }
         _ => {
             let all = store.read(users::list)?;
-            return list(all.iter().map(|known| Ok(view(known))), as_json);
+            return print_list(all.iter().map(|known| Ok(user_view(known))), as_json);
         }
     };
-    print(&view(&known))
+    print_line(&user_view(&known))
 }
 
 /// Reads the password from a file or standard input, without the line end.
-fn password(matches: &ArgMatches) -> Result<String, Error> {
-    let file = Values::new("user", matches).text("password-file");
+fn read_password(matches: &ArgMatches) -> Result<String, Error> {
+    let file = SettingValues::new("user", matches).text("password-file");
     let mut text = String::new();
     let read = match file.map_err(Error::Failed)? {
         Some(path) => std::fs::File::open(&path)
@@ -135,7 +135,7 @@ fn password(matches: &ArgMatches) -> Result<String, Error> {
 }
 
 /// Renders a user for the command line.
-fn view((user, account): &Known) -> String {
+fn user_view((user, account): &UserWithAccount) -> String {
     json!({
         "id": user.id, "email": user.email, "role": user.role, "account": account, "createdAt": user.created_at,
         "disabledAt": user.disabled_at, "secondFactorAt": user.second_factor_at,

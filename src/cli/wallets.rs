@@ -3,8 +3,8 @@
 //! Invariant: a key comes from standard input, never from arguments, which other users can see. Errors do not repeat
 //! input.
 
-use super::operator::{ACTOR, open};
-use super::output::{list, print, show, wants_json};
+use super::operator::{ACTOR, open_store};
+use super::output::{print_line, print_list, print_text, wants_json};
 use super::progress::show_progress;
 use super::terminal::Stream;
 use crate::clock::Clock;
@@ -13,15 +13,15 @@ use crate::domain::progress::Progress;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
     AddOwnAddress, INDEX_END, NAME_CHARS_MAX, ScriptType, WalletNetwork, WalletSecret,
-    contains_phrase, is_word, refuse_secrets, refuse_secrets_in, secret_problem,
+    contains_phrase, may_be_phrase_word, refuse_secrets, refuse_secrets_in, secret_problem,
 };
 use crate::service::Error;
 use crate::service::chains::unwatched_note;
 use crate::service::operator::own_addresses;
 use crate::service::operator::wallet_addresses::{
-    ADDRESSES_HEADER, Came, addresses as next_addresses, csv,
+    ADDRESSES_HEADER, AddressReceipt, addresses as next_addresses, to_csv,
 };
-use crate::service::operator::wallets::{self, Wanted};
+use crate::service::operator::wallets::{self, WalletToAdd};
 use crate::store::Store;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
@@ -32,12 +32,12 @@ use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 const INPUT_BYTES_MAX: u64 = 8192;
 
 /// Returns an argument with a value. Clap does not validate the value, because an error of clap would print it.
-fn value(name: &'static str, value_name: &'static str, help: String) -> Arg {
+fn value_argument(name: &'static str, value_name: &'static str, help: String) -> Arg {
     Arg::new(name).long(name).value_name(value_name).help(help)
 }
 
 /// Adds the subcommands of `coffer wallet`.
-pub(super) fn command(command: Command) -> Command {
+pub(super) fn wallet_command(command: Command) -> Command {
     let about = |name: &'static str, about: &'static str| Command::new(name).about(about);
     let chain = |help: &'static str| {
         Arg::new("chain")
@@ -62,10 +62,10 @@ pub(super) fn command(command: Command) -> Command {
         .subcommand_required(true)
         .subcommand(
             add.arg(chain("bitcoin, litecoin, dogecoin, evm or tron"))
-                .arg(value("script", "SCRIPT", format!("Script of its outputs, if the key does not contain it: {scripts}")))
-                .arg(value("network", "NETWORK", format!("Network, if a test key fits several: {networks}")))
-                .arg(value("next", "N", "First index, if the key was used elsewhere".to_owned()))
-                .arg(value("name", "NAME", format!("Name of the wallet, at most {NAME_CHARS_MAX} characters")))
+                .arg(value_argument("script", "SCRIPT", format!("Script of its outputs, if the key does not contain it: {scripts}")))
+                .arg(value_argument("network", "NETWORK", format!("Network, if a test key fits several: {networks}")))
+                .arg(value_argument("next", "N", "First index, if the key was used elsewhere".to_owned()))
+                .arg(value_argument("name", "NAME", format!("Name of the wallet, at most {NAME_CHARS_MAX} characters")))
                 .arg(switch("force", "Accept N even if it is more than 100000 above the wallet's next index"))
                 .arg(switch("yes", "Add it without confirmation of its first addresses")),
         )
@@ -81,14 +81,14 @@ pub(super) fn command(command: Command) -> Command {
         )
         .subcommand(
             about("addresses", "Prints the assigned addresses as CSV: path, address, coin, amount, wallet")
-                .arg(value("wallet", "WALLET", "Only those of the wallet with this id".to_owned()))
+                .arg(value_argument("wallet", "WALLET", "Only those of the wallet with this id".to_owned()))
                 .arg(switch("funded", "Only addresses with payments")),
         )
 }
 
 /// Returns a refusal if an argument contains a private key or a seed phrase. Runs before parsing, because an error of
 /// the parser would print the argument.
-pub(super) fn private_argument(args: &[OsString]) -> Option<Refusal> {
+pub(super) fn find_private_argument(args: &[OsString]) -> Option<Refusal> {
     let texts: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
     let is_wallet = texts.iter().skip(1).any(|text| text == "wallet");
     // File names, and tokens of other commands, may look like a private key in hexadecimal.
@@ -112,7 +112,7 @@ pub(super) fn private_argument(args: &[OsString]) -> Option<Refusal> {
 }
 
 /// Runs `coffer wallet`.
-pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
+pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let text = |name: &str| of_verb.get_one::<String>(name).cloned();
     // The key is validated before a file is created or opened.
@@ -124,16 +124,16 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
         _ => None,
     };
     let as_json = wants_json("wallet", matches)?;
-    let store = open("wallet", matches, verb == "add")?;
+    let store = open_store("wallet", matches, verb == "add")?;
     let now = Clock::new(0, None).now();
     let done = match (verb, added) {
         ("add", Some((wanted, mut input))) => {
             let chain = wanted.chain();
-            let wanted = wanted.sure(of_verb.get_flag("force"));
-            confirm(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
+            let wanted = wanted.with_sure(of_verb.get_flag("force"));
+            confirm_addresses(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
             let added = store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?;
-            print(added.get())?;
-            return note_unwatched(&store, chain);
+            print_line(added.get())?;
+            return print_unwatched_note(&store, chain);
         }
         ("retire", _) => {
             let id = text("wallet").unwrap_or_default();
@@ -145,26 +145,28 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
             let body = Map::from_iter(fields);
             refuse_secrets_in(&body)?;
             let body = AddOwnAddress::read(&body)?;
-            store.write_and_wait(move |tx| own_addresses::own(tx, ACTOR, &body, now))?
+            store.write_and_wait(move |tx| {
+                own_addresses::declare_own_address(tx, ACTOR, &body, now)
+            })?
         }
         ("addresses", _) => {
             let funded = of_verb.get_flag("funded");
-            return addresses(&store, text("wallet").as_deref(), funded, as_json);
+            return print_addresses(&store, text("wallet").as_deref(), funded, as_json);
         }
         _ => {
             let all = store.read(wallets::list)?;
-            return list(
+            return print_list(
                 all.iter().map(|wallet| Ok(wallet.get().to_owned())),
                 as_json,
             );
         }
     };
-    print(done.get())
+    print_line(done.get())
 }
 
 /// Prints a note on standard error if a chain's addresses are not given out yet, because no server has followed the
 /// chain.
-pub(super) fn note_unwatched(store: &Store, chain: Chain) -> Result<(), Error> {
+pub(super) fn print_unwatched_note(store: &Store, chain: Chain) -> Result<(), Error> {
     let Some(note) = store.read(|db| unwatched_note(db, chain))? else {
         return Ok(());
     };
@@ -174,7 +176,7 @@ pub(super) fn note_unwatched(store: &Store, chain: Chain) -> Result<(), Error> {
 }
 
 /// Reads the wallet to add.
-fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> {
+fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<WalletToAdd, Error> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let mut body = Map::new();
     for name in ["chain", "script", "network", "name"] {
@@ -189,12 +191,12 @@ fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, 
         body.insert("next".to_owned(), Value::from(number));
     }
     let key = read_line(input, true)?;
-    if is_word(&key) {
+    if may_be_phrase_word(&key) {
         // A phrase with one word on each line is caught at its first word.
         return Err(Refusal::field("key", secret_problem(WalletSecret::Phrase)).into());
     }
     body.insert("key".to_owned(), Value::from(key));
-    Ok(Wanted::of(&body)?)
+    Ok(WalletToAdd::read(&body)?)
 }
 
 /// Returns standard input. Input from a pipe is read completely, because a phrase may be spread over several lines.
@@ -228,18 +230,18 @@ fn read_line(input: &mut dyn BufRead, must_be_given: bool) -> Result<String, Err
 }
 
 /// Shows the first addresses of a new wallet and asks whether they match the owner's wallet.
-fn confirm(
+fn confirm_addresses(
     store: &Store,
-    wanted: &Wanted,
+    wanted: &WalletToAdd,
     is_sure: bool,
     input: &mut dyn BufRead,
 ) -> Result<(), Error> {
     let (found, before, fresh_from) = store.read(|db| {
-        let found: Value = serde_json::from_str(wallets::check(db, wanted)?.get())?;
+        let found: Value = serde_json::from_str(wallets::preview(db, wanted)?.get())?;
         let known = found.get("wallet").and_then(Value::as_str);
         let known = known.map(|id| wallets::find(db, id)).transpose()?;
         let before = known.map(|row| row.next_index);
-        Ok::<_, Error>((found, before, wallets::fresh_from(db)?))
+        Ok::<_, Error>((found, before, wallets::first_index_of_new_wallet(db)?))
     })?;
     let mut said = "the first addresses of this wallet:\n".to_owned();
     let addresses = found.get("addresses").and_then(Value::as_array);
@@ -296,7 +298,7 @@ fn confirm(
 }
 
 /// Prints the addresses of one wallet or of all.
-fn addresses(
+fn print_addresses(
     store: &Store,
     wallet: Option<&str>,
     funded: bool,
@@ -312,7 +314,7 @@ fn addresses(
     let mut before = 0_u64;
     let (mut all, mut is_read) = (Vec::new(), true);
     if !as_json {
-        is_read = show(&format!("{}\n", ADDRESSES_HEADER.trim_end()))?;
+        is_read = print_text(&format!("{}\n", ADDRESSES_HEADER.trim_end()))?;
     }
     for row in rows {
         let mut from = 0;
@@ -322,7 +324,7 @@ fn addresses(
             if as_json {
                 all.extend(next.iter().map(|one| Ok(address_view(&row.id, one))));
             } else {
-                is_read = show(&csv(&row, &next).replace('\r', ""))?;
+                is_read = print_text(&to_csv(&row, &next).replace('\r', ""))?;
             }
             from = behind;
             let done = before.saturating_add(u64::from(behind));
@@ -334,13 +336,13 @@ fn addresses(
         before = before.saturating_add(u64::from(row.next_index));
     }
     if as_json {
-        list(all.into_iter(), true)?;
+        print_list(all.into_iter(), true)?;
     }
     Ok(())
 }
 
 /// Renders an address and its payments as JSON.
-fn address_view(wallet: &str, one: &Came) -> String {
+fn address_view(wallet: &str, one: &AddressReceipt) -> String {
     let came = one.came.as_ref();
     let view = json!({
         "path": format!("m/0/{}", one.index), "address": one.address, "coin": came.map(|(coin, _)| coin),

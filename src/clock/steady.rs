@@ -13,7 +13,7 @@ const SLEW: i64 = 10;
 
 /// The state of a wall clock that is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Doubt {
+pub struct ClockDoubt {
     /// Milliseconds by which the wall clock is ahead of the steady time; negative if it is behind.
     pub ahead_ms: i64,
     /// Milliseconds until the wall clock is adopted if its difference stays. `None` until it passes the latest time
@@ -21,7 +21,7 @@ pub struct Doubt {
     pub adopted_in_ms: Option<i64>,
 }
 
-impl std::fmt::Display for Doubt {
+impl std::fmt::Display for ClockDoubt {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.ahead_ms.unsigned_abs() / 1000;
         let side = if self.ahead_ms < 0 {
@@ -43,7 +43,7 @@ impl std::fmt::Display for Doubt {
 
 /// A difference of the wall clock that is too large to be corrected slowly.
 #[derive(Clone, Copy, Debug)]
-struct Off {
+struct LargeDifference {
     since_boot_us: i64,
     drift_us: i64,
 }
@@ -55,7 +55,7 @@ pub(super) struct SteadyClock {
     now_us: i64,
     /// Difference that is still to be corrected, at most a minute.
     drift_us: i64,
-    off: Option<Off>,
+    off: Option<LargeDifference>,
     /// Latest time in the database, until the wall clock has passed it. Before that, the wall clock is not trusted.
     unpassed_us: Option<i64>,
     /// By how much the time moved when the wall clock was adopted, until the caller asks for it.
@@ -88,12 +88,12 @@ impl SteadyClock {
             return now;
         }
         (self.boot_us, self.now_us) = (boot_us, now);
-        self.look(wall_us());
+        self.compare_with_wall(wall_us());
         self.now_us
     }
 
     /// Compares the wall clock with the steady time, and decides whether to correct or adopt a difference.
-    fn look(&mut self, wall_us: i64) {
+    fn compare_with_wall(&mut self, wall_us: i64) {
         let drift = wall_us.saturating_sub(self.now_us);
         self.drift_us = 0;
         if let Some(seen) = self.unpassed_us {
@@ -110,14 +110,15 @@ impl SteadyClock {
             (self.drift_us, self.off) = (drift, None);
             return;
         }
-        let stays = |off: &Off| off.drift_us.saturating_sub(drift).saturating_abs() <= MINUTE;
+        let stays =
+            |off: &LargeDifference| off.drift_us.saturating_sub(drift).saturating_abs() <= MINUTE;
         match self.off.filter(stays) {
             Some(off) if self.boot_us.saturating_sub(off.since_boot_us) >= HOUR => {
                 self.adopt(wall_us);
             }
             Some(_) => {}
             None => {
-                self.off = Some(Off {
+                self.off = Some(LargeDifference {
                     since_boot_us: self.boot_us,
                     drift_us: drift,
                 });
@@ -134,7 +135,7 @@ impl SteadyClock {
     }
 
     /// Trusts the wall clock. A difference above a minute is adopted now, a smaller one is corrected slowly.
-    pub(super) fn accept(&mut self, boot_us: i64, wall_us: i64) {
+    pub(super) fn accept_wall_clock(&mut self, boot_us: i64, wall_us: i64) {
         self.now(boot_us, || wall_us);
         if wall_us.saturating_sub(self.now_us).saturating_abs() > MINUTE {
             self.adopt(wall_us);
@@ -149,18 +150,18 @@ impl SteadyClock {
     }
 
     /// Returns the difference to a wall clock that is not trusted; `None` if the wall clock is trusted.
-    pub(super) fn doubt(&mut self, boot_us: i64, wall_us: i64) -> Option<Doubt> {
+    pub(super) fn doubt(&mut self, boot_us: i64, wall_us: i64) -> Option<ClockDoubt> {
         let now = self.now(boot_us, || wall_us);
         let ahead_ms = wall_us.saturating_sub(now) / 1000;
         if self.unpassed_us.is_some() {
-            return Some(Doubt {
+            return Some(ClockDoubt {
                 ahead_ms,
                 adopted_in_ms: None,
             });
         }
         self.off.map(|off| {
             let stayed = boot_us.saturating_sub(off.since_boot_us);
-            Doubt {
+            ClockDoubt {
                 ahead_ms,
                 adopted_in_ms: Some(HOUR.saturating_sub(stayed).max(0) / 1000),
             }
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_moves_nothing_until_it_has_stayed_for_an_hour() {
+    fn jump_of_wall_clock_is_followed_after_an_hour() {
         for jump in [2 * HOUR, YEAR, -2 * HOUR, 61 * SECOND, -61 * SECOND] {
             let mut clocks = Clocks::start(YEAR, 0);
             clocks.wall += jump;
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_that_is_set_right_leaves_no_trace_and_another_jump_waits_anew() {
+    fn corrected_jump_is_ignored_and_second_jump_waits_an_hour() {
         let mut clocks = Clocks::start(0, 0);
         clocks.wall += YEAR;
         clocks.pass(59 * MINUTE);
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_difference_is_worked_off_and_time_never_goes_back() {
+    fn small_difference_is_corrected_without_going_back() {
         for drift in [59 * SECOND, -59 * SECOND, 3, -3] {
             let mut clocks = Clocks::start(0, 0);
             clocks.wall += drift;
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn at_a_start_the_wall_clock_has_to_pass_what_the_file_has_seen() {
+    fn started_clock_distrusts_wall_clock_behind_the_file() {
         // This wall clock is reset at each boot and gets the time from the network later.
         let mut clocks = Clocks::start(0, YEAR);
         assert_eq!(clocks.pass(5 * HOUR), YEAR + 5 * HOUR);
@@ -286,17 +287,17 @@ mod tests {
     }
 
     #[test]
-    fn a_person_may_accept_it_at_once() {
+    fn accepted_wall_clock_is_followed_at_once() {
         for (wall, seen, jump) in [(0, YEAR, 0), (YEAR, 0, 2 * HOUR), (YEAR, 0, -2 * HOUR)] {
             let mut clocks = Clocks::start(wall, seen);
             clocks.wall += jump;
             clocks.pass(20 * SECOND);
             assert!(clocks.doubts());
-            clocks.steady.accept(clocks.boot, clocks.wall);
+            clocks.steady.accept_wall_clock(clocks.boot, clocks.wall);
             assert_eq!(clocks.now(), clocks.wall);
             assert!(!clocks.doubts());
             assert!(clocks.steady.take_adopted_ms().is_some());
-            clocks.steady.accept(clocks.boot, clocks.wall);
+            clocks.steady.accept_wall_clock(clocks.boot, clocks.wall);
             assert_eq!(clocks.steady.take_adopted_ms(), None);
         }
     }

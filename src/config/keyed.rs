@@ -3,7 +3,7 @@
 //! Invariant: values may be secrets, and no error contains one. For the same key, a flag takes precedence over the
 //! environment.
 
-use super::{Setting, Values, of_command};
+use super::{Setting, SettingValues, of_command};
 use crate::domain::asset::Asset;
 use crate::domain::chain::Chain;
 use std::ffi::OsString;
@@ -22,21 +22,21 @@ impl Setting {
     /// Returns the pattern of the environment variables of a `KEY=value` flag, with a placeholder for the key.
     pub(super) fn keyed_env_name(&self) -> Option<String> {
         let key = self.key()?;
-        Some(format!("COFFER_{}_{key}", in_environment(self.flag)))
+        Some(format!("COFFER_{}_{key}", to_env_name(self.flag)))
     }
 }
 
 /// Converts a flag or key to its form in the names of environment variables.
-pub(super) fn in_environment(word: &str) -> String {
+pub(super) fn to_env_name(word: &str) -> String {
     word.to_ascii_uppercase().replace('-', "_")
 }
 
-impl Values<'_> {
+impl SettingValues<'_> {
     /// Returns the values of a setting with their keys, flags first.
     ///
     /// # Errors
     /// A message without the value, if there is no key or the value is not Unicode.
-    pub fn keyed(&self, flag: &str) -> Result<Vec<(String, String)>, String> {
+    pub fn keyed_values(&self, flag: &str) -> Result<Vec<(String, String)>, String> {
         let mut found: Vec<(String, String)> = Vec::new();
         let setting = of_command(self.command).find(|setting| setting.flag == flag);
         let Some((setting, value)) = setting.and_then(|setting| Some((setting, setting.value?)))
@@ -55,7 +55,7 @@ impl Values<'_> {
             Some(_) | None => Asset::ids(),
         };
         for key in keys {
-            let name = format!("COFFER_{}_{}", in_environment(flag), in_environment(key));
+            let name = format!("COFFER_{}_{}", to_env_name(flag), to_env_name(key));
             let given = (self.env)(&name).map(OsString::into_string).transpose();
             let given = given.map_err(|_| format!("{name} must be text"))?;
             let mut flags = found.iter().take(by_flag);
@@ -72,11 +72,11 @@ impl Values<'_> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Values, of_command};
+    use super::{SettingValues, of_command};
     use clap::Command;
 
     #[test]
-    fn a_flag_beats_the_environment_for_its_own_key() {
+    fn flag_overrides_the_environment_for_its_key() {
         let command = || {
             of_command("serve").fold(Command::new("serve"), |command, setting| {
                 command.arg(setting.arg())
@@ -85,7 +85,7 @@ mod tests {
         let read = |args: &[&str]| {
             let args = std::iter::once(&"serve").chain(args);
             let matches = command().get_matches_from(args);
-            let values = Values {
+            let values = SettingValues {
                 command: "serve",
                 matches: &matches,
                 env: |name| match name {
@@ -95,7 +95,7 @@ mod tests {
                     _ => None,
                 },
             };
-            (values.keyed("node"), values.keyed("token"))
+            (values.keyed_values("node"), values.keyed_values("token"))
         };
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let ours = pair("litecoin", "http://of-environment");

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 /// What may be printed on the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wishes {
+pub struct TerminalFeatures {
     /// Whether the terminal supports control codes for the cursor and colours.
     pub is_able: bool,
     /// Whether colours may be printed.
@@ -12,16 +12,16 @@ pub struct Wishes {
 }
 
 /// Returns what may be printed, according to the environment.
-pub fn wishes() -> Wishes {
+pub fn terminal_features() -> TerminalFeatures {
     read(|name| std::env::var_os(name))
 }
 
 /// Reads the two variables with `env`. `NO_COLOR` is ignored if it is empty (<https://no-color.org>). An empty `TERM`
 /// means `dumb`.
-fn read(env: fn(&str) -> Option<OsString>) -> Wishes {
+fn read(env: fn(&str) -> Option<OsString>) -> TerminalFeatures {
     let given = |name| env(name).filter(|value| !value.is_empty());
     let is_able = given("TERM").is_some_and(|term| term != "dumb");
-    Wishes {
+    TerminalFeatures {
         is_able,
         colours: is_able && given("NO_COLOR").is_none(),
     }
@@ -29,24 +29,24 @@ fn read(env: fn(&str) -> Option<OsString>) -> Wishes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wishes, read};
+    use super::{TerminalFeatures, read};
 
-    fn wishes(is_able: bool, colours: bool) -> Wishes {
-        Wishes { is_able, colours }
+    fn expected_features(is_able: bool, colours: bool) -> TerminalFeatures {
+        TerminalFeatures { is_able, colours }
     }
 
     #[test]
-    fn no_color_and_terms_are_heeded() {
+    fn no_color_and_dumb_term_disable_colours() {
         let none = read(|_| None);
-        assert_eq!(none, wishes(false, false));
+        assert_eq!(none, expected_features(false, false));
         let dumb = read(|name| (name == "TERM").then(|| "dumb".into()));
-        assert_eq!(dumb, wishes(false, false));
+        assert_eq!(dumb, expected_features(false, false));
         let able = read(|name| match name {
             "TERM" => Some("xterm-256color".into()),
             _ => Some("".into()),
         });
-        assert_eq!(able, wishes(true, true));
+        assert_eq!(able, expected_features(true, true));
         let plain = read(|_| Some("1".into()));
-        assert_eq!(plain, wishes(true, false));
+        assert_eq!(plain, expected_features(true, false));
     }
 }

@@ -12,7 +12,7 @@ use super::money::{Bps, Cents};
 use super::refusal::{Code, Refusal};
 use super::text_enum::text_enum;
 use super::time::Time;
-use super::url::Site;
+use super::url::SiteUrl;
 
 text_enum! {
     /// Status of an account.
@@ -91,7 +91,7 @@ impl AccountStatus {
     }
 
     /// Returns the event of a change from `before` to this status.
-    pub fn event_after(self, before: AccountStatus) -> Option<EventType> {
+    pub fn event_of_change_from(self, before: AccountStatus) -> Option<EventType> {
         match self {
             AccountStatus::Active if before != self => Some(EventType::AccountApproved),
             AccountStatus::Suspended if before != self => Some(EventType::AccountSuspended),
@@ -169,12 +169,12 @@ impl Account {
     /// Returns `true` if a page of this origin may use the account's public keys. `None`, from a program, is always
     /// allowed.
     pub fn allows_origin(&self, origin: Option<&str>) -> bool {
-        let is_same = |allowed: &str, origin: &Site<'_>| {
-            Site::parse(allowed).is_ok_and(|allowed| allowed.has_origin_of(origin))
+        let is_same = |allowed: &str, origin: &SiteUrl<'_>| {
+            SiteUrl::parse(allowed).is_ok_and(|allowed| allowed.has_origin_of(origin))
         };
         let is_listed = |origin: &str| {
             let mut allowed = self.allowed_origins.iter();
-            Site::parse(origin).is_ok_and(|origin| allowed.any(|one| is_same(one, &origin)))
+            SiteUrl::parse(origin).is_ok_and(|origin| allowed.any(|one| is_same(one, &origin)))
         };
         self.allowed_origins.is_empty() || origin.is_none_or(is_listed)
     }
@@ -187,7 +187,7 @@ impl Account {
         let max = self.invoice_max;
         amount.filter(|amount| *amount <= max).ok_or_else(|| {
             let message = format!("amount must be at most {max} for this account");
-            Refusal::about(Code::AmountTooLarge, "amount", message)
+            Refusal::for_param(Code::AmountTooLarge, "amount", message)
         })
     }
 

@@ -24,8 +24,8 @@ mod script;
 mod solana;
 
 pub use account::{account_address, account_bytes};
-pub use network::parse_for;
-pub use pay_to::{PayTo, write};
+pub use network::parse_on_named_network;
+pub use pay_to::{PayTo, write_address};
 pub use script::{output_script, script_address};
 pub use solana::{TOKEN_PROGRAM, can_sign, is_signature, token_account};
 
@@ -52,14 +52,14 @@ pub enum Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressError {
     chain: Chain,
-    reason: Reason,
+    reason: AddressProblem,
 }
 
 /// Reason that ends the sentence "not an address on bitcoin: …".
-type Reason = &'static str;
+type AddressProblem = &'static str;
 
-const CHECKSUM: Reason = "its checksum does not match; copy it again";
-const NOBODY: Reason = "the all-zero address belongs to nobody";
+const CHECKSUM: AddressProblem = "its checksum does not match; copy it again";
+const NOBODY: AddressProblem = "the all-zero address belongs to nobody";
 
 impl Network {
     /// Both networks, the main one first.
@@ -102,7 +102,7 @@ pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
 }
 
 /// Returns the address at an index of a simulated wallet. Each mode and each pool has its own wallet.
-pub fn simulated(mode: Mode, chain: Chain, index: u64) -> String {
+pub fn simulated_address(mode: Mode, chain: Chain, index: u64) -> String {
     let label = format!("coffer {mode} {}", chain.address_pool());
     test_address(chain, &label, index)
 }
@@ -111,7 +111,7 @@ pub fn simulated(mode: Mode, chain: Chain, index: u64) -> String {
 ///
 /// # Errors
 /// The expected form of an address on the first network.
-pub fn parse_on(
+pub fn parse_on_any(
     chain: Chain,
     networks: &[Network],
     text: &str,
@@ -135,10 +135,10 @@ pub fn parse_on(
 /// # Errors
 /// The expected form of an address on this network.
 pub fn parse(chain: Chain, network: Network, text: &str) -> Result<String, AddressError> {
-    read(chain, network, text).map_err(|reason| AddressError { chain, reason })
+    read_address(chain, network, text).map_err(|reason| AddressError { chain, reason })
 }
 
-fn read(chain: Chain, network: Network, text: &str) -> Result<String, Reason> {
+fn read_address(chain: Chain, network: Network, text: &str) -> Result<String, AddressProblem> {
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return Err("expected at most 128 plain letters and digits");
     }
@@ -153,16 +153,16 @@ fn read(chain: Chain, network: Network, text: &str) -> Result<String, Reason> {
 
 /// Reads a segwit or base58check address. The length decides, not the prefix: a base58 address may start with
 /// `LTC1…`.
-fn read_utxo(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
+fn read_utxo(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProblem> {
     if text.len() > BASE58CHECK_BYTES_MAX {
         read_segwit(prefixes, text)
     } else {
-        read_hash(prefixes, text)
+        read_p2pkh_or_p2sh(prefixes, text)
     }
 }
 
 /// Reads P2PKH or P2SH: the hash of a key or of a script, in base58check.
-fn read_hash(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
+fn read_p2pkh_or_p2sh(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProblem> {
     let (version, hash) = read_base58check(text, prefixes.expected)?;
     let known = prefixes.versions.iter().find(|(read, _)| *read == version);
     known
@@ -174,8 +174,8 @@ fn read_hash(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
 ///
 /// Later versions are refused, although BIP-350 allows them. Until such a version is in use, anybody can spend its
 /// outputs.
-fn read_segwit(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
-    let address = SegwitHrpstring::new(text).map_err(|error| segwit_reason(&error, prefixes))?;
+fn read_segwit(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProblem> {
+    let address = SegwitHrpstring::new(text).map_err(|error| segwit_problem(&error, prefixes))?;
     let known = prefixes.hrps.contains(&address.hrp());
     match (address.witness_version().to_u8(), address.byte_iter().len()) {
         (0, 20 | 32) | (1, 32) if known => Ok(text.to_ascii_lowercase()),
@@ -183,7 +183,7 @@ fn read_segwit(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
     }
 }
 
-fn segwit_reason(error: &SegwitHrpstringError, prefixes: &UtxoPrefixes) -> Reason {
+fn segwit_problem(error: &SegwitHrpstringError, prefixes: &UtxoPrefixes) -> AddressProblem {
     match error {
         SegwitHrpstringError::Checksum(_) => CHECKSUM,
         SegwitHrpstringError::Unchecked(UncheckedHrpstringError::Char(CharError::MixedCase)) => {
@@ -204,7 +204,7 @@ fn write_p2wpkh(prefix: Hrp, hash: &[u8]) -> String {
 
 /// Reads an address with an EIP-55 checksum, or in a single case without checksum
 /// (<https://eips.ethereum.org/EIPS/eip-55>).
-fn read_evm(text: &str) -> Result<String, Reason> {
+fn read_evm(text: &str) -> Result<String, AddressProblem> {
     let digits = text.strip_prefix("0x").unwrap_or_default();
     if digits.len() != 40 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err("expected 0x and 40 hexadecimal digits");
@@ -242,8 +242,9 @@ fn lower_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn read_tron(text: &str) -> Result<String, Reason> {
-    const EXPECTED: Reason = "expected a complete address of 34 characters that starts with T";
+fn read_tron(text: &str) -> Result<String, AddressProblem> {
+    const EXPECTED: AddressProblem =
+        "expected a complete address of 34 characters that starts with T";
     match read_base58check(text, EXPECTED)? {
         (TRON_VERSION, hash) if hash == [0; 20] => Err(NOBODY),
         (TRON_VERSION, hash) => Ok(write_base58check(TRON_VERSION, &hash)),
@@ -254,7 +255,7 @@ fn read_tron(text: &str) -> Result<String, Reason> {
 /// Reads base58 of 32 bytes, without a checksum (<https://solana.com/docs/core/accounts>).
 ///
 /// All zeros are the address of the system program.
-fn read_solana(text: &str) -> Result<String, Reason> {
+fn read_solana(text: &str) -> Result<String, AddressProblem> {
     let mut key = [0; 32];
     match bs58::decode(text).onto(&mut key) {
         Ok(32) if key == [0; 32] => {
@@ -266,7 +267,10 @@ fn read_solana(text: &str) -> Result<String, Reason> {
 }
 
 /// Reads the version and the hash of a base58check text (<https://en.bitcoin.it/wiki/Base58Check_encoding>).
-fn read_base58check(text: &str, expected: Reason) -> Result<(u8, [u8; 20]), Reason> {
+fn read_base58check(
+    text: &str,
+    expected: AddressProblem,
+) -> Result<(u8, [u8; 20]), AddressProblem> {
     let mut bytes = [0; 25];
     match bs58::decode(text).with_check(None).onto(&mut bytes) {
         Ok(21) => {

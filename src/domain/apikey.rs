@@ -54,17 +54,17 @@ pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> 
             text.push_str(&random_text(RANDOM_CHARS, random));
             text
         }
-        KeyClass::Secret | KeyClass::Public => with_check(prefix(class, mode), random),
+        KeyClass::Secret | KeyClass::Public => random_with_checksum(prefix(class, mode), random),
     }
 }
 
 /// Generates a reseller's token from random bytes.
 pub fn generate_token(random: &mut dyn FnMut() -> u8) -> String {
-    with_check(TOKEN_PREFIX, random)
+    random_with_checksum(TOKEN_PREFIX, random)
 }
 
 /// Returns the prefix, random characters, and the checksum of both.
-fn with_check(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
+fn random_with_checksum(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = prefix.to_owned();
     text.push_str(&random_text(RANDOM_CHARS, random));
     let check = checksum(&text);
@@ -83,16 +83,16 @@ pub fn is_plausible(text: &str) -> bool {
             .split_once('.')
             .is_some_and(|(id, secret)| !id.is_empty() && !secret.is_empty());
     }
-    has_check(text)
+    has_valid_checksum(text)
 }
 
 /// Returns `true` if the text may be a generated reseller's token; `false` for a typing error.
 pub fn is_plausible_token(text: &str) -> bool {
-    text.starts_with(TOKEN_PREFIX) && has_check(text)
+    text.starts_with(TOKEN_PREFIX) && has_valid_checksum(text)
 }
 
 /// Returns `true` if the text ends in the CRC-32 of the characters before it.
-fn has_check(text: &str) -> bool {
+fn has_valid_checksum(text: &str) -> bool {
     let body = text
         .len()
         .checked_sub(CHECK_CHARS)
@@ -167,7 +167,7 @@ mod tests {
         last4,
     };
 
-    fn made(class: KeyClass, mode: Mode) -> String {
+    fn generated_key(class: KeyClass, mode: Mode) -> String {
         let mut next = 0_u8;
         generate(class, mode, &mut || {
             next = next.wrapping_mul(37).wrapping_add(91);
@@ -176,18 +176,18 @@ mod tests {
     }
 
     #[test]
-    fn generated_key_has_its_form_and_a_valid_check() {
+    fn generated_key_has_prefix_length_and_checksum() {
         for (class, mode, prefix) in [
             (KeyClass::Secret, Mode::Live, "sk_live_"),
             (KeyClass::Secret, Mode::Test, "sk_test_"),
             (KeyClass::Public, Mode::Live, "pk_live_"),
             (KeyClass::Public, Mode::Test, "pk_test_"),
         ] {
-            let key = made(class, mode);
+            let key = generated_key(class, mode);
             assert!(key.starts_with(prefix) && key.len() == 44, "{key}");
             assert!(is_plausible(&key));
         }
-        let legacy = made(KeyClass::Legacy, Mode::Live);
+        let legacy = generated_key(KeyClass::Legacy, Mode::Live);
         assert!(
             legacy.split_once('.').is_some() && is_plausible(&legacy),
             "{legacy}"
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn generated_token_has_its_form_and_is_not_a_key() {
+    fn generated_token_is_valid_and_is_not_a_key() {
         let mut next = 0_u8;
         let token = generate_token(&mut || {
             next = next.wrapping_add(7);
@@ -203,7 +203,10 @@ mod tests {
         });
         assert!(token.starts_with("rt_") && token.len() == 39, "{token}");
         assert!(is_plausible_token(&token) && !is_plausible(&token));
-        assert!(!is_plausible_token(&made(KeyClass::Secret, Mode::Live)));
+        assert!(!is_plausible_token(&generated_key(
+            KeyClass::Secret,
+            Mode::Live
+        )));
         for wrong in [token.to_ascii_uppercase().as_str(), "", "rt_", "rt_sandbox"] {
             assert!(!is_plausible_token(wrong), "{wrong}");
         }
@@ -213,7 +216,7 @@ mod tests {
 
     #[test]
     fn one_wrong_character_is_detected() {
-        let key = made(KeyClass::Secret, Mode::Live);
+        let key = generated_key(KeyClass::Secret, Mode::Live);
         for at in 8..key.len() {
             let wrong: String = key
                 .chars()

@@ -94,8 +94,8 @@ impl Asset {
     }
 
     /// Formats an amount of base units as a plain decimal of whole coins.
-    pub fn text(&self, amount: Units) -> String {
-        amount.text(self.decimals)
+    pub fn format_units(&self, amount: Units) -> String {
+        amount.to_decimal_text(self.decimals)
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
                 .map(|rate| rate.to_string()),
             Ok("64800".to_owned())
         );
-        assert_eq!(ASSETS[1].text(ASSETS[1].min_amount), "0.01");
+        assert_eq!(ASSETS[1].format_units(ASSETS[1].min_amount), "0.01");
     }
 
     #[test]

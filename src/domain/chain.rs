@@ -5,7 +5,7 @@
 use super::address::encoding::{self, Encoding};
 use super::money::coin::Units;
 use super::text_enum::text_enum;
-use crate::domain::fields::{Schema, Shown, schema};
+use crate::domain::fields::{Schema, ViewField, schema};
 use serde::{Serialize, Serializer};
 
 /// Number of blocks that make a payment final.
@@ -17,7 +17,7 @@ pub enum Depth {
     Final,
 }
 
-impl Shown for Depth {
+impl ViewField for Depth {
     const SCHEMA: Schema =
         schema!({ "type": ["integer", "string"], "minimum": 1, "pattern": "^final$" });
 }
@@ -34,7 +34,7 @@ impl Serialize for Depth {
 
 text_enum! {
     /// A family: chains on which a customer has one shared address.
-    pub enum Family {
+    pub enum ChainFamily {
         /// Solana.
         Solana = "solana",
         /// All EVM chains, which share one address.
@@ -57,7 +57,7 @@ pub struct ChainRow {
     /// Encoding of the chain's addresses.
     pub(super) encoding: Encoding,
     /// Family under which customers have an address on the chain; `None` if they have none.
-    pub customer_family: Option<Family>,
+    pub customer_family: Option<ChainFamily>,
     /// `true` if the operator imports the chain's addresses, because no public key can derive them.
     pub imported: bool,
     /// Main network, then the test networks, by the names that the chain's nodes use.
@@ -112,7 +112,7 @@ chains! {
     Bitcoin = "bitcoin" {
         pool: "bitcoin",
         encoding: encoding::BITCOIN,
-        customer_family: Some(Family::Utxo),
+        customer_family: Some(ChainFamily::Utxo),
         imported: false,
         networks: ("main", &["test", "testnet4", "signet", "regtest"]),
         horizon: Depth::Blocks(100),
@@ -163,7 +163,7 @@ chains! {
     Ethereum = "ethereum" {
         pool: "evm",
         encoding: Encoding::Evm,
-        customer_family: Some(Family::Evm),
+        customer_family: Some(ChainFamily::Evm),
         imported: false,
         networks: ("1", &["11155111", "560048"]),
         horizon: Depth::Final,
@@ -180,7 +180,7 @@ chains! {
     Base = "base" {
         pool: "evm",
         encoding: Encoding::Evm,
-        customer_family: Some(Family::Evm),
+        customer_family: Some(ChainFamily::Evm),
         imported: false,
         networks: ("8453", &["84532"]),
         horizon: Depth::Final,
@@ -197,7 +197,7 @@ chains! {
     Polygon = "polygon" {
         pool: "evm",
         encoding: Encoding::Evm,
-        customer_family: Some(Family::Evm),
+        customer_family: Some(ChainFamily::Evm),
         imported: false,
         networks: ("137", &["80002"]),
         horizon: Depth::Final,
@@ -214,7 +214,7 @@ chains! {
     Tron = "tron" {
         pool: "tron",
         encoding: Encoding::Tron,
-        customer_family: Some(Family::Tron),
+        customer_family: Some(ChainFamily::Tron),
         imported: false,
         networks: ("mainnet", &["shasta", "nile"]),
         horizon: Depth::Final,
@@ -231,7 +231,7 @@ chains! {
     Solana = "solana" {
         pool: "solana",
         encoding: Encoding::Solana,
-        customer_family: Some(Family::Solana),
+        customer_family: Some(ChainFamily::Solana),
         imported: true,
         networks: ("mainnet-beta", &["testnet", "devnet", "localnet"]),
         horizon: Depth::Final,
@@ -297,7 +297,7 @@ impl Chain {
     }
 
     /// Returns the chains whose live addresses are imported by the operator.
-    pub fn imported() -> impl Iterator<Item = Chain> {
+    pub fn with_imported_addresses() -> impl Iterator<Item = Chain> {
         Chain::first_of_each_pool().filter(|chain| chain.row().imported)
     }
 }

@@ -52,14 +52,14 @@ fn luminance(color: &str) -> Option<f64> {
 }
 
 /// Returns the Content-Security-Policy source that allows this inline style: its SHA-256.
-pub fn style_source(style: &str) -> String {
+pub fn csp_style_source(style: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style)))
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{contrast, luminance, style_source, text_on};
+    use super::{contrast, csp_style_source, luminance, text_on};
 
     #[test]
     fn text_is_readable_on_every_colour() {
@@ -88,9 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn style_source_is_its_hash() {
+    fn csp_style_source_is_the_hash_of_the_style() {
         assert_eq!(
-            style_source(""),
+            csp_style_source(""),
             "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
         );
     }

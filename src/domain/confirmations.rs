@@ -6,7 +6,7 @@ mod tiers;
 
 use super::chain::{Chain, Depth};
 use super::fields::{Schema, view};
-pub use tiers::{Tier, Tiers};
+pub use tiers::{ConfirmationTier, ConfirmationTiers};
 
 view! {
     /// Progress on the chain; empty for a simulated chain or one without a node.
@@ -24,7 +24,7 @@ view! {
 
 impl OnChain {
     /// Returns the progress in words; `None` once the payment is confirmed or dropped.
-    pub fn text(&self) -> Option<String> {
+    pub fn progress_text(&self) -> Option<String> {
         let count = self.confirmations?;
         Some(match self.confirmations_needed? {
             Depth::Blocks(needed) => format!("{count} of {needed} confirmations"),
@@ -102,7 +102,7 @@ mod tests {
                 confirmations_needed: Some(Depth::Blocks(3)),
                 explorer_url: None,
             };
-            on_chain.text().unwrap_or_default()
+            on_chain.progress_text().unwrap_or_default()
         });
         assert_eq!(
             shown,
@@ -119,7 +119,7 @@ mod tests {
                 confirmations_needed: Some(Depth::Final),
                 explorer_url: None,
             };
-            on_chain.text().unwrap_or_default()
+            on_chain.progress_text().unwrap_or_default()
         });
         assert_eq!(
             until_final,
@@ -129,7 +129,7 @@ mod tests {
                 "12 confirmations, until its block is final"
             ]
         );
-        assert_eq!(OnChain::default().text(), None);
+        assert_eq!(OnChain::default().progress_text(), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Invariant: an address that belongs to a customer belongs to that customer forever.
 
 use super::asset::{ASSETS, Asset, Mode};
-use super::chain::{CHAINS, Chain, ChainRow, Family};
+use super::chain::{CHAINS, Chain, ChainFamily, ChainRow};
 use super::refusal::Refusal;
 use super::time::Time;
 
@@ -13,7 +13,7 @@ pub const REF_PATTERN: &str = "^[A-Za-z0-9._:-]{1,120}$";
 /// Longest reference, in characters.
 pub const REF_CHARS_MAX: usize = 120;
 
-impl Family {
+impl ChainFamily {
     /// Returns the chains of the family. All of them share one address pool.
     pub fn chains(self) -> impl Iterator<Item = Chain> {
         let takes = move |row: &&&ChainRow| row.customer_family == Some(self);
@@ -21,12 +21,12 @@ impl Family {
     }
 
     /// Returns the chain whose address encoding the family uses.
-    pub const fn chain(self) -> Chain {
+    pub const fn encoding_chain(self) -> Chain {
         match self {
-            Family::Solana => Chain::Solana,
-            Family::Evm => Chain::Ethereum,
-            Family::Tron => Chain::Tron,
-            Family::Utxo => Chain::Bitcoin,
+            ChainFamily::Solana => Chain::Solana,
+            ChainFamily::Evm => Chain::Ethereum,
+            ChainFamily::Tron => Chain::Tron,
+            ChainFamily::Utxo => Chain::Bitcoin,
         }
     }
 
@@ -57,7 +57,7 @@ pub struct Customer {
 ///
 /// # Errors
 /// `invalid_request` for anything else.
-pub fn check_ref(text: &str) -> Result<(), Refusal> {
+pub fn check_reference(text: &str) -> Result<(), Refusal> {
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
     if (1..=REF_CHARS_MAX).contains(&text.len()) && text.bytes().all(plain) {
@@ -72,16 +72,18 @@ pub fn check_ref(text: &str) -> Result<(), Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, Family, check_ref};
+    use super::{Chain, ChainFamily, check_reference};
 
     #[test]
     fn chains_of_a_family_share_one_pool() {
-        for family in Family::ALL {
-            let pool = family.chain().address_pool();
+        for family in ChainFamily::ALL {
+            let pool = family.encoding_chain().address_pool();
             let shared = |chain: &Chain| chain.address_pool() == pool;
             assert!(family.chains().all(|chain| shared(&chain)), "{family}");
             assert!(
-                family.chains().any(|chain| chain == family.chain()),
+                family
+                    .chains()
+                    .any(|chain| chain == family.encoding_chain()),
                 "{family}"
             );
         }
@@ -91,11 +93,11 @@ mod tests {
     fn malformed_references_are_refused() {
         let longest = "a".repeat(120);
         for text in ["a", "Z9", "user:7_b.c-d", "..", &longest] {
-            assert!(check_ref(text).is_ok(), "{text}");
+            assert!(check_reference(text).is_ok(), "{text}");
         }
         let longer = "a".repeat(121);
         for text in ["", " ", "a b", "a/b", "ä", "a\n", "a%20", &longer] {
-            assert!(check_ref(text).is_err(), "{text}");
+            assert!(check_reference(text).is_err(), "{text}");
         }
     }
 }

@@ -32,11 +32,11 @@ text_enum! {
 impl DepositStatus {
     /// Returns `true` if the state machine has a step to `next`. Deposits have the same steps as payments.
     pub const fn may_become(self, next: DepositStatus) -> bool {
-        self.state().may_become(next.state())
+        self.payment_state().may_become(next.payment_state())
     }
 
     /// Returns the payment state that matches this status.
-    pub const fn state(self) -> PaymentState {
+    pub const fn payment_state(self) -> PaymentState {
         match self {
             DepositStatus::Detected => PaymentState::Seen,
             DepositStatus::Confirmed => PaymentState::Confirmed,
@@ -105,7 +105,7 @@ impl Deposit {
     ///
     /// # Errors
     /// [`Overflow`]. It cannot occur while the fee is between zero and the gross value.
-    pub fn net(&self) -> Result<Cents, Overflow> {
+    pub fn net_amount(&self) -> Result<Cents, Overflow> {
         self.gross.minus(self.fee)
     }
 }
@@ -115,14 +115,14 @@ mod tests {
     use super::{DepositStatus, PaymentState};
 
     #[test]
-    fn deposit_has_the_steps_of_a_payment() {
+    fn deposit_status_changes_like_a_payment_state() {
         for from in DepositStatus::ALL {
             for to in DepositStatus::ALL {
                 assert_eq!(from.may_become(*to), from != to, "{from} to {to}");
             }
         }
         for state in PaymentState::ALL {
-            assert_eq!(DepositStatus::from(*state).state(), *state);
+            assert_eq!(DepositStatus::from(*state).payment_state(), *state);
         }
     }
 }

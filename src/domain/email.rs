@@ -11,12 +11,12 @@ const LABEL_CHARS_MAX: usize = 63;
 pub fn is_email(text: &str) -> bool {
     let is_local = |c: char| c.is_ascii_graphic() && !r#"()<>[],;:\"@"#.contains(c) || is_letter(c);
     text.split_once('@').is_some_and(|(local, host)| {
-        !local.is_empty() && local.chars().all(is_local) && host.split('.').all(is_label)
+        !local.is_empty() && local.chars().all(is_local) && host.split('.').all(is_domain_label)
     })
 }
 
 /// Returns `true` for letters, digits and hyphens, without a hyphen at either end.
-fn is_label(label: &str) -> bool {
+fn is_domain_label(label: &str) -> bool {
     (1..=LABEL_CHARS_MAX).contains(&label.chars().count())
         && !label.starts_with('-')
         && !label.ends_with('-')

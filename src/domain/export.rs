@@ -181,13 +181,13 @@ pub fn write_row(columns: &[Column], cells: &[Cell], out: &mut String) {
         if at > 0 {
             out.push(',');
         }
-        write_quoted(&text(*form, cell, asset), out);
+        write_quoted(&format_cell(*form, cell, asset), out);
     }
     out.push_str("\r\n");
 }
 
 /// Formats a cell as text.
-fn text(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
+fn format_cell(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
     match (form, cell) {
         (_, Cell::Nothing) => String::new(),
         (CellFormat::Cents, Cell::Number(cents)) => Cents(*cents).to_string(),
@@ -195,7 +195,7 @@ fn text(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
         (Flag, Cell::Number(flag)) => (*flag != 0).to_string(),
         (_, Cell::Number(number)) => number.to_string(),
         (CellFormat::Units, Cell::Text(units)) => match (asset, units.parse()) {
-            (Some(asset), Ok(amount)) => asset.text(Units(amount)),
+            (Some(asset), Ok(amount)) => asset.format_units(Units(amount)),
             (None, _) | (_, Err(_)) => units.clone(),
         },
         (Text, Cell::Text(text)) => guard_formulas(text),
@@ -246,7 +246,7 @@ mod tests {
     use super::{Cell, CellFormat, ExportKind, header, write_row};
 
     /// Returns the CSV row of these cells.
-    fn row(cells: &[(CellFormat, Cell)]) -> String {
+    fn written_row(cells: &[(CellFormat, Cell)]) -> String {
         let mut columns: Vec<_> = cells.iter().map(|(form, _)| ("cell", *form)).collect();
         columns.push(("asset", CellFormat::Plain));
         let mut cells: Vec<_> = cells.iter().map(|(_, cell)| cell.clone()).collect();
@@ -267,7 +267,7 @@ mod tests {
         ] {
             let cell = Cell::Text(text.to_owned());
             assert_eq!(
-                row(&[(CellFormat::Text, cell)]),
+                written_row(&[(CellFormat::Text, cell)]),
                 format!("{written},LTC\r\n")
             );
         }
@@ -299,18 +299,18 @@ mod tests {
         ] {
             let cell = Cell::Text(text.to_owned());
             assert_eq!(
-                row(&[(CellFormat::Text, cell)]),
+                written_row(&[(CellFormat::Text, cell)]),
                 format!("{written},LTC\r\n")
             );
         }
         assert_eq!(
-            row(&[(CellFormat::Cents, Cell::Number(-150))]),
+            written_row(&[(CellFormat::Cents, Cell::Number(-150))]),
             "-1.50,LTC\r\n"
         );
     }
 
     #[test]
-    fn each_format_matches_the_api() {
+    fn cell_formats_match_the_api() {
         let cells = [
             (CellFormat::Cents, Cell::Number(2000)),
             (CellFormat::Units, Cell::Text("25000000".to_owned())),
@@ -320,7 +320,7 @@ mod tests {
             (CellFormat::Cents, Cell::Nothing),
         ];
         assert_eq!(
-            row(&cells),
+            written_row(&cells),
             "20.00,0.25,1970-01-01T00:00:00.000Z,true,7,,LTC\r\n"
         );
     }

@@ -17,12 +17,12 @@ pub(crate) use input::input;
 pub(in crate::domain) use json_schema::keywords;
 pub use rule::{Rule, rule_for};
 pub(crate) use schema::schema;
-pub use schema::{Component, Describing, Keywords, Object, Property, Schema};
-pub use view::Shown;
+pub use schema::{Component, FieldSchema, Keywords, Object, Property, Schema};
+pub use view::ViewField;
 pub(crate) use view::view;
 
 use super::refusal::{Code, Refusal};
-use super::url::{Destination, Site, UrlProblem};
+use super::url::{SiteOrAppUrl, SiteUrl, UrlProblem};
 use super::{email, json};
 use serde_json::{Map, Number, Value};
 use std::ops::RangeInclusive;
@@ -37,7 +37,7 @@ pub struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Fields<'a> {
     /// Wraps a JSON object.
-    pub fn of(map: &'a Map<String, Value>) -> Fields<'a> {
+    pub fn new(map: &'a Map<String, Value>) -> Fields<'a> {
         Fields(map)
     }
 
@@ -68,12 +68,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns `true` if the object has the field, even with the value null.
-    pub fn names(&self, name: &str) -> bool {
+    pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
     /// Returns the names of the fields that are not in `known`, in the order of the body.
-    pub fn unknown(&self, known: &[&str]) -> Vec<&'a str> {
+    pub fn unknown_names(&self, known: &[&str]) -> Vec<&'a str> {
         self.0
             .keys()
             .map(String::as_str)
@@ -85,8 +85,8 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// `invalid_request` that lists the known fields.
-    pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
-        match self.unknown(known).first() {
+    pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), Refusal> {
+        match self.unknown_names(known).first() {
             None => Ok(()),
             Some(name) => Err(Refusal::field(
                 name,
@@ -130,7 +130,7 @@ impl<'a> Fields<'a> {
         length: RangeInclusive<usize>,
     ) -> Result<Option<&'a str>, Refusal> {
         let text = self.text(name, length)?;
-        text.map_or(Ok(()), |text| one_line(name, text))?;
+        text.map_or(Ok(()), |text| check_one_line(name, text))?;
         Ok(text)
     }
 
@@ -158,7 +158,7 @@ impl<'a> Fields<'a> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
-        let number = value.as_number().and_then(whole);
+        let number = value.as_number().and_then(parse_whole_number);
         number
             .filter(|number| range.contains(number))
             .map(Some)
@@ -217,7 +217,7 @@ impl<'a> Fields<'a> {
     pub fn url(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem =
             "must be an absolute http:// or https:// url in plain ASCII; a host name in punycode";
-        self.url_that(name, |text| Site::parse(text).map(drop), problem)
+        self.checked_url(name, |text| SiteUrl::parse(text).map(drop), problem)
     }
 
     /// Reads the URL of a page for customers: http, https, or the own scheme of an app, like `myshop://paid`.
@@ -227,14 +227,14 @@ impl<'a> Fields<'a> {
     pub fn site_or_app(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem = "must be an absolute http:// or https:// url, or one of an app's own scheme like myshop://paid, \
              in plain ASCII; a host name in punycode";
-        let is_right = |text: &str| match Destination::parse(text) {
+        let is_right = |text: &str| match SiteOrAppUrl::parse(text) {
             Some(_) => Ok(()),
-            None => Site::parse(text).map(drop),
+            None => SiteUrl::parse(text).map(drop),
         };
-        self.url_that(name, is_right, problem)
+        self.checked_url(name, is_right, problem)
     }
 
-    fn url_that(
+    fn checked_url(
         &self,
         name: &str,
         is_right: impl Fn(&str) -> Result<(), UrlProblem>,
@@ -266,7 +266,7 @@ impl<'a> Fields<'a> {
 ///
 /// # Errors
 /// `invalid_request` for a control character.
-pub fn one_line(name: &str, text: &str) -> Result<(), Refusal> {
+pub fn check_one_line(name: &str, text: &str) -> Result<(), Refusal> {
     match text.contains(char::is_control) {
         true => Err(Refusal::field(
             name,
@@ -278,7 +278,7 @@ pub fn one_line(name: &str, text: &str) -> Result<(), Refusal> {
 
 /// Returns the value of a JSON number that is whole, read from its digits without rounding; `None` if it has a
 /// fraction.
-fn whole(number: &Number) -> Option<i64> {
+fn parse_whole_number(number: &Number) -> Option<i64> {
     let text = number.as_str();
     let digits = match text.split_once('.') {
         Some((digits, zeros)) if zeros.bytes().all(|byte| byte == b'0') => digits,

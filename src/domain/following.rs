@@ -11,7 +11,10 @@ use super::money::coin::Units;
 use super::observation::{Block, InputSource, Observation};
 use super::payment::PaymentState;
 use super::time::{DAY_MS, Time};
-pub use sent::{BalanceChange, Conflict, SentFound, SentOpen, SentRead, SentTransaction};
+pub use sent::{
+    BalanceChange, SentLookup, SentLookupAnswer, SentTransaction, SpendConflict,
+    UnsettledTransaction,
+};
 
 /// Time after which a transaction that left the mempool counts as dropped.
 pub const VANISHED_MS_MAX: i64 = DAY_MS;
@@ -92,7 +95,7 @@ pub struct ChainState {
     /// Addresses whose balances are due for a check. Only for nodes that do not report transfers by contracts.
     pub walk: Option<BalanceBatch>,
     /// Transactions of payouts and refunds that are not settled, the least recently checked first.
-    pub sent: Vec<SentOpen>,
+    pub sent: Vec<UnsettledTransaction>,
     /// Approval time of a transfer. The next step searches for the height of the chain at that time.
     pub undated: Option<Time>,
     /// Addresses to poll in this step, for nodes that are queried by address. Empty for other nodes.
@@ -101,7 +104,7 @@ pub struct ChainState {
 
 impl ChainState {
     /// Returns the state of a chain that was never followed.
-    pub const fn nothing(chain: Chain) -> ChainState {
+    pub const fn initial(chain: Chain) -> ChainState {
         ChainState {
             chain,
             network: None,
@@ -154,10 +157,10 @@ pub struct ForwardStep {
     pub scanned_to: Option<Time>,
     /// Answers of the node about transactions of [`ChainState::sent`], at most 20, in the same order. Empty until the
     /// step reaches the head.
-    pub sent: Vec<SentRead>,
+    pub sent: Vec<SentLookup>,
     /// Transactions of [`ChainState::sent`] with an input that another transaction in the read blocks or in the
     /// mempool spends.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<SpendConflict>,
 }
 
 /// Blocks that a rescan read again.
@@ -176,7 +179,7 @@ pub struct RescanStep {
     /// Transaction id and position of each stored observation that the read blocks no longer contain.
     pub missing: Vec<(String, u32)>,
     /// Transactions of [`ChainState::sent`] with an input that another transaction in the read blocks spends.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<SpendConflict>,
 }
 
 /// The answer of a node about the transaction of a claim.
@@ -266,7 +269,7 @@ pub struct ChainStep {
 
 impl ChainStep {
     /// Returns the number of items to store: observations, and transactions that came back or were replaced.
-    pub fn items(&self) -> usize {
+    pub fn item_count(&self) -> usize {
         match &self.outcome {
             ChainStepOutcome::Forward(forward) => [
                 forward.present.len(),

@@ -45,12 +45,12 @@ impl HashLink {
     }
 
     /// Returns the link before the first row of a log that had no rows when its hash chain began.
-    pub fn first(log: ChainedLog) -> HashLink {
-        ChainStart::new(log).end()
+    pub fn before_first_row(log: ChainedLog) -> HashLink {
+        HashChainStart::new(log).into_link()
     }
 
     /// Returns the link of the row that follows this link.
-    pub fn next(self, log: ChainedLog, row: &HashedFields) -> HashLink {
+    pub fn next_link(self, log: ChainedLog, row: &HashedFields) -> HashLink {
         HashLink::new(
             &format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)),
             row,
@@ -70,13 +70,13 @@ impl fmt::Display for HashLink {
 }
 
 /// Hasher over all rows, in order, that were written before the hash chain began.
-pub struct ChainStart(Sha256);
+pub struct HashChainStart(Sha256);
 
-impl ChainStart {
+impl HashChainStart {
     /// Starts the hash before the first row.
-    pub fn new(log: ChainedLog) -> ChainStart {
+    pub fn new(log: ChainedLog) -> HashChainStart {
         let header = format!("coffer {log} {VERSION} start\n");
-        ChainStart(Sha256::new().chain_update(header))
+        HashChainStart(Sha256::new().chain_update(header))
     }
 
     /// Adds a row.
@@ -85,7 +85,7 @@ impl ChainStart {
     }
 
     /// Returns the link after the last added row.
-    pub fn end(self) -> HashLink {
+    pub fn into_link(self) -> HashLink {
         HashLink {
             version: VERSION,
             hash: self.0.finalize().into(),
@@ -156,9 +156,9 @@ impl fmt::Display for LogHead {
 
 /// Error: the text is not a log head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MalformedHead;
+pub struct MalformedLogHead;
 
-impl fmt::Display for MalformedHead {
+impl fmt::Display for MalformedLogHead {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(
             "a head looks like ledger:120:1:9f86…, as `coffer audit` and `coffer backup` print it",
@@ -166,28 +166,28 @@ impl fmt::Display for MalformedHead {
     }
 }
 
-impl std::error::Error for MalformedHead {}
+impl std::error::Error for MalformedLogHead {}
 
 impl FromStr for LogHead {
-    type Err = MalformedHead;
+    type Err = MalformedLogHead;
 
-    fn from_str(text: &str) -> Result<LogHead, MalformedHead> {
+    fn from_str(text: &str) -> Result<LogHead, MalformedLogHead> {
         let mut parts = text.trim().split(':');
-        let mut part = || parts.next().ok_or(MalformedHead);
-        let log = part()?.parse().map_err(|_| MalformedHead)?;
-        let seq = part()?.parse().map_err(|_| MalformedHead)?;
-        let version = part()?.parse().map_err(|_| MalformedHead)?;
-        let hash = unhex(part()?).ok_or(MalformedHead)?;
+        let mut part = || parts.next().ok_or(MalformedLogHead);
+        let log = part()?.parse().map_err(|_| MalformedLogHead)?;
+        let seq = part()?.parse().map_err(|_| MalformedLogHead)?;
+        let version = part()?.parse().map_err(|_| MalformedLogHead)?;
+        let hash = parse_hash(part()?).ok_or(MalformedLogHead)?;
         let link = HashLink { version, hash };
         match parts.next() {
             None => Ok(LogHead { log, seq, link }),
-            Some(_) => Err(MalformedHead),
+            Some(_) => Err(MalformedLogHead),
         }
     }
 }
 
 /// Parses 64 hex digits.
-fn unhex(text: &str) -> Option<[u8; 32]> {
+fn parse_hash(text: &str) -> Option<[u8; 32]> {
     let (digits, rest) = text.as_bytes().as_chunks::<2>();
     let byte = |pair: &[u8; 2]| {
         let digits = std::str::from_utf8(pair).ok()?;
@@ -201,7 +201,7 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::{ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
 
-    fn row(memo: HashedValue<'_>) -> HashedFields {
+    fn row_with_memo(memo: HashedValue<'_>) -> HashedFields {
         let mut form = HashedFields::default();
         form.add("seq", HashedValue::Number(1));
         form.add("memo", memo);
@@ -210,31 +210,34 @@ mod tests {
 
     #[test]
     fn link_depends_on_the_fields_and_the_previous_link() {
-        let first = HashLink::first(ChainedLog::Ledger);
-        let link = first.next(ChainedLog::Ledger, &row(HashedValue::Text(b"a")));
+        let first = HashLink::before_first_row(ChainedLog::Ledger);
+        let link = first.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Text(b"a")));
         assert_eq!(
             link,
-            first.next(ChainedLog::Ledger, &row(HashedValue::Text(b"a")))
+            first.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Text(b"a")))
         );
         for other in [
-            first.next(ChainedLog::Ledger, &row(HashedValue::Text(b"b"))),
-            first.next(ChainedLog::Ledger, &row(HashedValue::Nothing)),
-            first.next(ChainedLog::Ledger, &row(HashedValue::Number(1))),
-            first.next(ChainedLog::AuditLog, &row(HashedValue::Text(b"a"))),
-            link.next(ChainedLog::Ledger, &row(HashedValue::Text(b"a"))),
+            first.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Text(b"b"))),
+            first.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Nothing)),
+            first.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Number(1))),
+            first.next_link(
+                ChainedLog::AuditLog,
+                &row_with_memo(HashedValue::Text(b"a")),
+            ),
+            link.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Text(b"a"))),
         ] {
             assert_ne!(other, link);
         }
         // This link was computed with sha256sum over the format in the guide.
         assert_eq!(
-            HashLink::first(ChainedLog::Ledger).to_string(),
+            HashLink::before_first_row(ChainedLog::Ledger).to_string(),
             "1:a859d1184422bee02cb0ee21a0f42793b08c31402d1e4d475a3b63fcab9a3b2f"
         );
     }
 
     #[test]
-    fn head_round_trips_through_text() {
-        let link = HashLink::first(ChainedLog::AuditLog);
+    fn log_head_round_trips_through_text() {
+        let link = HashLink::before_first_row(ChainedLog::AuditLog);
         let head = LogHead {
             log: ChainedLog::AuditLog,
             seq: 12,

@@ -10,7 +10,7 @@ use super::money::coin::{Rate, Units};
 use super::money::{Bps, Cents, Currency};
 use super::payment::Payment;
 use super::quote::Quote;
-use super::status::{InvoiceStatus, InvoiceTerms, JudgedPayment, judge};
+use super::status::{InvoiceStatus, InvoiceTerms, PaymentFacts, invoice_status};
 use super::time::Time;
 use serde_json::value::RawValue;
 
@@ -110,7 +110,7 @@ impl Invoice {
 
     /// Returns the status of the invoice with these payments at this time.
     pub fn status_at(&self, payments: &[Payment], now: Time) -> InvoiceStatus {
-        let judged: Vec<JudgedPayment> = payments.iter().map(JudgedPayment::from).collect();
-        judge(&self.terms(), &judged, now)
+        let judged: Vec<PaymentFacts> = payments.iter().map(PaymentFacts::from).collect();
+        invoice_status(&self.terms(), &judged, now)
     }
 }

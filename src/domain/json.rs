@@ -38,7 +38,7 @@ fn has_reserved_name(text: &[u8]) -> bool {
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some((first, after)) = rest.split_first() {
-        let (byte, after) = escaped(rest).unwrap_or((*first, after));
+        let (byte, after) = parse_escape(rest).unwrap_or((*first, after));
         plain.push(byte);
         rest = after;
     }
@@ -46,7 +46,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the byte of an escape `\u00XX` at the start of the text, and the text after it.
-fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
+fn parse_escape(text: &[u8]) -> Option<(u8, &[u8])> {
     let (digits, after) = text.strip_prefix(b"\\u00")?.split_at_checked(2)?;
     let digits = std::str::from_utf8(digits).ok()?;
     Some((u8::from_str_radix(digits, 16).ok()?, after))

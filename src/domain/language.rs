@@ -44,7 +44,7 @@ const ENTRIES_MAX: usize = 50;
 
 impl Language {
     /// Returns the language of a tag like `pt` or `pt-BR`. The region is ignored.
-    pub fn of_tag(tag: &str) -> Option<Language> {
+    pub fn from_tag(tag: &str) -> Option<Language> {
         let primary = tag.split('-').next().unwrap_or_default();
         primary.to_ascii_lowercase().parse().ok()
     }
@@ -53,22 +53,22 @@ impl Language {
     ///
     /// The setting [`AUTO`] means the browser's preference (`Accept-Language`, RFC 9110). An unknown setting means
     /// English.
-    pub fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> Language {
-        let picked = picked.and_then(Language::of_tag);
+    pub fn for_customer(picked: Option<&str>, setting: &str, accepted: &str) -> Language {
+        let picked = picked.and_then(Language::from_tag);
         picked.unwrap_or_else(|| match setting {
-            AUTO => preferred(accepted),
-            setting => Language::of_tag(setting).unwrap_or_default(),
+            AUTO => browser_language(accepted),
+            setting => Language::from_tag(setting).unwrap_or_default(),
         })
     }
 }
 
 /// Returns the supported language with the highest weight in `Accept-Language`. A weight of 0 excludes a language.
-fn preferred(accepted: &str) -> Language {
+fn browser_language(accepted: &str) -> Language {
     let mut best = (0, Language::default());
     for entry in accepted.split(',').take(ENTRIES_MAX) {
         let (tag, weight) = entry.split_once(';').unwrap_or((entry, "q=1"));
-        let weight = weight.trim().strip_prefix("q=").and_then(thousandths);
-        if let (Some(weight), Some(language)) = (weight, Language::of_tag(tag.trim()))
+        let weight = weight.trim().strip_prefix("q=").and_then(parse_weight);
+        if let (Some(weight), Some(language)) = (weight, Language::from_tag(tag.trim()))
             && weight > best.0
         {
             best = (weight, language);
@@ -78,7 +78,7 @@ fn preferred(accepted: &str) -> Language {
 }
 
 /// Reads a weight from `0` to `1` with at most three decimals. Returns thousandths.
-fn thousandths(text: &str) -> Option<u16> {
+fn parse_weight(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if !matches!(whole, "0" | "1") || decimals.len() > 3 {
         return None;
@@ -92,7 +92,7 @@ mod tests {
     use super::{AUTO, Language};
 
     #[test]
-    fn browser_gets_its_preferred_language() {
+    fn browser_preference_selects_the_language() {
         for (accepted, expected) in [
             ("", Language::English),
             ("*", Language::English),
@@ -107,13 +107,13 @@ mod tests {
             ("\u{e9}-,;;=,q=1", Language::English),
             (&"sv,".repeat(10_000), Language::English),
         ] {
-            assert_eq!(Language::choose(None, AUTO, accepted), expected);
+            assert_eq!(Language::for_customer(None, AUTO, accepted), expected);
         }
     }
 
     #[test]
     fn selection_precedes_setting_and_setting_precedes_browser() {
-        let choose = |picked, setting| Language::choose(picked, setting, "fr");
+        let choose = |picked, setting| Language::for_customer(picked, setting, "fr");
         assert_eq!(choose(Some("tr"), "de"), Language::Turkish);
         assert_eq!(choose(Some("xx"), "de-CH"), Language::German);
         assert_eq!(choose(None, "de"), Language::German);

@@ -118,7 +118,7 @@ impl Rule for LinkNameRule {
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
         let text = fields.name(name, NAME_CHARS)?.map(str::trim);
-        if fields.names(name) && text.is_none_or(str::is_empty) {
+        if fields.contains(name) && text.is_none_or(str::is_empty) {
             return Err(Refusal::field(name, "must say what is paid for"));
         }
         Ok(text.map(str::to_owned))
@@ -142,7 +142,7 @@ impl Rule for LinkPriceRule {
             return Ok(None);
         }
         let price = PriceRule.read(fields, name)?.flatten();
-        price.ok_or_else(too_large).map(Some)
+        price.ok_or_else(price_too_large).map(Some)
     }
 
     fn keywords(&self) -> Keywords {
@@ -151,7 +151,7 @@ impl Rule for LinkPriceRule {
 }
 
 /// Returns the refusal of a price that overflows.
-fn too_large() -> Refusal {
+fn price_too_large() -> Refusal {
     let message = "amount is larger than any account allows";
-    Refusal::about(Code::AmountTooLarge, "amount", message)
+    Refusal::for_param(Code::AmountTooLarge, "amount", message)
 }

@@ -134,7 +134,7 @@ impl Cents {
     }
 
     /// Returns this gross amount less the fee of this rate.
-    pub fn net(self, bps: Bps) -> Result<Cents, Overflow> {
+    pub fn less_fee(self, bps: Bps) -> Result<Cents, Overflow> {
         self.minus(self.fee(bps)?)
     }
 }
@@ -231,22 +231,22 @@ pub fn exceeds(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
 }
 
 /// Returns the smallest amount in whole cents for which [`reaches`] is true.
-pub fn least_reaching(due: Cents, under: Bps) -> Cents {
+pub fn least_paid_amount(due: Cents, under: Bps) -> Cents {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     let scaled = scaled(due.into(), factor);
     let up = i128::from(scaled.rem_euclid(10_000) != 0);
-    cents_of(scaled.div_euclid(10_000).saturating_add(up))
+    capped_cents(scaled.div_euclid(10_000).saturating_add(up))
 }
 
 /// Returns the largest amount in whole cents for which [`exceeds`] is false.
-pub fn most_within(due: Cents, over: Bps) -> Cents {
+pub fn most_not_overpaid(due: Cents, over: Bps) -> Cents {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     let scaled = scaled(due.into(), factor);
-    cents_of(scaled.div_euclid(10_000))
+    capped_cents(scaled.div_euclid(10_000))
 }
 
 /// Converts an integer to cents, capped at the largest 64-bit value.
-fn cents_of(cents: i128) -> Cents {
+fn capped_cents(cents: i128) -> Cents {
     Cents(i64::try_from(cents).unwrap_or(i64::MAX))
 }
 
@@ -258,7 +258,8 @@ fn scaled(sum: Total, factor: i64) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::{
-        AmountError, Bps, Cents, Overflow, Total, exceeds, least_reaching, most_within, reaches,
+        AmountError, Bps, Cents, Overflow, Total, exceeds, least_paid_amount, most_not_overpaid,
+        reaches,
     };
 
     #[test]
@@ -341,7 +342,7 @@ mod tests {
         for cents in [1, 99, 100, 199, 1999, 10_000, 5_000_000] {
             for bps in [Bps(0), Bps(50), Bps(333), Bps(2000)] {
                 let due = Cents(cents);
-                let (least, most) = (least_reaching(due, bps), most_within(due, bps));
+                let (least, most) = (least_paid_amount(due, bps), most_not_overpaid(due, bps));
                 assert!(reaches(least, due, bps) && !reaches(Cents(least.0 - 1), due, bps));
                 assert!(!exceeds(most, due, bps) && exceeds(Cents(most.0 + 1), due, bps));
             }

@@ -56,7 +56,7 @@ pub struct FeeRates {
 ///
 /// A token's fee is converted by `rates`. On chains that charge for data besides gas, the fixed fee is added to the
 /// estimate.
-pub fn propose(
+pub fn propose_fee(
     asset: &Asset,
     estimate: Option<FeeEstimate>,
     rates: Option<FeeRates>,
@@ -65,7 +65,7 @@ pub fn propose(
 ) -> ProposedFee {
     let young = estimate.filter(|estimate| now.since_ms(estimate.at) <= AGE_MS_MAX);
     let estimated = young.and_then(|estimate| {
-        let amount = in_coin(asset, estimate.fees, rates, fixed)?;
+        let amount = convert_estimate(asset, estimate.fees, rates, fixed)?;
         Some(ProposedFee {
             amount,
             source: FeeSource::Estimate,
@@ -80,7 +80,7 @@ pub fn propose(
 }
 
 /// Converts an estimate to the coin that is sent; `None` if it is zero or cannot be converted.
-fn in_coin(
+fn convert_estimate(
     asset: &Asset,
     fees: NodeFees,
     rates: Option<FeeRates>,
@@ -114,7 +114,7 @@ pub fn gas_coin(asset: &Asset) -> Option<&'static Asset> {
 mod tests {
     use super::{
         AGE_MS_MAX, Asset, FeeEstimate, FeeRates, FeeSource, FixedFee, NodeFees, Time, Units,
-        propose,
+        propose_fee,
     };
     use crate::domain::asset::ASSETS;
 
@@ -122,7 +122,12 @@ mod tests {
     /// A gas price of one gwei, in wei.
     const GWEI: u128 = 1_000_000_000;
 
-    fn proposed(id: &str, fees: NodeFees, rates: Option<[&str; 2]>, age_ms: i64) -> String {
+    fn proposed_fee_text(
+        id: &str,
+        fees: NodeFees,
+        rates: Option<[&str; 2]>,
+        age_ms: i64,
+    ) -> String {
         let asset = Asset::find(id).unwrap();
         let fixed = FixedFee {
             amount: Units(10_000),
@@ -133,12 +138,12 @@ mod tests {
             sent: sent.parse().unwrap(),
         });
         let estimate = Some(FeeEstimate { fees, at: AT });
-        let fee = propose(asset, estimate, rates, fixed, AT.plus_ms(age_ms));
+        let fee = propose_fee(asset, estimate, rates, fixed, AT.plus_ms(age_ms));
         assert_eq!(
             fee.estimated_at.is_some(),
             fee.source == FeeSource::Estimate
         );
-        format!("{} {}", asset.text(fee.amount), fee.source)
+        format!("{} {}", asset.format_units(fee.amount), fee.source)
     }
 
     #[test]
@@ -184,7 +189,7 @@ mod tests {
                 "0.01 setting",
             ),
         ] {
-            assert_eq!(proposed(id, fees, rates, age_ms), expected, "{id}");
+            assert_eq!(proposed_fee_text(id, fees, rates, age_ms), expected, "{id}");
         }
     }
 

@@ -93,7 +93,7 @@ pub struct Payment {
 
 impl Payment {
     /// Returns `true` if the payment counts for its invoice: it is in a block or in the mempool.
-    pub fn counts(&self) -> bool {
+    pub fn counts_for_invoice(&self) -> bool {
         self.state != PaymentState::Dropped
     }
 }

@@ -14,7 +14,7 @@ use super::token::contract_address;
 pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -> Option<String> {
     match asset.chain {
         Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin => {
-            let (chain, amount) = (asset.chain, asset.text(amount));
+            let (chain, amount) = (asset.chain, asset.format_units(amount));
             Some(format!("{chain}:{address}?amount={amount}"))
         }
         Chain::Ethereum | Chain::Base | Chain::Polygon => match asset.kind {
@@ -28,7 +28,7 @@ pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -
             }
         },
         Chain::Solana if network == asset.chain.row().networks.0 => {
-            let uri = format!("solana:{address}?amount={}", asset.text(amount));
+            let uri = format!("solana:{address}?amount={}", asset.format_units(amount));
             if asset.kind == AssetKind::Native {
                 return Some(uri);
             }

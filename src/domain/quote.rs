@@ -31,8 +31,8 @@ pub struct Quote {
 }
 
 /// Returns the refusal `coin_unavailable` (400) with this message.
-pub fn unavailable(message: impl Into<String>) -> Refusal {
-    Refusal::about(Code::CoinUnavailable, "asset", message)
+pub fn coin_unavailable(message: impl Into<String>) -> Refusal {
+    Refusal::for_param(Code::CoinUnavailable, "asset", message)
 }
 
 /// Converts a price to an amount of a coin.
@@ -42,10 +42,13 @@ pub fn unavailable(message: impl Into<String>) -> Refusal {
 pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusal> {
     let amount = rate
         .units_for(due, asset.decimals)
-        .map_err(|_| unavailable(format!("{} cannot be quoted for this amount", asset.id)))?;
+        .map_err(|_| coin_unavailable(format!("{} cannot be quoted for this amount", asset.id)))?;
     if amount < asset.min_amount {
-        let (amount, min) = (asset.text(amount), asset.text(asset.min_amount));
-        return Err(unavailable(format!(
+        let (amount, min) = (
+            asset.format_units(amount),
+            asset.format_units(asset.min_amount),
+        );
+        return Err(coin_unavailable(format!(
             "{} {amount} is below the coin's minimum of {min}",
             asset.id
         )));
@@ -64,7 +67,7 @@ pub fn current_quote<'a>(
 ) -> Option<&'a Quote> {
     let paid = payments
         .iter()
-        .find(|payment| payment.counts())
+        .find(|payment| payment.counts_for_invoice())
         .map(|payment| payment.quote);
     let of = |seq: i64| quotes.iter().find(|quote| quote.seq == seq);
     match paid {

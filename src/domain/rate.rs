@@ -7,10 +7,12 @@ mod evidence;
 mod figure;
 mod market;
 
-pub use agreement::{NoAgreement, agreed_rate, file_rate};
+pub use agreement::{NoRateReason, agreed_rate, file_rate};
 pub use evidence::Evidence;
-pub use figure::{CoinFigure, Figure, FigureSource, Ticker, figures, middle, parse_number};
-pub use market::Market;
+pub use figure::{
+    CoinFigure, FigureSource, RateFigure, Ticker, figures_of_tickers, middle, parse_number,
+};
+pub use market::CoinMarket;
 
 use super::money::coin::Rate;
 use super::money::{Bps, Overflow};
@@ -106,7 +108,7 @@ impl RateQuote {
 mod tests {
     use super::{Bps, FRESH_MS_MAX, RateQuote, Time};
 
-    fn quoted(rate: &str) -> RateQuote {
+    fn quote_of_rate(rate: &str) -> RateQuote {
         RateQuote::fixed(rate.parse().unwrap(), Time(1_000))
     }
 
@@ -120,7 +122,7 @@ mod tests {
             (i64::MAX - 1_000, false),
         ] {
             let now = Time(1_000_i64.saturating_add(age_ms));
-            assert_eq!(quoted("80").is_fresh(now), is_fresh, "{age_ms}");
+            assert_eq!(quote_of_rate("80").is_fresh(now), is_fresh, "{age_ms}");
         }
     }
 
@@ -131,13 +133,13 @@ mod tests {
             ("60000", 100, "59400"),
             ("0.0000000003", 2_000, "0.0000000002"),
         ] {
-            let less = quoted(rate).lowered_by(Bps(bps)).unwrap();
+            let less = quote_of_rate(rate).lowered_by(Bps(bps)).unwrap();
             assert_eq!(
                 (less.rate.to_string().as_str(), less.spread),
                 (lower, Bps(bps))
             );
         }
-        assert!(quoted("60000").lowered_by(Bps(10_000)).is_err());
-        assert!(quoted("60000").lowered_by(Bps(10_001)).is_err());
+        assert!(quote_of_rate("60000").lowered_by(Bps(10_000)).is_err());
+        assert!(quote_of_rate("60000").lowered_by(Bps(10_001)).is_err());
     }
 }

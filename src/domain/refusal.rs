@@ -116,7 +116,7 @@ impl Refusal {
     }
 
     /// Returns a refusal that names one field.
-    pub fn about(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn for_param(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
         Refusal {
             code,
             message: message.into(),
@@ -127,11 +127,11 @@ impl Refusal {
 
     /// Returns a 400 `invalid_request` for one field. The message starts with the field's name.
     pub fn field(param: &str, problem: impl std::fmt::Display) -> Self {
-        Refusal::about(Code::InvalidRequest, param, format!("{param} {problem}"))
+        Refusal::for_param(Code::InvalidRequest, param, format!("{param} {problem}"))
     }
 
     /// Adds the number of seconds after which the caller may try again.
-    pub fn after(self, wait_seconds: i64) -> Self {
+    pub fn with_retry_after(self, wait_seconds: i64) -> Self {
         Refusal {
             wait_seconds: Some(wait_seconds),
             ..self

@@ -32,7 +32,7 @@ pub mod transfers;
 pub mod unmatched;
 pub(crate) mod wallets;
 
-pub use account::{account, balance, entry, merchant};
+pub use account::{account_event, balance, ledger_entry, merchant};
 pub use currency::currency;
 pub use invoice::{CreatedInvoiceView, InvoiceView, invoice};
 pub(crate) use invoice_detail::{InvoiceDetailView, TimelineEntryView};
@@ -50,37 +50,37 @@ use sha2::{Digest as _, Sha256};
 
 /// Builder of URLs and tokens that responses contain.
 #[derive(Clone)]
-pub struct Links {
+pub struct LinkBuilder {
     /// Public URL of the service, without a trailing slash.
     pub public_url: String,
     /// Secret in the database file from which checkout tokens are derived.
     pub checkout_secret: Vec<u8>,
 }
 
-impl Links {
+impl LinkBuilder {
     /// Returns the URL of an invoice's checkout, with its token.
-    pub fn checkout(&self, invoice_id: &str) -> String {
-        let token = self.token(invoice_id);
+    pub fn checkout_url(&self, invoice_id: &str) -> String {
+        let token = self.checkout_token(invoice_id);
         format!("{}/checkout/{invoice_id}?token={token}", self.public_url)
     }
 
     /// Returns the token that opens the checkout of this invoice and no other.
-    pub fn token(&self, invoice_id: &str) -> String {
+    pub fn checkout_token(&self, invoice_id: &str) -> String {
         checkout_token(&self.checkout_secret, invoice_id)
     }
 
     /// Returns `true` if this is the checkout token of the invoice. Compares in constant time.
-    pub fn is_token(&self, invoice_id: &str, token: &str) -> bool {
+    pub fn is_checkout_token(&self, invoice_id: &str, token: &str) -> bool {
         is_checkout_token(&self.checkout_secret, invoice_id, token)
     }
 
     /// Returns the URL of the script that opens the checkout inside a shop's page.
-    pub fn widget(&self) -> String {
+    pub fn widget_url(&self) -> String {
         format!("{}/widget.js", self.public_url)
     }
 
     /// Returns the URL of a payment link's page.
-    pub fn payment_link(&self, id: &str) -> String {
+    pub fn payment_link_url(&self, id: &str) -> String {
         format!("{}/l/{id}", self.public_url)
     }
 }
@@ -89,7 +89,7 @@ impl Links {
 const VERSION_BYTES: usize = 8;
 
 /// Returns the version of a rendered resource: 16 hex digits that change with its JSON.
-pub fn version(json: &RawValue) -> String {
+pub fn content_version(json: &RawValue) -> String {
     let hash = Sha256::digest(json.get());
     let first = hash.first_chunk::<VERSION_BYTES>();
     let first = first.map_or(0, |bytes| u64::from_be_bytes(*bytes));

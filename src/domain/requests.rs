@@ -22,10 +22,10 @@ pub struct RequestCounter {
 
 impl RequestCounter {
     /// Adds `more` requests at this time.
-    pub fn count(&mut self, now: Time, more: u64) {
+    pub fn add(&mut self, now: Time, more: u64) {
         self.since.get_or_insert(now);
         self.total = self.total.saturating_add(more);
-        let hour = hour(now);
+        let hour = hour_number(now);
         match self.hours.back_mut() {
             Some((last, count)) if *last >= hour => *count = count.saturating_add(more),
             Some(_) | None => self.hours.push_back((hour, more)),
@@ -49,7 +49,7 @@ impl RequestCounter {
     ///
     /// `None` in the first ten minutes.
     pub fn per_day(&self, now: Time) -> Option<u64> {
-        let this = hour(now);
+        let this = hour_number(now);
         let begun = Time(
             this.saturating_sub(HOURS)
                 .saturating_add(1)
@@ -67,7 +67,7 @@ impl RequestCounter {
     }
 }
 
-fn hour(at: Time) -> i64 {
+fn hour_number(at: Time) -> i64 {
     at.0.div_euclid(HOUR_MS)
 }
 
@@ -85,10 +85,10 @@ mod tests {
 
     /// Counts `a_minute` requests in each of some minutes. Returns the requests per day and the counter.
     #[track_caller]
-    fn after(minutes: i64, a_minute: u64) -> (Option<u64>, RequestCounter) {
+    fn count_every_minute(minutes: i64, a_minute: u64) -> (Option<u64>, RequestCounter) {
         let mut requests = RequestCounter::default();
         for minute in 0..minutes {
-            requests.count(START.plus_ms(minute * MINUTE_MS), a_minute);
+            requests.add(START.plus_ms(minute * MINUTE_MS), a_minute);
         }
         let now = START.plus_ms(minutes * MINUTE_MS);
         (requests.per_day(now), requests)
@@ -97,9 +97,9 @@ mod tests {
     #[test]
     fn requests_per_day_are_extrapolated() {
         assert_eq!(RequestCounter::default().per_day(START), None);
-        assert_eq!(after(9, 10).0, None);
+        assert_eq!(count_every_minute(9, 10).0, None);
         for minutes in [10, 60, 24 * 60, 3 * 24 * 60, 3 * 24 * 60 + 17] {
-            let (a_day, requests) = after(minutes, 10);
+            let (a_day, requests) = count_every_minute(minutes, 10);
             assert_eq!(a_day, Some(10 * 24 * 60), "{minutes}");
             assert_eq!(requests.total(), 10 * u64::try_from(minutes).unwrap_or(0));
             assert!(requests.hours.len() <= 24);
@@ -108,16 +108,16 @@ mod tests {
 
     #[test]
     fn old_requests_no_longer_count() {
-        let (_, mut requests) = after(60, 1000);
+        let (_, mut requests) = count_every_minute(60, 1000);
         let later = START.plus_ms(48 * HOUR_MS);
-        requests.count(later, 5);
+        requests.add(later, 5);
         assert!(
             requests
                 .per_day(later.plus_ms(HOUR_MS))
                 .is_some_and(|a_day| a_day < 10)
         );
         // The counter keeps all counts when the clock is set back.
-        requests.count(START, 1);
+        requests.add(START, 1);
         assert_eq!(requests.total(), 60_006);
         assert_eq!(requests.per_day(START), None);
     }

@@ -44,7 +44,7 @@ impl LaggingChains {
 
     /// Returns the earliest time up to which the listed chains have been scanned; `None` if all are up to date.
     ///
-    /// `waits_for` is the list that [`waits_for`] writes.
+    /// `waits_for` is the list that [`awaited_chains`] writes.
     pub fn all_scanned_to(&self, waits_for: &str) -> Option<Time> {
         let is_lagging = |(chain, _): &&(Chain, Time)| is_waited_for(waits_for, *chain);
         let lagging = self.0.iter().filter(is_lagging);
@@ -55,7 +55,7 @@ impl LaggingChains {
     ///
     /// While a chain lags, this is the time up to which it has been scanned, so that timely payments still count as
     /// timely. The wait ends [`HELD_MS_MAX`] after the deadline.
-    pub fn now_for(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
+    pub fn effective_now(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
         match self.all_scanned_to(waits_for) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
             Some(_) | None => now,
@@ -71,14 +71,14 @@ impl LaggingChains {
     }
 
     /// Returns the latest deadline that has expired, for invoices that wait for the listed chains.
-    pub fn expired_up_to(&self, waits_for: &str, now: Time) -> Time {
+    pub fn latest_expired_deadline(&self, waits_for: &str, now: Time) -> Time {
         let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
         self.all_scanned_to(waits_for)
             .map_or(now, |to| now.min(to.max(given_up)))
     }
 }
 
-/// Returns `true` if the list from [`waits_for`] contains this chain.
+/// Returns `true` if the list from [`awaited_chains`] contains this chain.
 pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
     let mut waited = waits_for.split(SEPARATOR);
     waited.any(|waited| waited == chain.as_str())
@@ -88,7 +88,7 @@ pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
 ///
 /// These are the live chains on which it can be paid in time. Quotes made after the deadline, and quotes at an
 /// assigned address, do not count.
-pub fn waits_for(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
+pub fn awaited_chains(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
     if !mode.is_live() {
         return String::new();
     }
@@ -106,7 +106,9 @@ pub fn waits_for(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Chain, HELD_MS_MAX, LaggingChains, Mode, OFFERED_MS_MAX, Quote, Time, waits_for};
+    use super::{
+        Chain, HELD_MS_MAX, LaggingChains, Mode, OFFERED_MS_MAX, Quote, Time, awaited_chains,
+    };
     use crate::domain::asset::Asset;
     use crate::domain::money::coin::Units;
     use crate::domain::rate::RateQuote;
@@ -128,8 +130,8 @@ mod tests {
     fn invoice_waits_for_the_most_lagging_chain_up_to_a_limit() {
         let scanned = LaggingChains::new(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
         let now_for = |mode, assets: &[&str], now| {
-            let chains = waits_for(mode, &quotes(assets), Time(60));
-            scanned.now_for(&chains, Time(60), Time(now))
+            let chains = awaited_chains(mode, &quotes(assets), Time(60));
+            scanned.effective_now(&chains, Time(60), Time(now))
         };
         for (mode, assets, now, judged_at) in [
             (Mode::Live, &["BTC"][..], 40, 40),
@@ -154,10 +156,10 @@ mod tests {
             (Mode::Live, &["ETH"], 60),
             (Mode::Test, &["BTC"], 60),
         ] {
-            let chains = waits_for(mode, &quotes(assets), Time(60));
+            let chains = awaited_chains(mode, &quotes(assets), Time(60));
             assert_eq!(scanned.expires_at(&chains, Time(60)), Time(due_at));
             for now in [0, 49, 50, 59, 60, 61, due_at - 1, due_at, due_at + 1] {
-                let is_due = Time(60) <= scanned.expired_up_to(&chains, Time(now));
+                let is_due = Time(60) <= scanned.latest_expired_deadline(&chains, Time(now));
                 assert_eq!(is_due, now >= due_at, "{chains} at {now}");
             }
         }
@@ -166,9 +168,9 @@ mod tests {
     #[test]
     fn invoice_waits_for_the_chains_of_its_timely_quotes() {
         let mut all = quotes(&["TRX", "BTC", "USDT-TRC20", "ETH"]);
-        let chains = |quotes: &[Quote]| waits_for(Mode::Live, quotes, Time(60));
+        let chains = |quotes: &[Quote]| awaited_chains(Mode::Live, quotes, Time(60));
         assert_eq!(chains(&all), "bitcoin,ethereum,tron");
-        assert_eq!(waits_for(Mode::Test, &all, Time(60)), "");
+        assert_eq!(awaited_chains(Mode::Test, &all, Time(60)), "");
         for quote in &mut all {
             quote.given = quote.asset.chain == Chain::Bitcoin;
             if quote.asset.chain == Chain::Ethereum {

@@ -19,7 +19,7 @@ pub const CODE_MISSING: &str =
 /// Returns the refusal of a code that was used before. This does not count as a guess: the sender knew the code.
 pub fn used_code_refusal() -> Refusal {
     let message = "code was used already; wait for the next code of your authenticator app";
-    Refusal::about(refusal::Code::InvalidCredentials, "code", message)
+    Refusal::for_param(refusal::Code::InvalidCredentials, "code", message)
 }
 
 /// Issuer that authenticator apps display.
@@ -50,7 +50,7 @@ impl TotpSecret {
     }
 
     /// Returns the time step near `real_now` that has this code; `None` if no accepted step has it.
-    pub fn step_of(&self, digits: &str, real_now: Time) -> Option<i64> {
+    pub fn matching_step(&self, digits: &str, real_now: Time) -> Option<i64> {
         let seconds = u64::try_from(real_now.0.div_euclid(SECOND_MS)).ok()?;
         let step = self.totp().check(digits, seconds)?;
         i64::try_from(step).ok()
@@ -64,22 +64,22 @@ impl TotpSecret {
     }
 
     /// Returns the secret in base32 without padding, for typing into an app.
-    pub fn text(&self) -> String {
+    pub fn to_base32(&self) -> String {
         Bytes::new_stack(self.0).to_base32()
     }
 
     /// Returns the secret as an `otpauth` URI with everything that an app needs, for a QR code.
-    pub fn link(&self, user: &User) -> String {
+    pub fn otpauth_uri(&self, user: &User) -> String {
         format!(
             "otpauth://totp/{ISSUER}:{}?secret={}&issuer={ISSUER}&algorithm=SHA1&digits={DIGITS}&period={STEP_SECONDS}",
-            escaped(&user.email),
-            self.text()
+            percent_encode(&user.email),
+            self.to_base32()
         )
     }
 }
 
 /// Percent-encodes a text as part of a path. The unreserved characters of RFC 3986 are kept.
-fn escaped(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     let mut path = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -137,14 +137,14 @@ pub fn recovery_code(random: [u8; 10]) -> (String, [u8; 32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{EnteredCode, TotpSecret, escaped, recovery_code};
+    use super::{EnteredCode, TotpSecret, percent_encode, recovery_code};
     use crate::domain::time::Time;
 
     const VECTORS: TotpSecret = TotpSecret(*b"12345678901234567890");
 
     /// The codes are the last six of the eight digits in RFC 6238, appendix B, SHA-1.
     #[test]
-    fn codes_match_the_rfc() {
+    fn totp_codes_match_rfc_6238() {
         for (seconds, digits) in [
             (59, "287082"),
             (1_111_111_109, "081804"),
@@ -154,9 +154,13 @@ mod tests {
             (20_000_000_000, "353130"),
         ] {
             let now = Time(seconds * 1000);
-            assert_eq!(VECTORS.step_of(digits, now), Some(seconds / 30), "{digits}");
+            assert_eq!(
+                VECTORS.matching_step(digits, now),
+                Some(seconds / 30),
+                "{digits}"
+            );
         }
-        assert_eq!(VECTORS.text(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+        assert_eq!(VECTORS.to_base32(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
     }
 
     #[test]
@@ -171,13 +175,17 @@ mod tests {
             (-1, false),
             (i64::MIN, false),
         ] {
-            let step = VECTORS.step_of("287082", Time(ms));
+            let step = VECTORS.matching_step("287082", Time(ms));
             assert_eq!(step, fits.then_some(1), "{ms}");
             let newest = TotpSecret::newest_step(Time(ms));
             assert_eq!(fits, ms >= 0 && (1..=3).contains(&newest), "{ms}");
         }
         for digits in ["287083", "", "28708", "2870820", "+28708", "２87082"] {
-            assert_eq!(VECTORS.step_of(digits, Time(59_000)), None, "{digits}");
+            assert_eq!(
+                VECTORS.matching_step(digits, Time(59_000)),
+                None,
+                "{digits}"
+            );
         }
     }
 
@@ -214,7 +222,10 @@ mod tests {
 
     #[test]
     fn email_is_escaped_in_a_link() {
-        assert_eq!(escaped("a+b:c?d@shop.test"), "a%2Bb%3Ac%3Fd%40shop.test");
-        assert_eq!(escaped("ä@x"), "%C3%A4%40x");
+        assert_eq!(
+            percent_encode("a+b:c?d@shop.test"),
+            "a%2Bb%3Ac%3Fd%40shop.test"
+        );
+        assert_eq!(percent_encode("ä@x"), "%C3%A4%40x");
     }
 }

@@ -68,7 +68,7 @@ impl OrderedServer {
     /// # Errors
     /// `invalid_transition`; nothing changes then.
     pub fn take_step(&mut self, step: ServerStep, now: Time) -> Result<(), Refusal> {
-        self.state = self.state.after(step)?;
+        self.state = self.state.after_step(step)?;
         match self.state {
             ServerState::Active => {
                 self.activated_at = self.activated_at.or(Some(now));

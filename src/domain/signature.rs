@@ -40,15 +40,15 @@ pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&
     let sign = |secret: &&str| {
         format!(
             "v1,{}",
-            STANDARD.encode(hmac_sha256(&standard_key(secret), &signed))
+            STANDARD.encode(hmac_sha256(&standard_webhooks_key(secret), &signed))
         )
     };
     secrets.iter().map(sign).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns `true` if the key in the secret is not empty. Anybody can sign with an empty key.
-pub fn has_key(secret: &str) -> bool {
-    !standard_key(secret).is_empty()
+pub fn has_signing_key(secret: &str) -> bool {
+    !standard_webhooks_key(secret).is_empty()
 }
 
 /// Returns the token of a checkout link, 32 hex digits. The token permits reading that invoice and selecting its coin.
@@ -71,7 +71,7 @@ pub fn is_equal_constant_time(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Returns the HMAC key in an endpoint's secret, by the rule of Standard Webhooks.
-fn standard_key(secret: &str) -> Vec<u8> {
+fn standard_webhooks_key(secret: &str) -> Vec<u8> {
     let encoded = secret.strip_prefix(STANDARD_PREFIX);
     encoded
         .and_then(|text| STANDARD.decode(text).ok())

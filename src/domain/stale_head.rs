@@ -15,19 +15,19 @@ const WARNS_AFTER_BLOCKS: i64 = 3;
 const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;
 
 /// Returns `true` if the newest block of another URL has to be queried.
-pub fn should_ask_others(chain: Chain, unmoved_ms: i64) -> bool {
-    unmoved_ms > usual_ms(chain, OTHERS_AFTER_BLOCKS)
+pub fn should_query_other_urls(chain: Chain, unmoved_ms: i64) -> bool {
+    unmoved_ms > usual_block_time_ms(chain, OTHERS_AFTER_BLOCKS)
 }
 
 /// Returns the age of a newest block by its own time, in milliseconds; 0 if the age may come from clock skew.
-pub fn age_ms(span_ms: i64) -> i64 {
+pub fn age_without_skew_ms(span_ms: i64) -> i64 {
     if span_ms > SKEW_MS_MAX { span_ms } else { 0 }
 }
 
 /// Returns the warning for a newest block that did not change for `unmoved_ms`.
 ///
 /// `None` if this duration is usual, and on test networks.
-pub fn warning(
+pub fn stale_head_warning(
     chain: Chain,
     network: &str,
     head: &ChainPosition,
@@ -38,7 +38,7 @@ pub fn warning(
         false => WARNS_AFTER_BLOCKS,
     };
     let is_main = network == chain.row().networks.0;
-    let is_long = is_main && unmoved_ms > usual_ms(chain, blocks);
+    let is_long = is_main && unmoved_ms > usual_block_time_ms(chain, blocks);
     let (height, time) = (head.block.height, head.time);
     is_long.then(|| {
         format!(
@@ -48,12 +48,12 @@ pub fn warning(
     })
 }
 
-/// Remedy for the [`warning`].
+/// Remedy for the [`stale_head_warning`].
 pub const REMEDY: &str =
     "see whether the node reaches its peers, or name a second url of another node with --node";
 
 /// Returns the usual time of this many blocks, in milliseconds.
-fn usual_ms(chain: Chain, blocks: i64) -> i64 {
+fn usual_block_time_ms(chain: Chain, blocks: i64) -> i64 {
     let [seconds, _] = chain.row().usual_seconds;
     let block_ms = i64::from(seconds).saturating_mul(SECOND_MS);
     block_ms.saturating_mul(blocks)
@@ -61,7 +61,10 @@ fn usual_ms(chain: Chain, blocks: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, ChainPosition, MINUTE_MS, SECOND_MS, age_ms, should_ask_others, warning};
+    use super::{
+        Chain, ChainPosition, MINUTE_MS, SECOND_MS, age_without_skew_ms, should_query_other_urls,
+        stale_head_warning,
+    };
     use crate::domain::observation::Block;
     use crate::domain::time::Time;
 
@@ -83,23 +86,30 @@ mod tests {
             let (main, tests) = chain.row().networks;
             for (unmoved_ms, is_long) in [(0, false), (1, true)] {
                 assert_eq!(
-                    should_ask_others(chain, asks_after.saturating_add(unmoved_ms)),
+                    should_query_other_urls(chain, asks_after.saturating_add(unmoved_ms)),
                     is_long
                 );
                 let unmoved_ms = warns_after.saturating_add(unmoved_ms);
-                assert_eq!(warning(chain, main, &head, unmoved_ms).is_some(), is_long);
+                assert_eq!(
+                    stale_head_warning(chain, main, &head, unmoved_ms).is_some(),
+                    is_long
+                );
                 for network in tests {
-                    assert_eq!(warning(chain, network, &head, unmoved_ms), None);
+                    assert_eq!(stale_head_warning(chain, network, &head, unmoved_ms), None);
                 }
             }
         }
-        let said = warning(Chain::Bitcoin, "main", &head, 95 * MINUTE_MS).unwrap_or_default();
+        let said =
+            stale_head_warning(Chain::Bitcoin, "main", &head, 95 * MINUTE_MS).unwrap_or_default();
         assert_eq!(
             said,
             "no new block for 1 h: the newest of its node is 7, of 2026-11-21T09:30:00.000Z"
         );
         assert_eq!(
-            (age_ms(MINUTE_MS), age_ms(121 * SECOND_MS)),
+            (
+                age_without_skew_ms(MINUTE_MS),
+                age_without_skew_ms(121 * SECOND_MS)
+            ),
             (0, 121 * SECOND_MS)
         );
     }

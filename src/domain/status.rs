@@ -93,7 +93,7 @@ impl InvoiceTerms {
 
 /// Parts of a payment that determine the status of its invoice.
 #[derive(Clone, Copy, Debug)]
-pub struct JudgedPayment {
+pub struct PaymentFacts {
     /// State of the payment.
     pub state: PaymentState,
     /// `true` if the payment was seen before the deadline.
@@ -104,9 +104,9 @@ pub struct JudgedPayment {
     pub value: Cents,
 }
 
-impl From<&Payment> for JudgedPayment {
-    fn from(payment: &Payment) -> JudgedPayment {
-        JudgedPayment {
+impl From<&Payment> for PaymentFacts {
+    fn from(payment: &Payment) -> PaymentFacts {
+        PaymentFacts {
             state: payment.state,
             on_time: payment.on_time,
             was_confirmed: payment.was_confirmed,
@@ -116,9 +116,9 @@ impl From<&Payment> for JudgedPayment {
 }
 
 /// Returns the status of an invoice.
-pub fn judge(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> InvoiceStatus {
+pub fn invoice_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time) -> InvoiceStatus {
     let confirmed = |on_time: bool| {
-        let counts = move |payment: &&JudgedPayment| {
+        let counts = move |payment: &&PaymentFacts| {
             payment.state == PaymentState::Confirmed && payment.on_time == on_time
         };
         let values = payments.iter().filter(counts).map(|payment| payment.value);
@@ -131,7 +131,7 @@ pub fn judge(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> Inv
         .iter()
         .any(|payment| payment.state == PaymentState::Confirmed);
     if !any_confirmed && !seen_on_time {
-        return unpaid(terms, payments, now);
+        return unpaid_status(terms, payments, now);
     }
     let in_time = confirmed(true);
     let all = in_time.plus(confirmed(false));
@@ -151,7 +151,7 @@ pub fn judge(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> Inv
 }
 
 /// Returns the status of an invoice without a confirmed payment and without a seen payment that is on time.
-fn unpaid(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> InvoiceStatus {
+fn unpaid_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time) -> InvoiceStatus {
     let mut dropped = payments
         .iter()
         .filter(|payment| payment.state == PaymentState::Dropped);

@@ -55,7 +55,7 @@ pub fn span_text(span_ms: i64) -> String {
 
 impl Time {
     /// Formats the time as RFC 3339 with milliseconds.
-    fn text(self) -> [u8; 24] {
+    fn rfc3339(self) -> [u8; 24] {
         let at = UtcDateTime::from_unix_timestamp(self.unix_seconds())
             .unwrap_or(UtcDateTime::UNIX_EPOCH);
         let (hour, minute, second) = at.as_hms();
@@ -79,7 +79,7 @@ impl Time {
 
 impl std::fmt::Display for Time {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(str::from_utf8(&self.text()).unwrap_or_default())
+        out.write_str(str::from_utf8(&self.rfc3339()).unwrap_or_default())
     }
 }
 
@@ -117,7 +117,7 @@ impl FromStr for Time {
 
 impl serde::Serialize for Time {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(str::from_utf8(&self.text()).unwrap_or_default())
+        out.serialize_str(str::from_utf8(&self.rfc3339()).unwrap_or_default())
     }
 }
 

@@ -14,12 +14,12 @@ use super::money::coin::Units;
 use super::payment::{Payment, PaymentState};
 use super::quote::Quote;
 use super::rate::RateQuote;
-use super::status::{InvoiceStatus, JudgedPayment};
+use super::status::{InvoiceStatus, PaymentFacts};
 use super::text_enum::text_enum;
 use super::time::Time;
 use super::transfer::{Transfer, TransferStatus};
 pub use reason::Sums;
-use reason::{payment_text, source_text, status_reason, transfer_text};
+use reason::{payment_text, rate_source_text, status_reason, transfer_text};
 use std::collections::HashMap;
 
 text_enum! {
@@ -189,7 +189,7 @@ struct ReplayedPayment<'a> {
     /// change.
     priced_at: Option<Time>,
     /// State so far; `None` before the first change of the payment.
-    judged: Option<JudgedPayment>,
+    judged: Option<PaymentFacts>,
     bookings: Vec<&'a LedgerEntry>,
     /// Number of ledger entries of one confirmation or reversal: the sale, and the fee if there is one.
     bookings_per_step: usize,
@@ -200,10 +200,10 @@ impl ReplayedPayment<'_> {
     fn enter(&mut self, state: PaymentState) -> PaymentStep {
         let before = self.judged.map(|judged| judged.state);
         let was_confirmed = self.judged.is_some_and(|judged| judged.was_confirmed);
-        self.judged = Some(JudgedPayment {
+        self.judged = Some(PaymentFacts {
             state,
             was_confirmed: was_confirmed || state == PaymentState::Confirmed,
-            ..JudgedPayment::from(self.payment)
+            ..PaymentFacts::from(self.payment)
         });
         match (before, state) {
             (Some(PaymentState::Confirmed), PaymentState::Seen) => PaymentStep::Orphaned,
@@ -303,10 +303,10 @@ fn coin_entry(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<Time
     let text = format!(
         "{} picked: {} at {} {} each{}, to {}",
         quote.asset.id,
-        quote.asset.text(quote.amount_expected),
+        quote.asset.format_units(quote.amount_expected),
         quote.quoted.rate,
         history.invoice.currency,
-        source_text(&quote.quoted, quote.created_at),
+        rate_source_text(&quote.quoted, quote.created_at),
         quote.address
     );
     Some(TimelineEntry {
@@ -372,7 +372,7 @@ fn status_entry(
     status: InvoiceStatus,
     payments: &[ReplayedPayment<'_>],
 ) -> TimelineEntry {
-    let judged: Vec<JudgedPayment> = payments.iter().filter_map(|one| one.judged).collect();
+    let judged: Vec<PaymentFacts> = payments.iter().filter_map(|one| one.judged).collect();
     let sums = Sums::new(&invoice.terms(), &judged);
     let text = status_reason(status, invoice, &sums, &judged);
     TimelineEntry {

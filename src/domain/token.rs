@@ -6,7 +6,7 @@ use super::asset::Asset;
 
 /// Contract of a token on one network.
 #[derive(Debug)]
-pub struct Contract {
+pub struct TokenContract {
     /// Id of the coin.
     pub asset: &'static str,
     /// Network, by the name that its nodes use.
@@ -16,8 +16,12 @@ pub struct Contract {
 }
 
 /// Builds a row of [`CONTRACTS`].
-const fn contract(asset: &'static str, network: &'static str, address: &'static str) -> Contract {
-    Contract {
+const fn contract(
+    asset: &'static str,
+    network: &'static str,
+    address: &'static str,
+) -> TokenContract {
+    TokenContract {
         asset,
         network,
         address,
@@ -27,7 +31,7 @@ const fn contract(asset: &'static str, network: &'static str, address: &'static 
 /// All token contracts, as published by the issuers:
 /// <https://developers.circle.com/stablecoins/usdc-contract-addresses> and
 /// <https://tether.to/en/supported-protocols>. Tether has no contracts on test networks.
-pub static CONTRACTS: &[Contract] = &[
+pub static CONTRACTS: &[TokenContract] = &[
     contract(
         "USDT-ERC20",
         "1",
@@ -123,7 +127,7 @@ mod tests {
             );
         }
         for (at, row) in CONTRACTS.iter().enumerate() {
-            let same = |other: &&super::Contract| {
+            let same = |other: &&super::TokenContract| {
                 (other.asset, other.network) == (row.asset, row.network)
                     || other.address == row.address
             };

@@ -63,7 +63,7 @@ impl TransferKind {
 
 text_enum! {
     /// State of the signer for a transfer, or the hold after a restore.
-    pub enum Sending {
+    pub enum SendingState {
         /// The signer was started and has not ended.
         Running = "running",
         /// The signer ended without reporting what it sent.
@@ -103,7 +103,7 @@ text_enum! {
 
 /// Progress of sending a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Dispatch {
+pub struct SendingProgress {
     /// Source of the transaction id; `None` without an id.
     pub txid_from: Option<TxidSource>,
     /// Time at which the transaction id was attached.
@@ -164,9 +164,9 @@ pub struct Transfer {
     /// Reason why the transfer failed, was rejected or was cancelled.
     pub failure_reason: Option<String>,
     /// State of the signer, or the hold after a restore.
-    pub sending: Option<Sending>,
+    pub sending: Option<SendingState>,
     /// Progress of sending the transfer.
-    pub dispatch: Dispatch,
+    pub dispatch: SendingProgress,
     /// Time of the request.
     pub requested_at: Time,
     /// Time of approval.
@@ -180,11 +180,11 @@ impl Transfer {
     ///
     /// # Errors
     /// `invalid_transition` if the state machine has no such step.
-    pub fn after(&self, step: TransferStep, now: Time) -> Result<Transfer, Refusal> {
+    pub fn after_step(&self, step: TransferStep, now: Time) -> Result<Transfer, Refusal> {
         let action = step.action();
         let (kind, before) = (self.kind, self.status);
         let status = before
-            .after(action)
+            .after_action(action)
             .ok_or_else(|| invalid_step(kind, before, action))?;
         self.check_action(action)?;
         let stays_held = self.is_held() && status == TransferStatus::Processing;
@@ -194,7 +194,7 @@ impl Transfer {
             ..self.clone()
         };
         after.clear_sending();
-        after.sending = stays_held.then_some(Sending::Restored);
+        after.sending = stays_held.then_some(SendingState::Restored);
         match step {
             TransferStep::Approve(approval) => {
                 after.terms = Some(approval.terms);
@@ -205,7 +205,11 @@ impl Transfer {
             TransferStep::Reassign(sent_by) => {
                 if self.sent_by == Some(sent_by) {
                     let message = format!("this {kind} is sent by {sent_by} already");
-                    return Err(Refusal::about(Code::InvalidTransition, "sentBy", message));
+                    return Err(Refusal::for_param(
+                        Code::InvalidTransition,
+                        "sentBy",
+                        message,
+                    ));
                 }
                 after.set_sender(sent_by, now);
             }
@@ -245,12 +249,16 @@ impl Transfer {
             }
             (true | false, _) => return Ok(()),
         };
-        Err(Refusal::about(Code::InvalidTransition, "action", message))
+        Err(Refusal::for_param(
+            Code::InvalidTransition,
+            "action",
+            message,
+        ))
     }
 
     /// Returns `true` if the transfer has been on hold since a restore.
     pub fn is_held(&self) -> bool {
-        self.sending == Some(Sending::Restored)
+        self.sending == Some(SendingState::Restored)
     }
 
     /// Clears the state of the signer and its reason.
@@ -261,14 +269,14 @@ impl Transfer {
     }
 
     /// Attaches a transaction id with its source.
-    pub fn attach(&mut self, txid: &str, from: TxidSource, now: Time) {
+    pub fn attach_txid(&mut self, txid: &str, from: TxidSource, now: Time) {
         self.txid = Some(txid.to_owned());
         self.dispatch.txid_from = Some(from);
         self.dispatch.attached_at = Some(now);
     }
 
     /// Removes the attached transaction id.
-    pub fn detach(&mut self) {
+    pub fn detach_txid(&mut self) {
         self.txid = None;
         self.dispatch.txid_from = None;
         self.dispatch.attached_at = None;
@@ -280,7 +288,7 @@ impl Transfer {
             .txid
             .filter(|txid| self.txid.as_ref() != Some(txid))
         {
-            self.attach(&txid, TxidSource::Person, now);
+            self.attach_txid(&txid, TxidSource::Person, now);
         }
         self.dispatch.settled_by = Some(settlement.by);
         self.dispatch.settled_reason = settlement.reason;
@@ -293,7 +301,7 @@ impl Transfer {
     }
 
     /// Checks that a person does not process a transfer of the signer, and that the signer processes only its own.
-    fn check_sender(&self, sending: Option<Sending>) -> Result<(), Refusal> {
+    fn check_sender(&self, sending: Option<SendingState>) -> Result<(), Refusal> {
         let kind = self.kind;
         let is_signers = self.sent_by == Some(SentBy::Signer);
         let message = match (sending, is_signers) {
@@ -303,12 +311,16 @@ impl Transfer {
             }
             (Some(_), false) => format!("this {kind} is sent by hand, so no command is started"),
         };
-        Err(Refusal::about(Code::InvalidTransition, "action", message))
+        Err(Refusal::for_param(
+            Code::InvalidTransition,
+            "action",
+            message,
+        ))
     }
 }
 
 /// Returns a 409 `invalid_transition` that names the status and the action.
 pub fn invalid_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
     let message = format!("{action} is not possible for a {kind} that is {status}");
-    Refusal::about(Code::InvalidTransition, "action", message)
+    Refusal::for_param(Code::InvalidTransition, "action", message)
 }

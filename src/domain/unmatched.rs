@@ -13,7 +13,7 @@ use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::Time;
 use super::transfer::inputs::TXID_CHARS_MAX;
-use super::transfer::request::txid;
+use super::transfer::request::parse_txid;
 
 /// Longest note of a resolution, in characters.
 pub const NOTE_CHARS_MAX: usize = 1000;
@@ -46,7 +46,7 @@ text_enum! {
     ///   ├────return──→ returned      ──undo──→ open
     ///   └────dismiss─→ dismissed     ──undo──→ open
     /// ```
-    pub enum Resolution {
+    pub enum UnmatchedResolution {
         /// Assigned to an invoice or to a customer.
         Assigned = "assigned",
         /// Paid back to the sender.
@@ -77,16 +77,16 @@ impl ResolveUnmatchedPayment {
     ///
     /// # Errors
     /// `invalid_request` if both fields are missing, or if `returnTxid` is not a transaction id.
-    pub fn outcome(&self) -> Result<Resolution, Refusal> {
+    pub fn resolution(&self) -> Result<UnmatchedResolution, Refusal> {
         match (&self.note, &self.return_txid) {
             (_, Some(text)) => {
-                txid(text).map_err(|refusal| Refusal {
+                parse_txid(text).map_err(|refusal| Refusal {
                     param: Some("returnTxid".to_owned()),
                     ..refusal
                 })?;
-                Ok(Resolution::Returned)
+                Ok(UnmatchedResolution::Returned)
             }
-            (Some(_), None) => Ok(Resolution::Dismissed),
+            (Some(_), None) => Ok(UnmatchedResolution::Dismissed),
             (None, None) => {
                 let problem = "must be given, or returnTxid if the payment was returned";
                 Err(Refusal::field("note", problem))
@@ -127,7 +127,7 @@ const ID: DescribedRule<TextRule> = described(text(1..=40), Schema::Nullable(&Sc
 
 /// A payment that matched no invoice and no customer.
 #[derive(Clone, Debug)]
-pub struct Unmatched {
+pub struct UnmatchedPayment {
     /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.
@@ -157,7 +157,7 @@ pub struct Unmatched {
     /// Time of the mempool sighting or of the block, whichever is earlier.
     pub seen_at: Time,
     /// Resolution; `None` while the payment is open.
-    pub outcome: Option<Resolution>,
+    pub outcome: Option<UnmatchedResolution>,
     /// Time of the resolution.
     pub resolved_at: Option<Time>,
     /// Reason for the resolution.

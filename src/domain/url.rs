@@ -168,7 +168,7 @@ fn split_port(text: &str) -> Result<(&str, Option<&str>), UrlProblem> {
 
 /// An absolute http or https URL in plain ASCII, without credentials.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Site<'a> {
+pub struct SiteUrl<'a> {
     text: &'a str,
     is_https: bool,
     /// Host as written, with its brackets or trailing dot.
@@ -178,16 +178,16 @@ pub struct Site<'a> {
     rest: &'a str,
 }
 
-impl<'a> Site<'a> {
+impl<'a> SiteUrl<'a> {
     /// Parses an http or https URL.
     ///
     /// # Errors
     /// The problem of the text.
-    pub fn parse(text: &'a str) -> Result<Site<'a>, UrlProblem> {
+    pub fn parse(text: &'a str) -> Result<SiteUrl<'a>, UrlProblem> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(UrlProblem::NotPlain);
         }
-        let (scheme, rest) = split(text)
+        let (scheme, rest) = split_scheme(text)
             .filter(|_| is_plain(text))
             .ok_or(UrlProblem::Shape)?;
         let is_https = scheme.eq_ignore_ascii_case("https");
@@ -203,7 +203,7 @@ impl<'a> Site<'a> {
             return Err(UrlProblem::Credentials);
         }
         let (host, _) = split_port(authority)?;
-        Ok(Site {
+        Ok(SiteUrl {
             text,
             is_https,
             host,
@@ -228,7 +228,7 @@ impl<'a> Site<'a> {
     }
 
     /// Returns the text after host and port: path, query, fragment, or nothing.
-    pub fn rest(&self) -> &'a str {
+    pub fn after_authority(&self) -> &'a str {
         self.rest
     }
 
@@ -237,37 +237,37 @@ impl<'a> Site<'a> {
         let scheme = if self.is_https { "https" } else { "http" };
         let host = self.host.to_ascii_lowercase();
         match self.authority.port {
-            Some(port) if port != self.own_port() => format!("{scheme}://{host}:{port}"),
+            Some(port) if port != self.default_port() => format!("{scheme}://{host}:{port}"),
             _ => format!("{scheme}://{host}"),
         }
     }
 
     /// Returns `true` if both URLs have the same scheme, host and port.
-    pub fn has_origin_of(&self, other: &Site<'_>) -> bool {
+    pub fn has_origin_of(&self, other: &SiteUrl<'_>) -> bool {
         self.is_https == other.is_https
             && self.authority.host == other.authority.host
             && self.port() == other.port()
     }
 
     /// Returns `true` if a `Host` header names this host and port. The port in the header may be absent or empty.
-    pub fn is_at(&self, header: &str) -> bool {
+    pub fn matches_host_header(&self, header: &str) -> bool {
         let header = header.strip_suffix(':').unwrap_or(header);
         Authority::parse(header).is_ok_and(|at| {
-            at.host == self.authority.host && at.port.unwrap_or(self.own_port()) == self.port()
+            at.host == self.authority.host && at.port.unwrap_or(self.default_port()) == self.port()
         })
     }
 
     fn port(&self) -> u16 {
-        self.authority.port.unwrap_or(self.own_port())
+        self.authority.port.unwrap_or(self.default_port())
     }
 
     /// Returns the default port of the scheme.
-    fn own_port(&self) -> u16 {
+    fn default_port(&self) -> u16 {
         if self.is_https { 443 } else { 80 }
     }
 }
 
-impl fmt::Display for Site<'_> {
+impl fmt::Display for SiteUrl<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.text)
     }
@@ -275,31 +275,31 @@ impl fmt::Display for Site<'_> {
 
 /// URL to which a customer is sent: an http or https URL, or a URL in the own scheme of an app, like `myshop://paid`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Destination<'a>(&'a str);
+pub struct SiteOrAppUrl<'a>(&'a str);
 
-impl<'a> Destination<'a> {
+impl<'a> SiteOrAppUrl<'a> {
     /// Parses the URL of a site or of an app.
-    pub fn parse(text: &'a str) -> Option<Destination<'a>> {
+    pub fn parse(text: &'a str) -> Option<SiteOrAppUrl<'a>> {
         let is_app = || {
-            split(text)
+            split_scheme(text)
                 .filter(|_| is_plain(text))
                 .is_some_and(|(scheme, _)| {
                     let mut never = NEVER_AN_APP.iter();
                     !is_http(scheme) && !never.any(|never| scheme.eq_ignore_ascii_case(never))
                 })
         };
-        (Site::parse(text).is_ok() || is_app()).then_some(Destination(text))
+        (SiteUrl::parse(text).is_ok() || is_app()).then_some(SiteOrAppUrl(text))
     }
 }
 
-impl fmt::Display for Destination<'_> {
+impl fmt::Display for SiteOrAppUrl<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.0)
     }
 }
 
 /// Splits a URL into its scheme and the text after `://`; `None` if the text does not begin with a scheme (RFC 3986).
-fn split(text: &str) -> Option<(&str, &str)> {
+fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())

@@ -21,7 +21,7 @@ pub use extended::ExtendedKey;
 pub use gap::IndexGaps;
 pub use inputs::{AddOwnAddress, AddWallet};
 pub use reached::WalletIndexes;
-pub use secret::{WalletSecret, contains_phrase, is_word};
+pub use secret::{WalletSecret, contains_phrase, may_be_phrase_word};
 
 /// Longest accepted text, in bytes. A descriptor with its origin and checksum has about 200.
 const TEXT_BYTES_MAX: usize = 1024;
@@ -33,7 +33,7 @@ pub const INDEX_END: u32 = 0x8000_0000;
 pub const NAME_CHARS_MAX: usize = 80;
 
 /// Returns the problem of a stopped wallet: an index received a payment before the wallet handed it out.
-pub fn stopped_problem(id: &str, index: u32) -> String {
+pub fn stopped_wallet_problem(id: &str, index: u32) -> String {
     format!(
         "the wallet {id} is stopped: something came to its index {index}, which this file has not handed out: \
          this file is older than the wallet, or the key is used elsewhere"
@@ -41,7 +41,7 @@ pub fn stopped_problem(id: &str, index: u32) -> String {
 }
 
 /// Returns the remedy for a stopped wallet.
-pub fn stopped_remedy(chain: &str, index: u32) -> String {
+pub fn stopped_wallet_remedy(chain: &str, index: u32) -> String {
     format!(
         "look up the last index that was handed out elsewhere, then `coffer wallet add {chain} --next N` with the same \
          key, N at least {}",
@@ -136,7 +136,7 @@ pub struct WalletHints {
 }
 
 /// Returns the chains whose live addresses are derived from wallets: the first chain of each pool.
-pub fn chains() -> impl Iterator<Item = Chain> {
+pub fn wallet_chains() -> impl Iterator<Item = Chain> {
     Chain::first_of_each_pool().filter(|chain| !chain.row().imported)
 }
 
@@ -144,10 +144,10 @@ pub fn chains() -> impl Iterator<Item = Chain> {
 ///
 /// # Errors
 /// `invalid_request` that lists the names of the pools.
-pub fn chain_named(name: &str) -> Result<Chain, Refusal> {
-    let found = chains().find(|chain| chain.address_pool() == name);
+pub fn find_wallet_chain(name: &str) -> Result<Chain, Refusal> {
+    let found = wallet_chains().find(|chain| chain.address_pool() == name);
     found.ok_or_else(|| {
-        let names: Vec<_> = chains().map(Chain::address_pool).collect();
+        let names: Vec<_> = wallet_chains().map(Chain::address_pool).collect();
         Refusal::field("chain", format!("must be one of {}", names.join(", ")))
     })
 }
@@ -224,8 +224,8 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
     if !chain.has_outputs() {
         return account_wallet(chain, key, of_descriptor, said);
     }
-    let script = script_of(chain, version, of_descriptor, said)?;
-    let network = network_of(version, said)?;
+    let script = determine_script(chain, version, of_descriptor, said)?;
+    let network = determine_network(version, said)?;
     if network == WalletNetwork::Regtest && !chain.row().networks.1.contains(&"regtest") {
         return Err(Refusal::field("network", "has no regtest on this chain"));
     }
@@ -267,7 +267,7 @@ fn account_wallet(
 }
 
 /// Determines the script type. The descriptor, the key and the request must not contradict each other.
-fn script_of(
+fn determine_script(
     chain: Chain,
     version: &extended::KeyVersion,
     of_descriptor: Option<ScriptType>,
@@ -304,7 +304,7 @@ fn script_of(
 }
 
 /// Determines the network. The key and the request must not contradict each other.
-fn network_of(
+fn determine_network(
     version: &extended::KeyVersion,
     said: &WalletHints,
 ) -> Result<WalletNetwork, Refusal> {

@@ -8,7 +8,7 @@ use super::front::sandbox::Sandbox;
 use super::request::header;
 use crate::domain::apikey::KeyClass;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use crate::domain::user::Role;
 use crate::service::keys::unauthorized;
 use crate::service::{Caller, Error, Member, Scope};
@@ -24,7 +24,7 @@ const HOST_COOKIE: &str = "__Host-coffer_session";
 
 /// Returns the name of the session cookie for a server with this public URL.
 pub(super) fn cookie_name(public_url: &str) -> &'static str {
-    if Site::parse(public_url).is_ok_and(|site| site.is_https()) {
+    if SiteUrl::parse(public_url).is_ok_and(|site| site.is_https()) {
         HOST_COOKIE
     } else {
         PLAIN_COOKIE
@@ -52,7 +52,7 @@ pub enum Auth {
 }
 
 /// A caller with a valid public key, from a page that may use the key.
-pub(super) struct PublicKey(Arc<Caller>);
+pub(super) struct PublicKeyCaller(Arc<Caller>);
 
 /// Account and mode of a reseller with a valid token.
 pub(super) struct Reseller(Scope);
@@ -63,7 +63,7 @@ pub(super) struct Operator(Member);
 /// A caller that may read the metrics.
 pub(super) struct Scraper(());
 
-impl Deref for PublicKey {
+impl Deref for PublicKeyCaller {
     type Target = Caller;
 
     fn deref(&self) -> &Caller {
@@ -91,10 +91,10 @@ impl Deref for Operator {
 ///
 /// # Errors
 /// `unauthorized`, `wrong_key_type`.
-pub(super) fn secret(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, Error> {
+pub(super) fn secret_key_caller(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, Error> {
     let caller = front
         .service
-        .authenticate(front.now(), presented(headers)?)?;
+        .authenticate(front.now(), presented_key(headers)?)?;
     match caller.class() {
         KeyClass::Secret | KeyClass::Legacy => Ok(caller),
         KeyClass::Public => {
@@ -108,18 +108,21 @@ pub(super) fn secret(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, 
 ///
 /// # Errors
 /// `unauthorized`, `wrong_key_type`, `forbidden`.
-pub(super) fn public(front: &Front, headers: &HeaderMap) -> Result<PublicKey, Error> {
+pub(super) fn public_key_caller(
+    front: &Front,
+    headers: &HeaderMap,
+) -> Result<PublicKeyCaller, Error> {
     let caller = front
         .service
-        .authenticate(front.now(), presented(headers)?)?;
+        .authenticate(front.now(), presented_key(headers)?)?;
     if caller.class() != KeyClass::Public {
         let message = "this takes a public key only; keep the secret one on your server";
         return Err(Refusal::new(Code::WrongKeyType, message).into());
     }
     if let Some(origin) = header(headers, "origin")? {
-        front.service.admit_origin(&caller, origin)?;
+        front.service.check_origin(&caller, origin)?;
     }
-    Ok(PublicKey(caller))
+    Ok(PublicKeyCaller(caller))
 }
 
 /// Authenticates a reseller's token.
@@ -139,7 +142,7 @@ pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, E
 /// `unauthorized` without a valid session; `forbidden` if a page of another site requests a change.
 pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Result<Member, Error> {
     if method != Method::GET {
-        same_site(front, headers)?;
+        check_same_site(front, headers)?;
     }
     let cookie = cookie(front, headers)
         .ok_or_else(|| unauthorized("sign in first: POST /dashboard/api/session"))?;
@@ -171,7 +174,7 @@ pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Err
     let Some(token) = &front.metrics_token else {
         return Ok(Scraper(()));
     };
-    if bearer(headers)?.is_some_and(|text| token.is(text)) {
+    if bearer(headers)?.is_some_and(|text| token.matches(text)) {
         return Ok(Scraper(()));
     }
     let message = "send the token of --metrics-token as Authorization: Bearer <token>";
@@ -182,7 +185,7 @@ pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Err
 ///
 /// # Errors
 /// `not_found` if the server is not a sandbox; `forbidden` if the caller may not use its controls.
-pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>, Error> {
+pub(super) fn admit_to_sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>, Error> {
     let sandbox = front.sandbox.as_ref();
     let sandbox = sandbox.ok_or_else(|| Refusal::not_found("path"))?;
     sandbox.admit(headers)?;
@@ -194,17 +197,17 @@ pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>
 ///
 /// # Errors
 /// `forbidden`.
-pub(super) fn same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusal> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text("host").unwrap_or_default();
-    let is_public = |origin: &Site<'_>| {
-        Site::parse(&front.public_url).is_ok_and(|public| public.has_origin_of(origin))
+    let is_public = |origin: &SiteUrl<'_>| {
+        SiteUrl::parse(&front.public_url).is_ok_and(|public| public.has_origin_of(origin))
     };
     let is_own = |origin: &str| {
-        let origin = Site::parse(origin)
+        let origin = SiteUrl::parse(origin)
             .ok()
-            .filter(|site| site.rest().is_empty());
-        origin.is_some_and(|origin| is_public(&origin) || origin.is_at(host))
+            .filter(|site| site.after_authority().is_empty());
+        origin.is_some_and(|origin| is_public(&origin) || origin.matches_host_header(host))
     };
     let foreign_origin = headers.contains_key("origin") && !text("origin").is_some_and(is_own);
     let cross_site =
@@ -229,7 +232,7 @@ pub(super) fn cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a st
 }
 
 /// Returns the key in `X-API-Key` or `Authorization`. If both headers carry a key, the keys must be equal.
-pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
+pub(super) fn presented_key(headers: &HeaderMap) -> Result<&str, Refusal> {
     let by_header =
         header(headers, "X-API-Key").map_err(|refusal| unauthorized(&refusal.message))?;
     match (by_header, bearer(headers)?) {

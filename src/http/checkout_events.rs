@@ -3,7 +3,7 @@
 //! Invariant: a page that reconnects receives one event for all changes that it missed. It receives no event for a
 //! state that it has already.
 
-use super::event_stream::{Source, event, reply};
+use super::event_stream::{EventSource, event, reply};
 use super::front::Front;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
@@ -47,7 +47,7 @@ pub(super) static RESOURCE: Resource = Resource {
 };
 
 /// Source of the events for one checkout page.
-struct Events {
+struct CheckoutEvents {
     front: Arc<Front>,
     subscription: Subscription,
     id: String,
@@ -65,7 +65,7 @@ async fn stream(call: Call) -> Result<Reply, Error> {
     let told = resumed.or(call.query.text("since")).unwrap_or_default();
     let service = &call.front.service;
     let known = service.checkout_state(call.id(), token)?;
-    let events = Events {
+    let events = CheckoutEvents {
         front: Arc::clone(&call.front),
         subscription: call.front.subscribers.subscribe(&known.invoice),
         id: known.invoice,
@@ -76,7 +76,7 @@ async fn stream(call: Call) -> Result<Reply, Error> {
     Ok(reply(&call.front, events))
 }
 
-impl Source for Events {
+impl EventSource for CheckoutEvents {
     async fn next(&mut self) -> Option<String> {
         loop {
             if !self.is_stale {

@@ -12,7 +12,11 @@ pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 const SITE: u128 = u128::MAX << 64;
 
 /// Returns the address of the client: the nearest address to the server that is not a trusted proxy.
-pub(super) fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProxy) -> IpAddr {
+pub(super) fn client_address(
+    peer: IpAddr,
+    headers: &HeaderMap,
+    is_trusted: &TrustedProxy,
+) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
     // An unreadable entry counts as an untrusted address. None of our proxies wrote the entries before it.
     let said: Vec<&[u8]> = lines
@@ -34,7 +38,7 @@ pub(super) fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProx
 
 /// Returns the address by which a client is counted: an IPv4 address in full, an IPv6 address without its last 64
 /// bits.
-pub(super) fn site(address: IpAddr) -> IpAddr {
+pub(super) fn site_prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SITE).into(),
@@ -43,7 +47,7 @@ pub(super) fn site(address: IpAddr) -> IpAddr {
 
 /// Returns the networks that contain a client, from the narrowest to the widest. Invoices created through payment
 /// links are counted for each network.
-pub(super) fn networks(address: IpAddr) -> [String; 3] {
+pub(super) fn enclosing_networks(address: IpAddr) -> [String; 3] {
     match address.to_canonical() {
         IpAddr::V4(address) => [32_u32, 24, 16].map(|bits| {
             let mask = u32::MAX.unbounded_shl(32_u32.saturating_sub(bits));
@@ -56,20 +60,20 @@ pub(super) fn networks(address: IpAddr) -> [String; 3] {
     }
 }
 
-/// Returns [`site`] as text.
+/// Returns [`site_prefix`] as text.
 pub(super) fn limit_key(address: IpAddr) -> String {
-    site(address).to_string()
+    site_prefix(address).to_string()
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{TrustedProxy, behind, limit_key, networks};
+    use super::{TrustedProxy, client_address, enclosing_networks, limit_key};
     use hyper::HeaderMap;
     use hyper::header::HeaderValue;
 
     #[track_caller]
-    fn client(peer: &str, lines: &[impl AsRef<[u8]>]) -> String {
+    fn resolved_client(peer: &str, lines: &[impl AsRef<[u8]>]) -> String {
         let proxies: TrustedProxy = Box::new(|address| address.to_string().starts_with("10."));
         let mut headers = HeaderMap::new();
         for line in lines {
@@ -78,11 +82,11 @@ mod tests {
                 HeaderValue::from_bytes(line.as_ref()).unwrap(),
             );
         }
-        behind(peer.parse().unwrap(), &headers, &proxies).to_string()
+        client_address(peer.parse().unwrap(), &headers, &proxies).to_string()
     }
 
     #[test]
-    fn only_proxies_are_believed() {
+    fn forwarded_header_counts_only_from_trusted_proxies() {
         for (peer, lines, expected) in [
             ("1.1.1.1", &["2.2.2.2"][..], "1.1.1.1"),
             ("10.0.0.1", &[], "10.0.0.1"),
@@ -94,12 +98,12 @@ mod tests {
             ("10.0.0.1", &["3.3.3.3, unknown"], "10.0.0.1"),
             ("10.0.0.1", &["2001:db8::1"], "2001:db8::1"),
         ] {
-            assert_eq!(client(peer, lines), expected, "{peer} {lines:?}");
+            assert_eq!(resolved_client(peer, lines), expected, "{peer} {lines:?}");
         }
     }
 
     #[test]
-    fn what_cannot_be_read_hides_nothing_that_a_proxy_wrote() {
+    fn unreadable_entry_ends_the_proxy_chain() {
         for (lines, expected) in [
             (&[&b"9.9.9.9"[..], b"\xff, 2.2.2.2"][..], "2.2.2.2"),
             (&[b"9.9.9.9", b"2.2.2.2\xff"], "10.0.0.1"),
@@ -107,13 +111,13 @@ mod tests {
             (&[b"9.9.9.9, \xff", b"10.0.0.2"], "10.0.0.2"),
             (&[b"9.9.9.9", b"\xff, 2.2.2.2, 10.0.0.2"], "2.2.2.2"),
         ] {
-            assert_eq!(client("10.0.0.1", lines), expected, "{lines:?}");
+            assert_eq!(resolved_client("10.0.0.1", lines), expected, "{lines:?}");
         }
     }
 
     #[test]
-    fn networks_of_a_client_hold_one_another() {
-        let of = |text: &str| networks(text.parse().unwrap());
+    fn client_networks_contain_one_another() {
+        let of = |text: &str| enclosing_networks(text.parse().unwrap());
         for (address, expected) in [
             (
                 "198.51.100.7",
@@ -134,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_is_counted_once() {
+    fn addresses_of_one_site_share_a_limit_key() {
         let key = |text: &str| limit_key(text.parse().unwrap());
         assert_eq!(key("2001:db8:1:2:3::4"), key("2001:db8:1:2::"));
         assert_ne!(key("2001:db8:1:3::"), key("2001:db8:1:2::"));

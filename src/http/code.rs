@@ -4,12 +4,12 @@
 //! code. A disconnect changes neither rule. A code that was used before does not count.
 
 use super::front::Front;
-use super::password::Turn;
+use super::password::ClientIdentity;
 use super::throttle::{Target, Throttle};
 use crate::domain::refusal::{self, Refusal};
 use crate::domain::second_factor::{self, EnteredCode};
 use crate::service::Error;
-use crate::service::operator::members::Mark;
+use crate::service::operator::members::CredentialMark;
 use std::sync::Arc;
 
 /// An attempt with a second-factor code, or a request without a code.
@@ -25,8 +25,8 @@ impl CodeAttempt {
     /// [`Error::Failed`] if the database cannot be read.
     pub(super) fn new(
         front: &Front,
-        turn: &Turn,
-        mark: Mark,
+        turn: &ClientIdentity,
+        mark: CredentialMark,
         code: Option<&EnteredCode>,
     ) -> Result<CodeAttempt, Error> {
         let target = match code {
@@ -47,7 +47,7 @@ impl CodeAttempt {
     ///
     /// # Errors
     /// `too_many_attempts` if the code is not checked; else the errors of `work`.
-    pub(super) async fn around<T: Send + 'static>(
+    pub(super) async fn run_counted<T: Send + 'static>(
         self,
         throttle: &Arc<Throttle>,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -55,22 +55,24 @@ impl CodeAttempt {
         let Some((target, client)) = self.at else {
             return work.await;
         };
-        throttle.begin(&target, &client).inspect_err(|refusal| {
-            log::warn!("code delayed: client={client} reason={}", refusal.message)
-        })?;
+        throttle
+            .count_attempt(&target, &client)
+            .inspect_err(|refusal| {
+                log::warn!("code delayed: client={client} reason={}", refusal.message)
+            })?;
         let throttle = Arc::clone(throttle);
         let seen_through = tokio::spawn(async move {
             let done = work.await;
             match &done {
-                Ok(_) => throttle.succeeded(&target, &client),
+                Ok(_) => throttle.record_success(&target, &client),
                 Err(Error::Refused(refusal)) if *refusal == second_factor::used_code_refusal() => {
                     log::warn!("code used before: client={client}");
-                    throttle.take_back(&target, &client);
+                    throttle.undo_attempt(&target, &client);
                 }
                 Err(Error::Refused(refusal)) if is_wrong_code(refusal) => {
                     log::warn!("code wrong: client={client}");
                 }
-                Err(_) => throttle.take_back(&target, &client),
+                Err(_) => throttle.undo_attempt(&target, &client),
             }
             done
         });
@@ -93,15 +95,15 @@ mod tests {
     use crate::domain::second_factor;
     use crate::http::throttle::{PasswordLimits, Target, Throttle};
     use crate::service::Error;
-    use crate::service::operator::members::Mark;
+    use crate::service::operator::members::CredentialMark;
     use std::sync::Arc;
     use tokio::sync::oneshot;
 
     /// Returns how many of ten codes are checked if every caller disconnects before the result.
-    async fn unheard(outcome: impl Fn() -> Result<(), Error>) -> usize {
+    async fn checked_after_disconnects(outcome: impl Fn() -> Result<(), Error>) -> usize {
         let limits = PasswordLimits::default();
         let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
-        let mark = Mark {
+        let mark = CredentialMark {
             user: 1,
             password: [1; 32],
             factor: None,
@@ -117,7 +119,7 @@ mod tests {
                 begun.send(()).unwrap();
                 is_found.await.unwrap()
             };
-            let mut caller = Box::pin(attempt.around(&throttle, work));
+            let mut caller = Box::pin(attempt.run_counted(&throttle, work));
             tokio::select! {
                 begun = has_begun => begun.unwrap(),
                 refused = &mut caller => {
@@ -135,17 +137,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_code_whose_caller_hangs_up_counts_as_what_it_was() {
-        assert_eq!(unheard(|| Ok(())).await, 10);
-        assert_eq!(unheard(|| Err(Error::Failed("disk".to_owned()))).await, 10);
-        assert_eq!(unheard(|| Err(wrong_code())).await, 6);
+    async fn disconnect_does_not_change_how_a_code_counts() {
+        assert_eq!(checked_after_disconnects(|| Ok(())).await, 10);
         assert_eq!(
-            unheard(|| Err(second_factor::used_code_refusal().into())).await,
+            checked_after_disconnects(|| Err(Error::Failed("disk".to_owned()))).await,
+            10
+        );
+        assert_eq!(checked_after_disconnects(|| Err(wrong_code())).await, 6);
+        assert_eq!(
+            checked_after_disconnects(|| Err(second_factor::used_code_refusal().into())).await,
             10
         );
     }
 
     fn wrong_code() -> Error {
-        Refusal::about(Code::InvalidCredentials, "code", "wrong").into()
+        Refusal::for_param(Code::InvalidCredentials, "code", "wrong").into()
     }
 }

@@ -5,7 +5,7 @@
 
 use super::live::Handover;
 use super::slots::{AnswerGuard, BODY, Seat, Slot, TAKING};
-use super::stream::{Broken, Outgoing};
+use super::stream::{BrokenStream, ReplyBody};
 use hyper::Version;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -24,18 +24,18 @@ const PARTS: usize = 10;
 
 /// Lowest rate at which a client must read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct MinReadRate {
     /// A tenth of the time over which reading is measured. Only time in which the server waits for the client counts.
     part: Duration,
     /// Minimum number of bytes that a client must read in the measured time.
     bytes_min: u64,
 }
 
-impl Pace {
+impl MinReadRate {
     /// Requires the client to read at least `bytes_min` bytes in each `span_ms` of waiting.
-    pub(super) fn new(bytes_min: u64, span_ms: u64) -> Pace {
+    pub(super) fn new(bytes_min: u64, span_ms: u64) -> MinReadRate {
         let part_ms = span_ms.div_euclid(10).max(1);
-        Pace {
+        MinReadRate {
             part: Duration::from_millis(part_ms),
             bytes_min,
         }
@@ -48,14 +48,14 @@ pub(super) struct Socket {
     inner: Option<TokioIo<TcpStream>>,
     handover: Handover,
     seat: Arc<Seat>,
-    pace: Pace,
+    pace: MinReadRate,
     /// Progress of the client, `None` until the server first waits for the client.
-    slow: Option<Box<Slow>>,
+    slow: Option<Box<SlowReader>>,
 }
 
 /// Reading progress of a client for which the server waits or has waited.
 #[derive(Default)]
-struct Slow {
+struct SlowReader {
     /// Bytes that the client read in each of the last parts of waiting. The present part is first.
     parts: [u64; PARTS],
     /// Number of completed parts of waiting.
@@ -72,7 +72,7 @@ impl Socket {
     pub(super) fn new(
         stream: TcpStream,
         seat: Arc<Seat>,
-        pace: Pace,
+        pace: MinReadRate,
         handover: Handover,
     ) -> Socket {
         Socket {
@@ -94,7 +94,7 @@ impl Socket {
     }
 
     /// Updates the client's progress after a write. Fails with `TimedOut` if the client reads too slowly.
-    fn judge(
+    fn track_write(
         &mut self,
         context: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
@@ -102,14 +102,14 @@ impl Socket {
         match &written {
             Poll::Ready(Ok(bytes)) => {
                 if let Some(slow) = &mut self.slow {
-                    slow.took(*bytes, &self.seat);
+                    slow.count_read(*bytes, &self.seat);
                 }
                 written
             }
             Poll::Ready(Err(_)) => written,
             Poll::Pending => {
                 let slow = self.slow.get_or_insert_default();
-                ready!(slow.wait(context, &self.seat, self.pace));
+                ready!(slow.poll_too_slow(context, &self.seat, self.pace));
                 let problem = "the client took too little of its answer";
                 Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, problem)))
             }
@@ -117,9 +117,9 @@ impl Socket {
     }
 }
 
-impl Slow {
+impl SlowReader {
     /// Counts bytes that the client has read, and ends the wait for the client.
-    fn took(&mut self, bytes: usize, seat: &Seat) {
+    fn count_read(&mut self, bytes: usize, seat: &Seat) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         if let Some(present) = self.parts.first_mut() {
             *present = present.saturating_add(bytes);
@@ -128,15 +128,20 @@ impl Slow {
             let waited_us = seat.now_us().saturating_sub(since_us);
             let waited = Duration::from_micros(u64::try_from(waited_us).unwrap_or(0));
             self.waited = self.waited.saturating_add(waited);
-            seat.go_on(TAKING);
+            seat.end_wait(TAKING);
         }
     }
 
     /// Waits for the client to read. Returns `Ready` if the client reads too slowly and must be disconnected.
-    fn wait(&mut self, context: &mut Context<'_>, seat: &Seat, pace: Pace) -> Poll<()> {
+    fn poll_too_slow(
+        &mut self,
+        context: &mut Context<'_>,
+        seat: &Seat,
+        pace: MinReadRate,
+    ) -> Poll<()> {
         loop {
             let (_, part_over) = self.waiting.get_or_insert_with(|| {
-                seat.wait(TAKING);
+                seat.start_wait(TAKING);
                 let part_over = tokio::time::sleep(pace.part.saturating_sub(self.waited));
                 (seat.now_us(), Box::pin(part_over))
             });
@@ -178,7 +183,7 @@ impl Write for Socket {
     ) -> Poll<io::Result<usize>> {
         let socket = self.get_mut();
         let written = socket.stream()?.poll_write(context, bytes);
-        socket.judge(context, written)
+        socket.track_write(context, written)
     }
 
     fn poll_write_vectored(
@@ -188,7 +193,7 @@ impl Write for Socket {
     ) -> Poll<io::Result<usize>> {
         let socket = self.get_mut();
         let written = socket.stream()?.poll_write_vectored(context, slices);
-        socket.judge(context, written)
+        socket.track_write(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -206,7 +211,7 @@ impl Write for Socket {
                 pace: socket.pace,
                 slow: socket.slow.take(),
             };
-            begun.go_on(taken);
+            begun.continue_on(taken);
         }
         socket.stream()?.poll_flush(context)
     }
@@ -232,15 +237,15 @@ impl Drop for Socket {
 }
 
 /// Body of a request. While a handler waits for more of the body, the connection counts as waiting for its client.
-pub(super) struct Arriving {
+pub(super) struct IncomingBody {
     inner: Incoming,
     seat: Arc<Seat>,
     is_awaited: bool,
 }
 
-impl Arriving {
-    pub(super) fn new(inner: Incoming, seat: Arc<Seat>) -> Arriving {
-        Arriving {
+impl IncomingBody {
+    pub(super) fn new(inner: Incoming, seat: Arc<Seat>) -> IncomingBody {
+        IncomingBody {
             inner,
             seat,
             is_awaited: false,
@@ -248,12 +253,12 @@ impl Arriving {
     }
 
     /// Ends the wait for the client. Returns `false` if the connection is being closed.
-    fn go_on(&mut self) -> bool {
-        !std::mem::take(&mut self.is_awaited) || self.seat.go_on(BODY)
+    fn end_wait(&mut self) -> bool {
+        !std::mem::take(&mut self.is_awaited) || self.seat.end_wait(BODY)
     }
 }
 
-impl Body for Arriving {
+impl Body for IncomingBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -265,11 +270,11 @@ impl Body for Arriving {
         let frame = Pin::new(&mut body.inner).poll_frame(context);
         if frame.is_pending() {
             if !std::mem::replace(&mut body.is_awaited, true) {
-                body.seat.wait(BODY);
+                body.seat.start_wait(BODY);
             }
             return Poll::Pending;
         }
-        if body.go_on() {
+        if body.end_wait() {
             frame
         } else {
             // The connection is being closed: its task is aborted, and the handler must not continue.
@@ -286,31 +291,31 @@ impl Body for Arriving {
     }
 }
 
-impl Drop for Arriving {
+impl Drop for IncomingBody {
     fn drop(&mut self) {
-        self.go_on();
+        self.end_wait();
     }
 }
 
 /// Body of an answer with its guard. The answer counts as in progress until hyper drops the body.
-pub(super) struct UnderWay {
+pub(super) struct TrackedBody {
     /// The body, `None` after a live stream was handed over.
-    inner: Option<Outgoing>,
+    inner: Option<ReplyBody>,
     answering: Option<AnswerGuard>,
     handover: Handover,
     slot: Arc<Slot>,
     version: Version,
 }
 
-impl UnderWay {
+impl TrackedBody {
     /// Wraps the body of an answer. `version` is the HTTP version of the request.
     pub(super) fn new(
-        inner: Outgoing,
+        inner: ReplyBody,
         answering: AnswerGuard,
         (slot, handover): (&Arc<Slot>, &Handover),
         version: Version,
-    ) -> UnderWay {
-        UnderWay {
+    ) -> TrackedBody {
+        TrackedBody {
             inner: Some(inner),
             answering: Some(answering),
             handover: handover.clone(),
@@ -320,20 +325,20 @@ impl UnderWay {
     }
 }
 
-impl Body for UnderWay {
+impl Body for TrackedBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = BrokenStream;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         let body = self.get_mut();
         match body
             .inner
-            .take_if(|inner| matches!(inner, Outgoing::Live(_)))
+            .take_if(|inner| matches!(inner, ReplyBody::Live(_)))
         {
-            Some(Outgoing::Live(live)) => {
+            Some(ReplyBody::Live(live)) => {
                 if let Some(answering) = body.answering.take() {
                     let slot = Arc::clone(&body.slot);
                     body.handover.offer(live, answering, slot, body.version);

@@ -15,7 +15,7 @@ pub(super) struct RouteAnswer {
 }
 
 impl RouteAnswer {
-    pub(super) fn declared(declared: &operation::Answer) -> RouteAnswer {
+    pub(super) fn from_declared(declared: &operation::Answer) -> RouteAnswer {
         RouteAnswer {
             status: status(declared.success).as_u16(),
             about: declared.about,

@@ -7,17 +7,17 @@ mod admission;
 mod call_notice;
 mod simulated;
 
-use super::connection::Arriving;
+use super::connection::IncomingBody;
 use super::front::faults::Fault;
-use super::front::{Front, Interface, RequestId, Settings};
+use super::front::{Front, HttpSettings, OperationTable, RequestId};
 use super::pages::ErrorContext;
-use super::policy::Policy;
+use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Query, masked_path, path_values};
-use super::route::{Form, ReplyFuture, Route, Scope};
+use super::route::{AnswerForm, ListenerRoutes, ReplyFuture, Route};
 use super::router::{RouteMatch, Router};
 use super::routes::routes;
-use super::stream::Outgoing;
+use super::stream::ReplyBody;
 use super::{error, openapi, pages, public};
 use crate::clock::Clock;
 use crate::domain::refusal::{Code, Refusal};
@@ -75,13 +75,13 @@ pub(super) struct Dispatcher {
 ///
 /// # Errors
 /// [`Error::Failed`] if the system has no randomness for request ids.
-pub fn front(
+pub fn create_front(
     service: Arc<Service>,
     clock: Arc<Clock>,
-    settings: Settings,
+    settings: HttpSettings,
 ) -> Result<Arc<Front>, Error> {
-    let interface = Interface {
-        operations: routes(true).map(Route::named).collect(),
+    let interface = OperationTable {
+        operations: routes(true).map(Route::operation_info).collect(),
         document: openapi::document,
     };
     Front::new(service, clock, settings, interface).map(Arc::new)
@@ -89,7 +89,7 @@ pub fn front(
 
 impl Dispatcher {
     /// Creates the dispatcher of a listener that serves these routes.
-    pub(super) fn new(front: Arc<Front>, scope: Scope) -> Dispatcher {
+    pub(super) fn new(front: Arc<Front>, scope: ListenerRoutes) -> Dispatcher {
         let router = Router::new(routes(front.sandbox.is_some()), scope);
         Dispatcher { front, router }
     }
@@ -99,8 +99,8 @@ impl Dispatcher {
     pub(super) async fn dispatch(
         &self,
         peer: IpAddr,
-        request: Request<Arriving>,
-    ) -> Result<Response<Outgoing>, DroppedAnswer> {
+        request: Request<IncomingBody>,
+    ) -> Result<Response<ReplyBody>, DroppedAnswer> {
         let front = &self.front;
         let id = front.next_request_id();
         let stopwatch = log::log_enabled!(log::Level::Debug).then(|| front.clock.stopwatch());
@@ -112,7 +112,9 @@ impl Dispatcher {
         let found = self.router.find(&method, path);
         let (number, form) = match &found {
             RouteMatch::Route(number, route, _) => (Some(*number), route.form),
-            RouteMatch::OtherMethods(_) | RouteMatch::Nothing => (None, self.router.form(path)),
+            RouteMatch::OtherMethods(_) | RouteMatch::Nothing => {
+                (None, self.router.error_form(path))
+            }
         };
         let context =
             ErrorContext::new((front, id), form, &uri, &parts.headers, body.as_ref().ok());
@@ -135,9 +137,9 @@ impl Dispatcher {
             _ if let Err(refusal) = host => refused(refusal.into()),
             RouteMatch::Route(_, route, values) => match simulated {
                 Some(status) => {
-                    simulated::answer(&self.router.methods(path), (route, status), &context)
+                    simulated::fault_reply(&self.router.methods(path), (route, status), &context)
                 }
-                None => answer_matched(front, route, values, arrived, &context).await,
+                None => answer_route(front, route, values, arrived, &context).await,
             },
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing
                 if method == Method::OPTIONS && form.is_shared =>
@@ -154,15 +156,12 @@ impl Dispatcher {
         };
         let reply = with_common_headers(reply, &method, form, is_whole, id);
         if let Some(call_notice) = call_notice {
-            call_notice.end(front, id, &reply);
+            call_notice.notify(front, id, &reply);
         }
         front.metrics.count(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
-            let (status, ms) = (reply.status.as_u16(), stopwatch.ms());
-            log::debug!(
-                "request: id={id} method={method} path={} status={status} ms={ms}",
-                masked_path(path)
-            );
+            let (status, ms, path) = (reply.status.as_u16(), stopwatch.ms(), masked_path(path));
+            log::debug!("request: id={id} method={method} path={path} status={status} ms={ms}");
         }
         if fault.is_some_and(|fault| fault.drops_answer) {
             return Err(DroppedAnswer);
@@ -184,20 +183,20 @@ fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
 fn with_common_headers(
     mut reply: Reply,
     method: &Method,
-    form: Form,
+    form: AnswerForm,
     is_whole: bool,
     id: RequestId,
 ) -> Reply {
     let is_nothing = reply.status == StatusCode::NO_CONTENT;
     if form.is_shared && method == Method::OPTIONS && is_nothing {
-        reply = public::allowed();
+        reply = public::preflight_reply();
     }
     reply = reply.with_text(REQUEST_ID, id.to_string());
     if form.is_private {
         reply = reply.with_static(CACHE_CONTROL, "no-store");
     }
     if form.is_shared {
-        reply = public::share(reply);
+        reply = public::add_cors_headers(reply);
     }
     if !is_whole {
         // The rest of the body is unread, and the next request must not begin inside it.
@@ -208,7 +207,11 @@ fn with_common_headers(
 
 /// Waits for the delay of the simulated fault of a call to this route, and returns the fault.
 async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
-    let fault = front.sandbox.as_ref()?.faults.meet(route.named())?;
+    let fault = front
+        .sandbox
+        .as_ref()?
+        .faults
+        .take_fault(route.operation_info())?;
     front.unless_closed(tokio::time::sleep(fault.delay)).await;
     Some(fault)
 }
@@ -228,7 +231,7 @@ fn admit_host(
 }
 
 /// Answers a request for which the router found a route.
-async fn answer_matched(
+async fn answer_route(
     front: &Arc<Front>,
     route: &'static Route,
     values: Vec<String>,
@@ -236,7 +239,7 @@ async fn answer_matched(
     context: &ErrorContext<'_>,
 ) -> Reply {
     let mut limits = Vec::new();
-    let mut reply = match start(front, route, values, arrived, &mut limits) {
+    let mut reply = match start_handler(front, route, values, arrived, &mut limits) {
         Ok(started) => started
             .answer(front)
             .await
@@ -279,7 +282,7 @@ async fn slow_down_guessing(front: &Front, error: &Error) {
 }
 
 /// Checks a request and starts its handler. `limits` receives the rate limit headers, which errors carry too.
-fn start(
+fn start_handler(
     front: &Arc<Front>,
     route: &'static Route,
     path: Vec<String>,
@@ -309,7 +312,7 @@ fn start(
         body: body?,
         query,
         path: path_values(route.path, path),
-        policy: route.form.page.unwrap_or(Policy::ALONE),
+        policy: route.form.page.unwrap_or(PagePolicy::ALONE),
     });
     Ok(StartedAnswer {
         answering,
@@ -327,7 +330,7 @@ fn header_bytes(headers: &HeaderMap) -> usize {
 }
 
 /// Reads the whole body, within the size limit and this time limit.
-async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> {
+async fn read_body(body: IncomingBody, timeout: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         Refusal::new(
             Code::PayloadTooLarge,
@@ -340,7 +343,7 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
     if body.size_hint().lower() > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
         return Err(too_large());
     }
-    match tokio::time::timeout(timeout, collect(Limited::new(body, BODY_BYTES_MAX))).await {
+    match tokio::time::timeout(timeout, collect_body(Limited::new(body, BODY_BYTES_MAX))).await {
         Ok(Ok(whole)) => Ok(whole.into()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
         Ok(Err(error)) => Err(Refusal::new(
@@ -359,8 +362,8 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
 
 /// Returns the bytes of a body, copied into one buffer. Without the copy, each received byte could keep a whole
 /// buffer alive.
-async fn collect(
-    mut body: Limited<Arriving>,
+async fn collect_body(
+    mut body: Limited<IncomingBody>,
 ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
     let mut whole = Vec::new();
     while let Some(piece) = body.frame().await {

@@ -4,7 +4,7 @@
 
 use super::reply::Reply;
 use crate::domain::fields::view;
-use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use hyper::StatusCode;
@@ -66,7 +66,7 @@ view! {
         /// Message for people. Its wording may change.
         message: &'a str = "amount must have at most two decimals.";
         /// Name of the wrong field or parameter; absent if there is none.
-        param: Sometimes<&'a str> = "amount";
+        param: OmittedIfNone<&'a str> = "amount";
         /// Id of the request, also in the header X-Request-Id and in the service's log.
         request_id: &'a str = "req_5b24d10800000001";
     }
@@ -74,11 +74,11 @@ view! {
 
 /// Returns the answer to an error as JSON, and logs the cause of a failure.
 pub(super) fn answer(error: Error, request_id: &str) -> Reply {
-    answer_as(error, request_id, |refusal, status| {
+    reply_with_body(error, request_id, |refusal, status| {
         let body = ErrorView {
             error: refusal.code,
             message: &refusal.message,
-            param: Sometimes(refusal.param.as_deref()),
+            param: OmittedIfNone(refusal.param.as_deref()),
             request_id,
         };
         Reply::json(status, serde_json::to_string(&body).unwrap_or_default())
@@ -86,7 +86,7 @@ pub(super) fn answer(error: Error, request_id: &str) -> Reply {
 }
 
 /// Returns the answer to an error. `write` creates the body for a refusal and its status.
-pub(super) fn answer_as(
+pub(super) fn reply_with_body(
     error: Error,
     request_id: &str,
     write: impl FnOnce(&Refusal, StatusCode) -> Reply,

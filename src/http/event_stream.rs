@@ -5,7 +5,7 @@
 
 use super::front::Front;
 use super::reply::Reply;
-use super::stream::{Live, Outgoing};
+use super::stream::{LiveStream, ReplyBody};
 use hyper::body::Bytes;
 use std::future::Future;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ const HEARTBEAT: &str = ":\n\n";
 const HEARTBEAT_PAUSE: Duration = Duration::from_secs(15);
 
 /// A source of the events of one stream.
-pub(super) trait Source: Send + Sized + 'static {
+pub(super) trait EventSource: Send + Sized + 'static {
     /// Waits for the next event, in its wire format. Returns `None` at the end of the stream. Cancel safe: dropping
     /// the future loses no event.
     fn next(&mut self) -> impl Future<Output = Option<String>> + Send;
 }
 
 /// Returns 200 with a stream that continues until the source, the caller or the server ends it.
-pub(super) fn reply(front: &Arc<Front>, source: impl Source) -> Reply {
-    let body = Outgoing::Live(live(Arc::clone(front), source));
+pub(super) fn reply(front: &Arc<Front>, source: impl EventSource) -> Reply {
+    let body = ReplyBody::Live(live_stream(Arc::clone(front), source));
     Reply::stream(CONTENT_TYPE, body)
 }
 
@@ -36,13 +36,13 @@ pub(super) fn event(name: &str, id: &str, data: &str) -> String {
     format!("event: {name}\nid: {id}\ndata: {data}\n\n")
 }
 
-fn live(front: Arc<Front>, mut source: impl Source) -> Live {
-    Live(Box::pin(async move {
+fn live_stream(front: Arc<Front>, mut source: impl EventSource) -> LiveStream {
+    LiveStream(Box::pin(async move {
         let next = tokio::time::timeout(HEARTBEAT_PAUSE, source.next());
         let text: Bytes = match front.unless_closed(next).await? {
             Ok(event) => event?.into(),
             Err(_) => Bytes::from_static(HEARTBEAT.as_bytes()),
         };
-        Some((text, live(front, source)))
+        Some((text, live_stream(front, source)))
     }))
 }

@@ -9,7 +9,7 @@ use super::route::{Handler, PLAIN, Resource, Route};
 use crate::domain::refusal::Refusal;
 use crate::service::Error;
 use crate::web::packed::Packed;
-use crate::web::{Asset, VERSION, asset};
+use crate::web::{StaticFile, VERSION, static_file};
 use hyper::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, ETAG, HeaderName, IF_NONE_MATCH, VARY,
     X_CONTENT_TYPE_OPTIONS,
@@ -30,7 +30,7 @@ pub(super) static RESOURCE: Resource = Resource {
             operation: "asset",
             path: "/assets/{version}/{folder}/{file}",
             summary: "A file that a page loads.",
-            handler: Handler::Open(|call| Box::pin(send(call))),
+            handler: Handler::Open(|call| Box::pin(send_file(call))),
             ..PLAIN
         },
         Route {
@@ -43,23 +43,23 @@ pub(super) static RESOURCE: Resource = Resource {
     ],
 };
 
-async fn send(call: Call) -> Result<Reply, Error> {
+async fn send_file(call: Call) -> Result<Reply, Error> {
     let [version, folder, file] = &*call.path else {
         return Err(Refusal::not_found("file").into());
     };
-    let found = asset(folder, file).ok_or_else(|| Refusal::not_found("file"))?;
+    let found = static_file(folder, file).ok_or_else(|| Refusal::not_found("file"))?;
     let cache = if version == VERSION {
         VERSIONED_CACHE
     } else {
         OTHER_VERSION_CACHE
     };
-    Ok(reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
+    Ok(file_reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
 }
 
 /// Sends the widget, or status 304 if the browser has it. The ETag is weak, because compressed and plain bytes are
 /// the same widget.
 async fn widget(call: Call) -> Result<Reply, Error> {
-    let file = asset("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
+    let file = static_file("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
     let tag = format!("\"{VERSION}\"");
     let is_known = values(&call.headers, IF_NONE_MATCH)
         .any(|text| matches!(text.trim(), "*") || text.contains(&tag));
@@ -71,21 +71,21 @@ async fn widget(call: Call) -> Result<Reply, Error> {
         }
         .with_static(VARY, "accept-encoding")
     } else {
-        reply(file, &call.headers)
+        file_reply(file, &call.headers)
     };
     let reply = reply.with_static(CACHE_CONTROL, WIDGET_CACHE);
     Ok(reply.with(ETAG, &tag))
 }
 
-fn reply(file: &'static Asset, headers: &HeaderMap) -> Reply {
+fn file_reply(file: &'static StaticFile, headers: &HeaderMap) -> Reply {
     let content_type = file.content_type().unwrap_or("application/octet-stream");
-    let reply = packed(&file.packed, content_type, headers);
+    let reply = packed_reply(&file.packed, content_type, headers);
     reply.with_static(X_CONTENT_TYPE_OPTIONS, "nosniff")
 }
 
 /// Returns a file as gzip, or decompressed for callers that do not accept gzip. Range requests receive the whole
 /// file.
-pub(super) fn packed(
+pub(super) fn packed_reply(
     packed: &'static Packed,
     content_type: &'static str,
     headers: &HeaderMap,
@@ -128,7 +128,7 @@ mod tests {
     use hyper::header::ACCEPT_ENCODING;
 
     #[test]
-    fn who_takes_gzip() {
+    fn gzip_is_accepted_by_name_wildcard_and_weight() {
         for (text, takes) in [
             ("gzip", true),
             ("deflate, GZIP;q=0.5, br", true),

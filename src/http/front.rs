@@ -7,7 +7,7 @@ pub(super) mod inbox;
 pub(super) mod sandbox;
 
 use super::client::TrustedProxy;
-use super::hashing::Hashing;
+use super::hashing::HashingQueue;
 use super::large_answers::LargeAnswers;
 use super::limit::{CREATION_BURST, Limiter};
 use super::long_reads::LongReads;
@@ -44,7 +44,7 @@ pub struct Front {
     pub(super) metrics_token: Option<MetricsToken>,
     pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) throttle: Arc<Throttle>,
-    pub(super) hashing: Hashing,
+    pub(super) hashing: HashingQueue,
     pub(super) long_reads: LongReads,
     pub(super) large_answers: LargeAnswers,
     pub(super) subscribers: Arc<Subscribers>,
@@ -53,14 +53,14 @@ pub struct Front {
     closed: watch::Sender<bool>,
     process: u32,
     requests: AtomicU64,
-    interface: Interface,
+    interface: OperationTable,
     document: OnceLock<Bytes>,
     controls_document: OnceLock<Bytes>,
     reference: OnceLock<Bytes>,
 }
 
 /// Settings of one HTTP server.
-pub struct Settings {
+pub struct HttpSettings {
     /// Public URL, without a trailing slash.
     pub public_url: String,
     /// Number of invoices that a key may create in a minute; 0 for no limit.
@@ -83,7 +83,7 @@ pub struct Settings {
 
 /// Selects the operations that an OpenAPI document describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum DocumentKind {
     /// Operations of every server, for merchants, operators and resellers, and the webhooks.
     Interface,
     /// Operations for a shop's server, and the webhooks: a subset of `Interface`.
@@ -94,7 +94,7 @@ pub enum Subject {
 
 /// Name, method and path of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Operation {
+pub(super) struct OperationInfo {
     pub(super) name: &'static str,
     pub(super) method: &'static str,
     pub(super) path: &'static str,
@@ -102,18 +102,18 @@ pub(super) struct Operation {
     pub(super) is_control: bool,
 }
 
-impl std::fmt::Display for Operation {
+impl std::fmt::Display for OperationInfo {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} {}", self.method, self.path)
     }
 }
 
 /// The list of all operations, for handlers. The routes themselves are in a higher module (`routes`).
-pub(super) struct Interface {
+pub(super) struct OperationTable {
     /// Every operation, in the order of the routes.
-    pub(super) operations: Vec<Operation>,
+    pub(super) operations: Vec<OperationInfo>,
     /// Returns the OpenAPI document of a server at this URL.
-    pub(super) document: fn(&str, Subject) -> String,
+    pub(super) document: fn(&str, DocumentKind) -> String,
 }
 
 /// Id of a request. Its text is formatted only when it is needed.
@@ -137,8 +137,8 @@ impl Front {
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
-        settings: Settings,
-        interface: Interface,
+        settings: HttpSettings,
+        interface: OperationTable,
     ) -> Result<Front, Error> {
         let process = u32::from_be_bytes(crate::service::random::<4>()?);
         let sandbox = settings
@@ -155,7 +155,7 @@ impl Front {
             metrics_token: settings.metrics_token,
             sandbox: sandbox.map(Arc::new),
             throttle: Arc::new(throttle),
-            hashing: Hashing::new(settings.password_limits.waiting_max),
+            hashing: HashingQueue::new(settings.password_limits.waiting_max),
             long_reads: LongReads::default(),
             large_answers: LargeAnswers::default(),
             subscribers: settings.subscribers,
@@ -204,14 +204,14 @@ impl Front {
     }
 
     /// Returns the OpenAPI document of the interface. The first call creates the document.
-    pub(super) fn document(&self) -> Bytes {
-        let make = || (self.interface.document)(&self.public_url, Subject::Interface).into();
+    pub(super) fn interface_document(&self) -> Bytes {
+        let make = || (self.interface.document)(&self.public_url, DocumentKind::Interface).into();
         self.document.get_or_init(make).clone()
     }
 
     /// Returns the OpenAPI document of the sandbox's controls. The first call creates the document.
     pub(super) fn controls_document(&self) -> Bytes {
-        let make = || (self.interface.document)(&self.public_url, Subject::Sandbox).into();
+        let make = || (self.interface.document)(&self.public_url, DocumentKind::Sandbox).into();
         self.controls_document.get_or_init(make).clone()
     }
 
@@ -219,7 +219,7 @@ impl Front {
     ///
     /// # Errors
     /// The errors of `make`.
-    pub(super) fn reference(
+    pub(super) fn reference_page(
         &self,
         make: impl FnOnce(&Front) -> Result<Bytes, Error>,
     ) -> Result<Bytes, Error> {

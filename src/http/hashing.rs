@@ -23,7 +23,7 @@ const BUSY_SECONDS: i64 = 1;
 type HashWork = Box<dyn FnOnce(&mut Hasher) + Send>;
 
 /// Handle of the queue for password hashing. Dropping the handle ends the thread after the present password.
-pub(super) struct Hashing {
+pub(super) struct HashingQueue {
     shared: Arc<HashingState>,
 }
 
@@ -56,10 +56,10 @@ struct QueueEntry {
     client: Arc<str>,
 }
 
-impl Hashing {
+impl HashingQueue {
     /// Creates a queue for at most `waiting_max` passwords. The first password starts the thread.
-    pub(super) fn new(waiting_max: usize) -> Hashing {
-        Hashing {
+    pub(super) fn new(waiting_max: usize) -> HashingQueue {
+        HashingQueue {
             shared: Arc::new(HashingState {
                 queue: Mutex::default(),
                 changed: Condvar::new(),
@@ -99,9 +99,9 @@ impl Hashing {
             let message = format!(
                 "another password of yours is being checked; try again in {BUSY_SECONDS} s"
             );
-            return Err(Refusal::new(Code::TooManyAttempts, message).after(BUSY_SECONDS));
+            return Err(Refusal::new(Code::TooManyAttempts, message).with_retry_after(BUSY_SECONDS));
         }
-        if queue.waiting.len() >= self.shared.waiting_max || !self.start(&mut queue) {
+        if queue.waiting.len() >= self.shared.waiting_max || !self.ensure_running(&mut queue) {
             let message = "too many passwords are waiting to be checked; try again shortly";
             return Err(Refusal::new(Code::Overloaded, message));
         }
@@ -118,14 +118,14 @@ impl Hashing {
     }
 
     /// Starts the thread if it is not running. Returns `false` if the system cannot start a thread.
-    fn start(&self, queue: &mut Queue) -> bool {
+    fn ensure_running(&self, queue: &mut Queue) -> bool {
         if queue.is_running {
             return true;
         }
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new()
             .name("coffer-passwords".to_owned())
-            .spawn(move || shared.serve());
+            .spawn(move || shared.run_jobs());
         match thread {
             Ok(thread) => {
                 queue.thread = Some(thread);
@@ -143,7 +143,7 @@ impl HashingState {
     }
 
     /// Runs the queued work in order, until the queue is idle for too long or closed.
-    fn serve(&self) {
+    fn run_jobs(&self) {
         let mut hasher = Hasher::default();
         while let Some(work) = self.next() {
             work(&mut hasher);
@@ -169,7 +169,7 @@ impl Drop for QueueEntry {
     }
 }
 
-impl Drop for Hashing {
+impl Drop for HashingQueue {
     fn drop(&mut self) {
         let thread = {
             let mut queue = self.shared.lock();

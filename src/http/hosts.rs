@@ -4,7 +4,7 @@
 //! number is accepted only in the standard notation of an address.
 
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::url::{Authority, Host, Site};
+use crate::domain::url::{Authority, Host, SiteUrl};
 use hyper::header::HOST;
 use hyper::{HeaderMap, Uri};
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ impl KnownHost {
         }
     }
 
-    fn is(&self, host: Host<'_>) -> bool {
+    fn matches(&self, host: Host<'_>) -> bool {
         match (self, host) {
             (KnownHost::Address(known), Host::Address(address)) => *known == address.to_canonical(),
             (KnownHost::Name(known), Host::Name(name)) => known.eq_ignore_ascii_case(name),
@@ -45,7 +45,7 @@ impl KnownHost {
 }
 
 /// Returns the part of a name before this ending, `None` if the name has another ending. Ignores case.
-fn before<'a>(name: &'a str, end: &str) -> Option<&'a str> {
+fn strip_ending<'a>(name: &'a str, end: &str) -> Option<&'a str> {
     let (before, last) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
     last.eq_ignore_ascii_case(end).then_some(before)
 }
@@ -83,16 +83,16 @@ impl AllowedHost {
     fn covers(&self, host: Host<'_>) -> bool {
         let is_under = match (&self.host, host) {
             (KnownHost::Name(parent), Host::Name(name)) => {
-                before(name, parent).is_some_and(|before| before.ends_with('.'))
+                strip_ending(name, parent).is_some_and(|before| before.ends_with('.'))
             }
             _ => false,
         };
-        self.host.is(host) || (self.with_subdomains && is_under)
+        self.host.matches(host) || (self.with_subdomains && is_under)
     }
 }
 
 /// The `Host` headers that a sandbox accepts.
-pub(super) struct Hosts {
+pub(super) struct AcceptedHosts {
     own: Vec<KnownHost>,
     allowed: Vec<AllowedHost>,
     any_address: bool,
@@ -100,7 +100,7 @@ pub(super) struct Hosts {
     usual: OnceLock<Box<str>>,
 }
 
-impl Hosts {
+impl AcceptedHosts {
     /// Collects the hosts of a sandbox with these listening addresses and this public URL. `any_address` accepts
     /// every IP address, which DNS rebinding cannot use.
     pub(super) fn new(
@@ -108,13 +108,13 @@ impl Hosts {
         public_url: &str,
         allowed: Vec<AllowedHost>,
         any_address: bool,
-    ) -> Hosts {
-        let public = Site::parse(public_url).ok();
+    ) -> AcceptedHosts {
+        let public = SiteUrl::parse(public_url).ok();
         let public = public.map(|site| KnownHost::new(site.authority().host));
         let listen = listen
             .iter()
             .map(|ip| KnownHost::Address(ip.to_canonical()));
-        Hosts {
+        AcceptedHosts {
             own: listen.chain(public).collect(),
             allowed,
             any_address,
@@ -130,27 +130,27 @@ impl Hosts {
     pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut lines = headers.get_all(HOST).iter();
         let line = lines.next().and_then(|line| line.to_str().ok());
-        let is_one = line.is_some_and(|line| self.has(line)) && lines.next().is_none();
+        let is_one = line.is_some_and(|line| self.accepts(line)) && lines.next().is_none();
         let target = uri.authority();
-        if is_one && target.is_none_or(|target| self.has(target.as_str())) {
+        if is_one && target.is_none_or(|target| self.accepts(target.as_str())) {
             return Ok(());
         }
         Err(Refusal::new(Code::Forbidden, NOT_OURS))
     }
 
     /// Returns `true` if this `Host` header is accepted.
-    fn has(&self, text: &str) -> bool {
+    fn accepts(&self, text: &str) -> bool {
         if self.usual.get().is_some_and(|usual| **usual == *text) {
             return true;
         }
-        let has = self.judge(text);
+        let has = self.is_accepted(text);
         if has {
             self.usual.get_or_init(|| text.into());
         }
         has
     }
 
-    fn judge(&self, text: &str) -> bool {
+    fn is_accepted(&self, text: &str) -> bool {
         // A trailing colon without a port is valid.
         let text = text.strip_suffix(':').unwrap_or(text);
         let Ok(Authority { host, .. }) = Authority::parse(text) else {
@@ -160,11 +160,11 @@ impl Hosts {
             Host::Address(address) => self.any_address || address.to_canonical().is_loopback(),
             Host::Name(name) => {
                 let mut endings = PRIVATE_ENDINGS.iter();
-                !name.contains('.') || endings.any(|end| before(name, end).is_some())
+                !name.contains('.') || endings.any(|end| strip_ending(name, end).is_some())
             }
         };
         is_private
-            || self.own.iter().any(|own| own.is(host))
+            || self.own.iter().any(|own| own.matches(host))
             || self.allowed.iter().any(|allowed| allowed.covers(host))
     }
 }
@@ -172,18 +172,18 @@ impl Hosts {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{AllowedHost, Hosts};
+    use super::{AcceptedHosts, AllowedHost};
 
-    fn hosts(any_address: bool) -> Hosts {
+    fn hosts(any_address: bool) -> AcceptedHosts {
         let allowed = ["Dev.Example.com", ".tunnel.example", "10.0.0.7", "fd00::7"];
         let allowed = allowed.map(|text| text.parse().unwrap()).to_vec();
         let listen = ["127.0.0.1".parse().unwrap(), "10.0.0.1".parse().unwrap()];
         let url = "https://Pay.Example.com:8443/shop";
-        Hosts::new(&listen, url, allowed, any_address)
+        AcceptedHosts::new(&listen, url, allowed, any_address)
     }
 
     #[test]
-    fn who_is_near_or_named_is_let_in() {
+    fn local_and_configured_hosts_are_accepted() {
         for host in [
             "localhost",
             "LOCALHOST:80",
@@ -209,12 +209,12 @@ mod tests {
             "[fd00::7]:1",
             "localhost:",
         ] {
-            assert!(hosts(false).has(host), "{host}");
+            assert!(hosts(false).accepts(host), "{host}");
         }
     }
 
     #[test]
-    fn what_a_stranger_can_point_here_is_not() {
+    fn hosts_of_public_dns_are_refused() {
         for host in [
             "",
             ".",
@@ -252,12 +252,12 @@ mod tests {
             "[localhost]",
             "[::1%25lo]",
         ] {
-            assert!(!hosts(false).has(host), "{host:?}");
+            assert!(!hosts(false).accepts(host), "{host:?}");
         }
     }
 
     #[test]
-    fn a_number_is_no_name_and_only_four_decimal_ones_are_an_address() {
+    fn number_is_a_host_only_as_dotted_ipv4() {
         for host in [
             "2130706433",
             "3232235777",
@@ -277,18 +277,18 @@ mod tests {
             "256.0.0.1",
             "2130706433.",
         ] {
-            assert!(!hosts(false).has(host), "{host}");
-            assert!(!hosts(true).has(host), "{host}");
+            assert!(!hosts(false).accepts(host), "{host}");
+            assert!(!hosts(true).accepts(host), "{host}");
         }
         for address in ["10.0.0.2", "192.0.2.1:80", "[2001:db8::1]:80", "0.0.0.0"] {
-            assert!(!hosts(false).has(address), "{address}");
-            assert!(hosts(true).has(address), "{address}");
+            assert!(!hosts(false).accepts(address), "{address}");
+            assert!(hosts(true).accepts(address), "{address}");
         }
-        assert!(!hosts(true).has("evil.example"));
+        assert!(!hosts(true).accepts("evil.example"));
     }
 
     #[test]
-    fn an_allowed_host_is_a_name_or_an_address() {
+    fn allowed_host_must_be_a_name_or_an_address() {
         for wrong in [
             "",
             ".",

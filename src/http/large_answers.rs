@@ -3,9 +3,9 @@
 //! Invariant: the number of large answers that a caller's clients have not read is bounded, over any number of
 //! connections.
 
-use super::long_reads::{Askers, Permit};
+use super::long_reads::{Permit, PermitPool};
 use super::reply::Reply;
-use super::stream::Outgoing;
+use super::stream::ReplyBody;
 use crate::service::{Error, QuotaOwner};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes};
@@ -16,21 +16,21 @@ const LARGE_BYTES: u64 = 256 * 1024;
 const OWN_MAX: usize = 16;
 
 /// Permits for the large answers of one server.
-pub(super) struct LargeAnswers(Askers);
+pub(super) struct LargeAnswers(PermitPool);
 
 impl Default for LargeAnswers {
     fn default() -> LargeAnswers {
-        LargeAnswers(Askers::new(OWN_MAX, OWN_MAX))
+        LargeAnswers(PermitPool::new(OWN_MAX, OWN_MAX))
     }
 }
 
 /// Bytes of a large answer with its permit. The permit is held until the bytes are sent or dropped.
-struct Placed {
+struct PermittedBytes {
     bytes: Bytes,
     _permit: Permit,
 }
 
-impl AsRef<[u8]> for Placed {
+impl AsRef<[u8]> for PermittedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -47,7 +47,7 @@ impl LargeAnswers {
         reply: Reply,
     ) -> Result<Reply, Error> {
         let body = match reply.body {
-            Outgoing::Whole(body) if body.size_hint().lower() > LARGE_BYTES => body,
+            ReplyBody::Whole(body) if body.size_hint().lower() > LARGE_BYTES => body,
             body => return Ok(Reply { body, ..reply }),
         };
         let permit = self.0.take(quota_owner)?;
@@ -56,12 +56,12 @@ impl LargeAnswers {
             .collect()
             .await
             .map_or_else(|never| match never {}, |whole| whole.to_bytes());
-        let placed = Placed {
+        let placed = PermittedBytes {
             bytes,
             _permit: permit,
         };
         Ok(Reply {
-            body: Outgoing::Whole(Full::new(Bytes::from_owner(placed))),
+            body: ReplyBody::Whole(Full::new(Bytes::from_owner(placed))),
             ..reply
         })
     }

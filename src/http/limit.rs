@@ -109,7 +109,7 @@ impl Limiter {
             let one = Verdict {
                 allowed,
                 remaining: left,
-                wait_seconds: seconds_up(wait_ms),
+                wait_seconds: ceil_seconds(wait_ms),
             };
             verdict = Some(verdict.map_or(one, |other| other.stricter(one)));
         }
@@ -122,7 +122,7 @@ impl Limiter {
     }
 
     /// Formats the `RateLimit-Policy` header: tokens of a full bucket, and seconds to refill it.
-    fn policy(&self) -> String {
+    fn policy_header(&self) -> String {
         let window = i64::from(self.burst)
             .saturating_mul(60)
             .checked_div(i64::from(self.per_minute))
@@ -133,7 +133,7 @@ impl Limiter {
 }
 
 /// Returns the rate limit headers of a simulated refusal, for a key with the default rate.
-pub(super) fn spent() -> Vec<(HeaderName, HeaderValue)> {
+pub(super) fn exhausted_headers() -> Vec<(HeaderName, HeaderValue)> {
     let verdict = Verdict {
         allowed: false,
         remaining: 0,
@@ -145,8 +145,8 @@ pub(super) fn spent() -> Vec<(HeaderName, HeaderValue)> {
 /// Returns the headers `RateLimit` and `RateLimit-Policy`.
 pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, HeaderValue)> {
     let texts = [
-        (RATE_LIMIT, verdict.header()),
-        (RATE_LIMIT_POLICY, limiter.policy()),
+        (RATE_LIMIT, verdict.limit_header()),
+        (RATE_LIMIT_POLICY, limiter.policy_header()),
     ];
     let header = |(name, text): (HeaderName, String)| {
         HeaderValue::from_str(&text).ok().map(|value| (name, value))
@@ -156,7 +156,7 @@ pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, 
 
 impl Verdict {
     /// Formats the `RateLimit` header.
-    fn header(&self) -> String {
+    fn limit_header(&self) -> String {
         format!("\"creations\";r={};t={}", self.remaining, self.wait_seconds)
     }
 
@@ -181,7 +181,7 @@ impl Verdict {
 }
 
 /// Rounds milliseconds up to whole seconds.
-fn seconds_up(ms: i64) -> i64 {
+fn ceil_seconds(ms: i64) -> i64 {
     ms.saturating_add(999) / 1000
 }
 
@@ -193,7 +193,7 @@ mod tests {
     const BURST: u32 = 100;
 
     #[test]
-    fn a_burst_then_the_rate() {
+    fn burst_is_allowed_and_then_the_rate() {
         let limiter = Limiter::new(600, BURST);
         for left in (0..BURST).rev() {
             let verdict = limiter.count("a", Time(0));
@@ -229,12 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_counts_nothing() {
+    fn zero_rate_means_no_limit() {
         assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
     }
 
     /// Creates 20 000 invoices, each from another narrow network inside `wider`. Returns how many are allowed.
-    fn allowed(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
+    fn allowed_count(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
         let narrow = (0..20_000).map(|number| format!("{from} {number}"));
         let allowed = narrow.filter(|narrow| {
             let networks = [narrow, wider[0], wider[1]];
@@ -245,28 +245,32 @@ mod tests {
     }
 
     #[test]
-    fn wider_networks_may_make_ten_times_as_much() {
+    fn wider_network_may_create_ten_times_more() {
         let limiter = Limiter::new(10, 10);
         let one = |now: i64| limiter.count_networks(&["a", "b", "c"], Time(now)).unwrap();
         let made = (0..20).filter(|_| one(0).allowed).count();
         assert_eq!((made, one(0).wait_seconds), (10, 6));
-        assert_eq!(allowed(&limiter, 1, ["b", "c"], 0), 90, "of 100 together");
-        assert_eq!(allowed(&limiter, 2, ["other", "c"], 0), 100);
+        assert_eq!(
+            allowed_count(&limiter, 1, ["b", "c"], 0),
+            90,
+            "of 100 together"
+        );
+        assert_eq!(allowed_count(&limiter, 2, ["other", "c"], 0), 100);
         for middle in 0..20 {
-            allowed(&limiter, 3, [&format!("m{middle}"), "c"], 0);
+            allowed_count(&limiter, 3, [&format!("m{middle}"), "c"], 0);
         }
         // The widest network has used its 1 000 creations.
-        assert_eq!(allowed(&limiter, 4, ["new", "c"], 0), 0);
-        assert_eq!(allowed(&limiter, 4, ["new", "elsewhere"], 0), 100);
+        assert_eq!(allowed_count(&limiter, 4, ["new", "c"], 0), 0);
+        assert_eq!(allowed_count(&limiter, 4, ["new", "elsewhere"], 0), 100);
         // After a minute each network has its full rate again. Refused creations cost nothing.
-        assert_eq!(allowed(&limiter, 4, ["m0", "c"], 60_000), 100);
+        assert_eq!(allowed_count(&limiter, 4, ["m0", "c"], 60_000), 100);
         let made = (0..20).filter(|_| one(60_000).allowed).count();
         assert_eq!(made, 10);
-        assert_eq!(allowed(&limiter, 5, ["z", "c"], 60_000), 100);
+        assert_eq!(allowed_count(&limiter, 5, ["z", "c"], 60_000), 100);
     }
 
     #[test]
-    fn full_buckets_are_forgotten() {
+    fn full_buckets_are_removed() {
         let limiter = Limiter::new(60_000, 10);
         let kept = || limiter.buckets.lock().unwrap().full_at.len();
         for key in 0..KEYS_SWEPT * 3 {

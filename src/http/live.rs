@@ -6,7 +6,7 @@
 //! Invariant: while a stream has nothing to send, its connection counts as waiting and can be closed for a new one.
 
 use super::slots::{AnswerGuard, IDLE, Slot};
-use super::stream::Live;
+use super::stream::LiveStream;
 use hyper::Version;
 use hyper::body::Bytes;
 use hyper::rt::{Read, ReadBuf, Write};
@@ -21,7 +21,7 @@ const READ_BYTES: usize = 64;
 
 /// A live stream whose head hyper is writing, with everything that the stream needs to continue without hyper.
 pub(super) struct StartedStream {
-    live: Live,
+    live: LiveStream,
     answering: AnswerGuard,
     slot: Arc<Slot>,
     version: Version,
@@ -35,7 +35,7 @@ impl Handover {
     /// Puts a live stream into the slot, for the connection to take.
     pub(super) fn offer(
         &self,
-        live: Live,
+        live: LiveStream,
         answering: AnswerGuard,
         slot: Arc<Slot>,
         version: Version,
@@ -56,7 +56,7 @@ impl Handover {
 
 impl StartedStream {
     /// Continues the stream on this socket, in a new task.
-    pub(super) fn go_on(self, socket: impl Read + Write + Unpin + Send + 'static) {
+    pub(super) fn continue_on(self, socket: impl Read + Write + Unpin + Send + 'static) {
         let slot = Arc::clone(&self.slot);
         let task = tokio::spawn(async move {
             let StartedStream {
@@ -65,28 +65,28 @@ impl StartedStream {
                 slot,
                 version,
             } = self;
-            if let Err(error) = send(socket, live, &answering, version).await {
+            if let Err(error) = send_chunks(socket, live, &answering, version).await {
                 log::debug!("live stream ended: error={error}");
             }
             drop(answering);
             drop(slot);
         });
-        slot.seat.taken_over_by(task.abort_handle());
+        slot.seat.replace_task(task.abort_handle());
     }
 }
 
 /// Sends every chunk until the source ends the stream or the client disconnects.
-async fn send(
+async fn send_chunks(
     mut socket: impl Read + Write + Unpin,
-    mut live: Live,
+    mut live: LiveStream,
     answering: &AnswerGuard,
     version: Version,
 ) -> io::Result<()> {
     let is_chunked = version == Version::HTTP_11;
     loop {
-        answering.seat().wait(IDLE);
-        let next = poll_fn(|context| next(context, &mut socket, &mut live)).await;
-        if !answering.seat().go_on(IDLE) {
+        answering.seat().start_wait(IDLE);
+        let next = poll_fn(|context| poll_next_piece(context, &mut socket, &mut live)).await;
+        if !answering.seat().end_wait(IDLE) {
             // The connection was closed to make room for a new one.
             return Ok(());
         }
@@ -106,11 +106,11 @@ async fn send(
 }
 
 /// Polls for the next piece. Returns `None` at the end of the stream or after the client has disconnected.
-fn next(
+fn poll_next_piece(
     context: &mut Context<'_>,
     socket: &mut (impl Read + Unpin),
-    live: &mut Live,
-) -> Poll<Option<(Bytes, Live)>> {
+    live: &mut LiveStream,
+) -> Poll<Option<(Bytes, LiveStream)>> {
     if let Poll::Ready(next) = live.0.as_mut().poll(context) {
         return Poll::Ready(next);
     }

@@ -23,12 +23,12 @@ const OWN_PIECES_MAX: usize = 1;
 /// Permits for the long reads and exports of one server.
 pub(super) struct LongReads {
     running: Arc<Semaphore>,
-    reads: Askers,
-    exports: Askers,
+    reads: PermitPool,
+    exports: PermitPool,
 }
 
 /// Permit for one export, held during the whole export.
-pub(super) struct Export {
+pub(super) struct ExportPermit {
     running: Arc<Semaphore>,
     permit: Permit,
 }
@@ -37,8 +37,8 @@ impl Default for LongReads {
     fn default() -> LongReads {
         LongReads {
             running: Arc::new(Semaphore::new(RUNNING_MAX)),
-            reads: Askers::new(OWN_MAX, OWN_RUNNING_MAX),
-            exports: Askers::new(OWN_EXPORTS_MAX, OWN_PIECES_MAX),
+            reads: PermitPool::new(OWN_MAX, OWN_RUNNING_MAX),
+            exports: PermitPool::new(OWN_EXPORTS_MAX, OWN_PIECES_MAX),
         }
     }
 }
@@ -55,7 +55,7 @@ impl LongReads {
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let permit = self.reads.take(quota_owner)?;
-        in_turn(&self.running, permit, work)
+        run_in_turn(&self.running, permit, work)
             .await
             .map(|(_, done)| done)
     }
@@ -64,32 +64,35 @@ impl LongReads {
     ///
     /// # Errors
     /// `overloaded` if the caller has too many exports.
-    pub(super) fn export(&self, quota_owner: QuotaOwner) -> Result<Export, Error> {
-        Ok(Export {
+    pub(super) fn take_export_permit(
+        &self,
+        quota_owner: QuotaOwner,
+    ) -> Result<ExportPermit, Error> {
+        Ok(ExportPermit {
             running: Arc::clone(&self.running),
             permit: self.exports.take(quota_owner)?,
         })
     }
 }
 
-impl Export {
+impl ExportPermit {
     /// Reads one piece of the export on its own thread when it is the caller's turn.
     ///
     /// # Errors
     /// The errors of `work`.
-    pub(super) async fn piece<T: Send + 'static>(
+    pub(super) async fn read_piece<T: Send + 'static>(
         self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-    ) -> Result<(Export, T), Error> {
-        let (permit, done) = in_turn(&self.running, self.permit, work).await?;
+    ) -> Result<(ExportPermit, T), Error> {
+        let (permit, done) = run_in_turn(&self.running, self.permit, work).await?;
         let running = self.running;
-        Ok((Export { running, permit }, done))
+        Ok((ExportPermit { running, permit }, done))
     }
 }
 
 /// Runs work when the caller has a turn and a thread is free. The thread holds both permits until the work is done,
 /// even after a disconnect.
-async fn in_turn<T: Send + 'static>(
+async fn run_in_turn<T: Send + 'static>(
     running: &Arc<Semaphore>,
     permit: Permit,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -97,7 +100,7 @@ async fn in_turn<T: Send + 'static>(
     let (answer, mut answered) = oneshot::channel();
     // The send fails if the caller has disconnected. The result is then dropped.
     let work = Box::new(move || drop(answer.send(work())));
-    let permit = on_thread(running, permit, work).await?;
+    let permit = run_on_thread(running, permit, work).await?;
     let done = answered.try_recv();
     Ok((
         permit,
@@ -105,9 +108,9 @@ async fn in_turn<T: Send + 'static>(
     ))
 }
 
-/// Does the part of [`in_turn`] that does not depend on the type of the result. The compiler generates this part only
-/// once.
-async fn on_thread(
+/// Does the part of [`run_in_turn`] that does not depend on the type of the result. The compiler generates this part
+/// only once.
+async fn run_on_thread(
     running: &Arc<Semaphore>,
     permit: Permit,
     work: Box<dyn FnOnce() + Send>,
@@ -128,7 +131,7 @@ async fn on_thread(
 
 /// Permits of all callers: each caller has a maximum number of permits and of permits in use at once.
 #[derive(Clone)]
-pub(super) struct Askers {
+pub(super) struct PermitPool {
     permits_max: usize,
     turns_max: usize,
     askers: Arc<Mutex<HashMap<QuotaOwner, CallerPermits>>>,
@@ -142,14 +145,14 @@ struct CallerPermits {
 
 /// A permit of a caller. Dropping the permit returns it.
 pub(super) struct Permit {
-    of: Askers,
+    of: PermitPool,
     quota_owner: QuotaOwner,
     turns: Arc<Semaphore>,
 }
 
-impl Askers {
-    pub(super) fn new(permits_max: usize, turns_max: usize) -> Askers {
-        Askers {
+impl PermitPool {
+    pub(super) fn new(permits_max: usize, turns_max: usize) -> PermitPool {
+        PermitPool {
             permits_max,
             turns_max,
             askers: Arc::default(),
@@ -200,7 +203,7 @@ impl Drop for Permit {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{
-        Askers, Code, Error, LongReads, OWN_MAX, OWN_RUNNING_MAX, QuotaOwner, RUNNING_MAX,
+        Code, Error, LongReads, OWN_MAX, OWN_RUNNING_MAX, PermitPool, QuotaOwner, RUNNING_MAX,
     };
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Condvar, Mutex};
@@ -208,7 +211,7 @@ mod tests {
     use tokio::task::JoinHandle;
 
     /// Long reads that wait at a gate until the test opens the gate.
-    struct Scene {
+    struct GatedReads {
         reads: Arc<LongReads>,
         gate: Arc<(Mutex<bool>, Condvar)>,
         inside: Arc<AtomicUsize>,
@@ -217,10 +220,10 @@ mod tests {
         begun: UnboundedReceiver<()>,
     }
 
-    impl Scene {
-        fn new() -> Scene {
+    impl GatedReads {
+        fn new() -> GatedReads {
             let (begin, begun) = unbounded_channel();
-            Scene {
+            GatedReads {
                 reads: Arc::default(),
                 gate: Arc::default(),
                 inside: Arc::default(),
@@ -246,7 +249,7 @@ mod tests {
             tokio::spawn(async move { reads.read(QuotaOwner::Keys { account }, work).await })
         }
 
-        fn open(&self) {
+        fn open_gate(&self) {
             *self.gate.0.lock().unwrap() = true;
             self.gate.1.notify_all();
         }
@@ -256,13 +259,13 @@ mod tests {
         matches!(outcome, Err(Error::Refused(refusal)) if refusal.code == Code::Overloaded)
     }
 
-    fn names(askers: &Askers) -> usize {
+    fn caller_count(askers: &PermitPool) -> usize {
         askers.lock().len()
     }
 
     #[tokio::test]
-    async fn one_askers_reads_wait_for_each_other_and_not_others_for_them() {
-        let mut scene = Scene::new();
+    async fn reads_of_one_caller_do_not_block_other_callers() {
+        let mut scene = GatedReads::new();
         let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start(1)).collect();
         let more = scene.start(1);
         for _ in 0..OWN_RUNNING_MAX {
@@ -273,18 +276,22 @@ mod tests {
         let other = scene.start(2);
         scene.begun.recv().await.unwrap();
         assert_eq!(scene.inside.load(Ordering::SeqCst), OWN_RUNNING_MAX + 1);
-        scene.open();
+        scene.open_gate();
         for read in own.into_iter().chain([other]) {
             read.await.unwrap().unwrap();
         }
         assert!(scene.most.load(Ordering::SeqCst) <= RUNNING_MAX);
-        assert_eq!(names(&scene.reads.reads), 0, "nothing is kept of who asked");
+        assert_eq!(
+            caller_count(&scene.reads.reads),
+            0,
+            "nothing is kept of who asked"
+        );
         scene.start(1).await.unwrap().unwrap();
     }
 
     #[tokio::test]
-    async fn no_more_run_than_there_are_threads_for() {
-        let mut scene = Scene::new();
+    async fn number_of_running_reads_is_bounded() {
+        let mut scene = GatedReads::new();
         let all: Vec<_> = [1, 2, 3, 4, 5, 6]
             .into_iter()
             .flat_map(|quota_owner| [scene.start(quota_owner), scene.start(quota_owner)])
@@ -293,7 +300,7 @@ mod tests {
             scene.begun.recv().await.unwrap();
         }
         assert!(scene.begun.try_recv().is_err());
-        scene.open();
+        scene.open_gate();
         for read in all {
             read.await.unwrap().unwrap();
         }
@@ -301,8 +308,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_goes_away_leaves_the_queue_and_is_not_begun() {
-        let mut scene = Scene::new();
+    async fn read_of_disconnected_caller_is_not_started() {
+        let mut scene = GatedReads::new();
         for _ in 0..3 {
             let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start(1)).collect();
             tokio::task::yield_now().await;
@@ -318,7 +325,7 @@ mod tests {
             scene.begun.recv().await.unwrap();
         }
         assert!(scene.begun.try_recv().is_err());
-        scene.open();
+        scene.open_gate();
         scene.start(1).await.unwrap().unwrap();
     }
 }

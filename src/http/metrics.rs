@@ -42,7 +42,7 @@ impl FromStr for MetricsToken {
 
 impl MetricsToken {
     /// Returns `true` if this is the token. The comparison takes constant time.
-    pub(super) fn is(&self, presented: &str) -> bool {
+    pub(super) fn matches(&self, presented: &str) -> bool {
         is_equal_constant_time(&self.0, &apikey::hash(presented))
     }
 }
@@ -116,16 +116,16 @@ impl Metrics {
             "coffer_writes_refused {}\n",
             u8::from(gauges.writes_refused)
         ));
-        of_file(&mut page, gauges);
+        add_file_gauges(&mut page, gauges);
         page.push_str("# HELP coffer_rates_missing Coins without a fresh rate in live mode, once for each currency; 0 where none is needed.\n# TYPE coffer_rates_missing gauge\n");
         page.push_str(&format!("coffer_rates_missing {}\n", gauges.rates_missing));
-        of_chains(&mut page, &gauges.chains);
+        add_chain_metrics(&mut page, &gauges.chains);
         page
     }
 }
 
 /// Adds the gauges of the database file to the page.
-fn of_file(page: &mut String, gauges: &Gauges) {
+fn add_file_gauges(page: &mut String, gauges: &Gauges) {
     page.push_str("# HELP coffer_database_locked 1 while another program holds the database locked.\n# TYPE coffer_database_locked gauge\n");
     page.push_str(&format!(
         "coffer_database_locked {}\n",
@@ -138,7 +138,7 @@ fn of_file(page: &mut String, gauges: &Gauges) {
 }
 
 /// Adds the progress and the number of requests of each chain to the page.
-fn of_chains(page: &mut String, chains: &[ChainView]) {
+fn add_chain_metrics(page: &mut String, chains: &[ChainView]) {
     type Number = fn(&ChainView) -> Option<i64>;
     let all: [(&str, &str, &str, Number); 6] = [
         (

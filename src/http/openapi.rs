@@ -13,7 +13,7 @@ mod used;
 mod webhooks;
 
 use super::auth::{Auth, cookie_name};
-use super::front::Subject;
+use super::front::DocumentKind;
 use super::route::{Route, Tag};
 use super::routes::routes;
 use crate::domain::fields::Component;
@@ -23,15 +23,15 @@ use parameters::parameters;
 use serde_json::{Map, Value, json};
 use shared::share_answers;
 
-impl Subject {
+impl DocumentKind {
     /// Returns the routes that the document describes.
     pub fn routes(self) -> impl Iterator<Item = &'static Route> {
-        routes(self == Subject::Sandbox).filter(move |route| {
+        routes(self == DocumentKind::Sandbox).filter(move |route| {
             let auth = route.auth();
             let is_subject = match self {
-                Subject::Interface => auth != Auth::Sandbox,
-                Subject::Merchant => auth == Auth::Secret,
-                Subject::Sandbox => auth == Auth::Sandbox,
+                DocumentKind::Interface => auth != Auth::Sandbox,
+                DocumentKind::Merchant => auth == Auth::Secret,
+                DocumentKind::Sandbox => auth == Auth::Sandbox,
             };
             is_subject && route.is_documented()
         })
@@ -40,11 +40,11 @@ impl Subject {
     /// Returns the title and the description of the document.
     const fn title_and_description(self) -> (&'static str, &'static str) {
         match self {
-            Subject::Interface | Subject::Merchant => (
+            DocumentKind::Interface | DocumentKind::Merchant => (
                 "Coffer",
                 "A crypto payment service. Money amounts are strings; times are RFC 3339 in UTC.",
             ),
-            Subject::Sandbox => (
+            DocumentKind::Sandbox => (
                 "Coffer's sandbox",
                 "The controls of a sandbox: its clock, simulated chains, faults and inboxes. They ask for no key. \
                  A sandbox answers only to a Host that no stranger can point at it by DNS. Otherwise it answers 403 \
@@ -56,7 +56,7 @@ impl Subject {
 }
 
 /// Returns the OpenAPI document of a server at this URL, as JSON.
-pub fn document(public_url: &str, subject: Subject) -> String {
+pub fn document(public_url: &str, subject: DocumentKind) -> String {
     let mut paths = Map::new();
     for route in subject.routes() {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
@@ -66,7 +66,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
     }
     let shared = share_answers(&mut paths);
     let (title, description) = subject.title_and_description();
-    let has_webhooks = subject != Subject::Sandbox;
+    let has_webhooks = subject != DocumentKind::Sandbox;
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -103,20 +103,23 @@ pub fn document(public_url: &str, subject: Subject) -> String {
 }
 
 /// Returns the tags of the document's operations and webhooks, each with its description.
-fn tags(subject: Subject) -> Value {
+fn tags(subject: DocumentKind) -> Value {
     let is_used = |tag: &Tag| subject.routes().any(|route| route.tag == Some(*tag));
-    let used = Tag::ALL.into_iter().filter(is_used).map(Tag::texts);
-    let webhooks = (subject != Subject::Sandbox).then_some(webhooks::TAG);
+    let used = Tag::ALL
+        .into_iter()
+        .filter(is_used)
+        .map(Tag::name_and_description);
+    let webhooks = (subject != DocumentKind::Sandbox).then_some(webhooks::TAG);
     used.chain(webhooks)
         .map(|(name, about)| json!({ "name": name, "description": about }))
         .collect()
 }
 
-fn operation(route: &Route, subject: Subject) -> Value {
+fn operation(route: &Route, subject: DocumentKind) -> Value {
     let mut operation = json!({
         "operationId": route.operation,
         "summary": route.summary,
-        "tags": route.tag.map(|tag| tag.texts().0).into_iter().collect::<Vec<_>>(),
+        "tags": route.tag.map(|tag| tag.name_and_description().0).into_iter().collect::<Vec<_>>(),
         "parameters": parameters(route),
         "responses": responses(route, subject),
     });
@@ -153,7 +156,7 @@ fn content(component: &Component) -> Value {
 #[cfg(test)]
 mod tests {
     use super::components::components;
-    use super::{Subject, document, schemas};
+    use super::{DocumentKind, document, schemas};
     use serde_json::{Map, Value};
 
     /// Returns the names of fields that an example has without its schema, or lacks although they are required.
@@ -208,8 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn every_schema_of_a_document_has_its_lists() {
-        for subject in [Subject::Interface, Subject::Sandbox] {
+    fn schemas_have_enum_values_and_base_fields() {
+        for subject in [DocumentKind::Interface, DocumentKind::Sandbox] {
             let text = document("http://127.0.0.1:1", subject);
             assert!(!text.contains("\"enum\":[]"));
         }

@@ -9,7 +9,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 /// Runs the function of an operation and returns the future answer.
-pub(super) fn perform(
+pub(super) fn run_operation(
     call: &Call,
     route: &Route,
     quota_owner: Option<QuotaOwner>,
@@ -57,7 +57,9 @@ fn reply(Outcome { success, body }: Outcome) -> Result<Reply, Error> {
         OutcomeBody::Own(json) => Reply::json(status, Box::<str>::from(json).into_string()),
         OutcomeBody::Shared(json) => Reply::shared(json),
         OutcomeBody::Kept(text) => Reply::json(status, text),
-        OutcomeBody::Page(data, next_before) => Reply::page_of(&data, next_before.as_deref())?,
+        OutcomeBody::Page(data, next_before) => {
+            Reply::page_from_parts(&data, next_before.as_deref())?
+        }
         OutcomeBody::OwnPage(page) => Reply::page(&page)?,
     })
 }

@@ -6,26 +6,26 @@
 use super::client;
 use super::front::Front;
 use super::request::Call;
-use super::throttle::{Client, Target, Throttle};
+use super::throttle::{ClientKind, Target, Throttle};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::check_password;
-use crate::service::operator::members::{Mark, Proven};
+use crate::service::operator::members::{CredentialMark, VerifiedUser};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Identity of a client, for the queue and for counting attempts.
-pub(super) struct Turn {
+pub(super) struct ClientIdentity {
     /// Key by which attempts of the client are counted.
     pub(super) client: String,
     /// `true` if the client has a session.
     pub(super) is_member: bool,
 }
 
-impl Turn {
+impl ClientIdentity {
     /// Returns the identity of a signed-in member, which nobody else can use.
-    pub(super) fn of_member(member: &Member) -> Turn {
-        Turn {
+    pub(super) fn of_member(member: &Member) -> ClientIdentity {
+        ClientIdentity {
             client: format!("user {}", member.user().id),
             is_member: true,
         }
@@ -36,18 +36,22 @@ impl Turn {
     ///
     /// # Errors
     /// [`Error::Failed`] if the database cannot be read.
-    pub(super) fn client_kind(&self, front: &Front, mark: &Mark) -> Result<Client, Error> {
+    pub(super) fn client_kind(
+        &self,
+        front: &Front,
+        mark: &CredentialMark,
+    ) -> Result<ClientKind, Error> {
         let is_known = self.is_member || front.service.is_known_client(mark, &self.client)?;
         Ok(if is_known {
-            Client::Known
+            ClientKind::Known
         } else {
-            Client::Unknown
+            ClientKind::Unknown
         })
     }
 
     /// Returns the identity of a client without a session: its address.
-    pub(super) fn of_client(call: &Call) -> Turn {
-        Turn {
+    pub(super) fn of_client(call: &Call) -> ClientIdentity {
+        ClientIdentity {
             client: client::limit_key(call.client()),
             is_member: false,
         }
@@ -55,26 +59,26 @@ impl Turn {
 }
 
 /// An attempt of a client to guess a password.
-struct Attempt {
+struct PasswordAttempt {
     throttle: Arc<Throttle>,
     target: Target,
     client: String,
     is_counted: AtomicBool,
 }
 
-impl Attempt {
+impl PasswordAttempt {
     /// Counts the attempt as failed before its result is known.
-    fn begin(&self) -> Result<(), Refusal> {
-        self.throttle.begin(&self.target, &self.client)?;
+    fn count(&self) -> Result<(), Refusal> {
+        self.throttle.count_attempt(&self.target, &self.client)?;
         self.is_counted.store(true, Ordering::Relaxed);
         Ok(())
     }
 
     /// Undoes the count of an attempt after the caller has disconnected. Does nothing if the attempt was refused, as
     /// it was not counted.
-    fn take_back(&self) {
+    fn undo_count(&self) {
         if self.is_counted.load(Ordering::Relaxed) {
-            self.throttle.take_back(&self.target, &self.client);
+            self.throttle.undo_attempt(&self.target, &self.client);
         }
     }
 }
@@ -85,10 +89,10 @@ impl Attempt {
 /// `invalid_credentials`, `too_many_attempts`, `overloaded`.
 pub(super) async fn prove(
     front: &Front,
-    turn: &Turn,
+    turn: &ClientIdentity,
     email: &str,
     password: String,
-) -> Result<Proven, Error> {
+) -> Result<VerifiedUser, Error> {
     prove_and_hash(front, turn, email, password, None)
         .await
         .map(|(proven, _)| proven)
@@ -98,13 +102,13 @@ pub(super) async fn prove(
 ///
 /// # Errors
 /// As [`prove`]; `invalid_request` for a new password that is too short.
-pub(super) async fn replace(
+pub(super) async fn prove_and_hash_new(
     front: &Front,
-    turn: &Turn,
+    turn: &ClientIdentity,
     email: &str,
     password: String,
     new: String,
-) -> Result<(Proven, String), Error> {
+) -> Result<(VerifiedUser, String), Error> {
     check_password(&new)?;
     let (proven, hash) = prove_and_hash(front, turn, email, password, Some(new)).await?;
     let hash = hash.ok_or_else(|| Error::Failed("a password was not hashed".to_owned()))?;
@@ -115,7 +119,11 @@ pub(super) async fn replace(
 ///
 /// # Errors
 /// `invalid_request` if the password is too short, `too_many_attempts`, `overloaded`.
-pub(super) async fn hash(front: &Front, turn: &Turn, password: String) -> Result<String, Error> {
+pub(super) async fn hash(
+    front: &Front,
+    turn: &ClientIdentity,
+    password: String,
+) -> Result<String, Error> {
     check_password(&password)?;
     let hashing = &front.hashing;
     hashing
@@ -125,11 +133,11 @@ pub(super) async fn hash(front: &Front, turn: &Turn, password: String) -> Result
 
 async fn prove_and_hash(
     front: &Front,
-    turn: &Turn,
+    turn: &ClientIdentity,
     email: &str,
     password: String,
     new: Option<String>,
-) -> Result<(Proven, Option<String>), Error> {
+) -> Result<(VerifiedUser, Option<String>), Error> {
     let client = turn.client.clone();
     let credentials = front.service.credentials(email)?;
     let target = match credentials.mark() {
@@ -143,7 +151,7 @@ async fn prove_and_hash(
         );
     };
     front.throttle.check(&target, &client).inspect_err(slowed)?;
-    let attempt = Arc::new(Attempt {
+    let attempt = Arc::new(PasswordAttempt {
         throttle: Arc::clone(&front.throttle),
         target,
         client,
@@ -153,16 +161,18 @@ async fn prove_and_hash(
     let proved = front.hashing.run(
         &attempt.client,
         move |hasher| {
-            tried.begin()?;
-            let proven = credentials.prove(hasher, &password)?;
+            tried.count()?;
+            let proven = credentials.verify(hasher, &password)?;
             let hash = new.map(|new| hasher.hash(&new)).transpose()?;
             Ok((proven, hash))
         },
-        move || unheard.take_back(),
+        move || unheard.undo_count(),
     );
     let proved: Result<_, Error> = proved.await?;
     match &proved {
-        Ok(_) => front.throttle.succeeded(&attempt.target, &attempt.client),
+        Ok(_) => front
+            .throttle
+            .record_success(&attempt.target, &attempt.client),
         Err(Error::Refused(refusal)) => {
             log::warn!("sign-in failed: email={email:?} reason={}", refusal.message);
         }
@@ -175,10 +185,11 @@ async fn prove_and_hash(
 ///
 /// # Errors
 /// `forbidden`, `too_many_attempts`.
-pub(super) fn check_set_up(call: &Call, token: &str) -> Result<(), Error> {
-    let (throttle, Turn { client, .. }) = (&call.front.throttle, Turn::of_client(call));
-    throttle.begin(&Target::SetUp, &client)?;
-    call.front.service.check_setup(call.now, token)?;
-    throttle.succeeded(&Target::SetUp, &client);
+pub(super) fn check_setup_token(call: &Call, token: &str) -> Result<(), Error> {
+    let (throttle, ClientIdentity { client, .. }) =
+        (&call.front.throttle, ClientIdentity::of_client(call));
+    throttle.count_attempt(&Target::SetUp, &client)?;
+    call.front.service.check_setup_token(call.now, token)?;
+    throttle.record_success(&Target::SetUp, &client);
     Ok(())
 }

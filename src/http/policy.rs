@@ -3,12 +3,12 @@
 //! Invariant: a page runs only script files of this service. It connects to no other site. From other sites it loads
 //! only the pictures that its policy names.
 
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use crate::web::STYLE_HASH;
 
 /// Permissions of one page, in addition to the rules for all pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Policy<'a> {
+pub(super) struct PagePolicy<'a> {
     /// Sites that may frame the page.
     framing: Framing<'a>,
     /// `true` if the page may frame other pages of this service.
@@ -26,58 +26,58 @@ enum Framing<'a> {
     Allowed(&'a [String]),
 }
 
-impl Policy<'static> {
+impl PagePolicy<'static> {
     /// Policy of a page that nobody may frame.
-    pub(super) const ALONE: Policy<'static> = Policy {
+    pub(super) const ALONE: PagePolicy<'static> = PagePolicy {
         framing: Framing::Nobodys,
         shows_own: false,
         is_isolated: true,
     };
     /// Policy of a page for a shop's customers that nobody may frame.
-    pub(super) const LINK: Policy<'static> = Policy {
+    pub(super) const LINK: PagePolicy<'static> = PagePolicy {
         is_isolated: false,
-        ..Policy::ALONE
+        ..PagePolicy::ALONE
     };
     /// Policy of a page that frames other pages of this service.
-    pub(super) const APP: Policy<'static> = Policy {
+    pub(super) const APP: PagePolicy<'static> = PagePolicy {
         shows_own: true,
-        ..Policy::ALONE
+        ..PagePolicy::ALONE
     };
     /// Policy of a page that other sites may frame.
-    pub(super) const FRAMED: Policy<'static> = Policy {
+    pub(super) const FRAMED: PagePolicy<'static> = PagePolicy {
         framing: Framing::Allowed(&[]),
-        ..Policy::LINK
+        ..PagePolicy::LINK
     };
 }
 
-impl<'a> Policy<'a> {
+impl<'a> PagePolicy<'a> {
     /// Restricts framing to these origins, if framing is allowed at all. An empty list allows every site.
-    pub(super) fn framed_by(self, origins: &'a [String]) -> Policy<'a> {
+    pub(super) fn framed_by(self, origins: &'a [String]) -> PagePolicy<'a> {
         let framing = match self.framing {
             Framing::Nobodys => Framing::Nobodys,
             Framing::Allowed(_) => Framing::Allowed(origins),
         };
-        Policy { framing, ..self }
+        PagePolicy { framing, ..self }
     }
 
     /// Forbids that any site frames the page.
-    pub(super) fn alone(self) -> Policy<'a> {
-        Policy {
+    pub(super) fn unframed(self) -> PagePolicy<'a> {
+        PagePolicy {
             is_isolated: self.is_isolated,
-            ..Policy::ALONE
+            ..PagePolicy::ALONE
         }
     }
 
     /// Returns the value of the Content-Security-Policy header. `pictures` is a further origin of pictures, and
     /// `style` the hash of an inline style.
-    pub(super) fn text(self, pictures: Option<&str>, style: Option<&str>) -> String {
+    pub(super) fn header_value(self, pictures: Option<&str>, style: Option<&str>) -> String {
         let style = style.map_or_else(String::new, |source| format!(" {source}"));
         let pictures = pictures.map_or_else(String::new, |origin| format!(" {origin}"));
         let framed_by = match self.framing {
             Framing::Nobodys => "'none'".to_owned(),
             Framing::Allowed([]) => "*".to_owned(),
             Framing::Allowed(origins) => {
-                let sites = origins.iter().filter_map(|url| Site::parse(url).ok());
+                let sites = origins.iter().filter_map(|url| SiteUrl::parse(url).ok());
                 let own = "'self'".to_owned();
                 sites.fold(own, |text, site| format!("{text} {}", site.origin()))
             }

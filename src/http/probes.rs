@@ -90,8 +90,8 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
         Some(_) => {
             let doubt = call.front.clock.doubt();
             let clock = doubt.map_or("ok".to_owned(), |doubt| doubt.to_string());
-            let rates = call.front.service.rates_in_short(call.now)?;
-            let chains = call.front.service.chains_in_short(call.now)?;
+            let rates = call.front.service.rates_summary(call.now)?;
+            let chains = call.front.service.chains_summary(call.now)?;
             format!("file: ok\nwrites: ok\nrates: {rates}\nchains: {chains}\nclock: {clock}\n")
         }
     };
@@ -104,9 +104,9 @@ async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
         writes_waiting: service.writes_waiting(),
         writes_refused: service.check_writes().is_err(),
         is_locked: service.is_locked(),
-        log_bytes: service.log_bytes(),
-        rates_missing: service.rates_missing(call.now)?,
-        chains: service.chains(call.now)?,
+        log_bytes: service.wal_bytes(),
+        rates_missing: service.missing_rate_count(call.now)?,
+        chains: service.chain_views(call.now)?,
     });
     Ok(Reply::text(
         StatusCode::OK,
@@ -116,6 +116,6 @@ async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
 }
 
 async fn document(call: Call) -> Result<Reply, Error> {
-    let document = call.front.document();
+    let document = call.front.interface_document();
     Ok(Reply::json(StatusCode::OK, document))
 }

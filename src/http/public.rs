@@ -25,12 +25,12 @@ pub(super) fn headers(of_preflight: bool) -> impl Iterator<Item = (&'static str,
 }
 
 /// Adds the CORS headers to an answer.
-pub(super) fn share(reply: Reply) -> Reply {
+pub(super) fn add_cors_headers(reply: Reply) -> Reply {
     headers(false).fold(reply, with)
 }
 
 /// Returns the answer to a CORS preflight request.
-pub(super) fn allowed() -> Reply {
+pub(super) fn preflight_reply() -> Reply {
     PREFLIGHT_HEADERS
         .iter()
         .copied()

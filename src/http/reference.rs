@@ -8,9 +8,10 @@ mod fields;
 use super::error;
 use crate::domain::refusal::Code;
 use crate::web::reference::{
-    Answer, Body, Field, Group, Object, Operation, Reference, Refusal, Refused, Webhook,
+    Body, ErrorDoc, ErrorGroup, Field, Group, ObjectDoc, OperationDoc, Reference, ResponseDoc,
+    Webhook,
 };
-use fields::{Schemas, object_of};
+use fields::{Schemas, referenced_name};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,14 +33,14 @@ pub(super) fn reference(
         schemas.extend(own.and_then(Value::as_object).cloned().unwrap_or_default());
     }
     let schemas = Schemas(&schemas);
-    let server = Server {
+    let server = DocumentedServer {
         url,
         is_sandbox,
         schemas,
     };
     let webhooks = documents
         .iter()
-        .flat_map(|document| each(document, "webhooks"));
+        .flat_map(|document| fields_of(document, "webhooks"));
     let webhooks = webhooks.filter_map(|(name, path)| Some((name, path.get("post")?)));
     let webhooks: Vec<_> = webhooks.collect();
     let headers = webhooks
@@ -57,7 +58,7 @@ pub(super) fn reference(
             .iter()
             .map(|(name, webhook)| self::webhook(name, webhook))
             .collect(),
-        refusals: refusals(&documents),
+        refusals: error_docs(&documents),
         objects: server.objects(&groups, &webhooks),
         groups,
     })
@@ -84,20 +85,20 @@ fn inline_shared(document: &mut Value) {
 }
 
 /// A server with the schemas of its documents.
-struct Server<'a> {
+struct DocumentedServer<'a> {
     url: &'a str,
     is_sandbox: bool,
     schemas: Schemas<'a>,
 }
 
-impl Server<'_> {
+impl DocumentedServer<'_> {
     /// Returns the operations of a document, grouped by tag.
     fn groups(&self, document: &Value) -> Vec<Group> {
         let tags = document.get("tags").and_then(Value::as_array);
         let groups = tags.into_iter().flatten().map(|tag| {
             let name = text(tag, "name");
             let mut operations = Vec::new();
-            for (path, methods) in each(document, "paths") {
+            for (path, methods) in fields_of(document, "paths") {
                 for (method, operation) in methods.as_object().into_iter().flatten() {
                     if operation.pointer("/tags/0").and_then(Value::as_str) == Some(&name) {
                         operations.push(self.operation(path, method, operation));
@@ -105,7 +106,7 @@ impl Server<'_> {
                 }
             }
             Group {
-                id: place(&name),
+                id: anchor(&name),
                 about: text(tag, "description"),
                 name,
                 operations,
@@ -116,22 +117,22 @@ impl Server<'_> {
             .collect()
     }
 
-    fn operation(&self, path: &str, method: &str, operation: &Value) -> Operation {
+    fn operation(&self, path: &str, method: &str, operation: &Value) -> OperationDoc {
         let method = method.to_ascii_uppercase();
-        let (caller, key) = caller(operation);
+        let (caller, key) = required_credentials(operation);
         let body = operation.get("requestBody").map(|body| self.body(body));
         let example = body.as_ref().map(|body| body.example.as_str());
-        let curl = command::curl(self, (&method, path), key, example);
+        let curl = command::curl_command(self, (&method, path), key, example);
         let mut answers = Vec::new();
         let mut refusals = Vec::new();
-        for (status, response) in each(operation, "responses") {
+        for (status, response) in fields_of(operation, "responses") {
             let json = response.pointer("/content/application~1json");
             match json.and_then(|json| json.get("examples")) {
-                Some(examples) => refusals.push(refused(status, examples)),
+                Some(examples) => refusals.push(error_group(status, examples)),
                 None => answers.push(answer(status, response)),
             }
         }
-        Operation {
+        OperationDoc {
             id: text(operation, "operationId"),
             summary: text(operation, "summary"),
             path: path.to_owned(),
@@ -177,13 +178,13 @@ impl Server<'_> {
     }
 
     /// Returns every object that an operation, a webhook or another object refers to.
-    fn objects(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<Object> {
-        let objects = self.schemas.0.iter().map(|(name, schema)| Object {
+    fn objects(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<ObjectDoc> {
+        let objects = self.schemas.0.iter().map(|(name, schema)| ObjectDoc {
             name: name.clone(),
             about: text(schema, "description"),
             fields: self.schemas.fields(schema),
         });
-        let mut objects: Vec<Object> = objects.collect();
+        let mut objects: Vec<ObjectDoc> = objects.collect();
         objects.sort_by(|one, other| one.name.cmp(&other.name));
         let operations = || groups.iter().flat_map(|group| &group.operations);
         let answered = operations().flat_map(|operation| &operation.answers);
@@ -195,7 +196,7 @@ impl Server<'_> {
         let mut wanted: BTreeSet<String> = answered.chain(within).collect();
         for (_, webhook) in webhooks {
             let schema = webhook.pointer("/requestBody/content/application~1json/schema");
-            fields::name_all(schema.unwrap_or(&Value::Null), &mut wanted);
+            fields::collect_names(schema.unwrap_or(&Value::Null), &mut wanted);
         }
         objects.retain(|object| wanted.contains(&object.name));
         objects
@@ -203,7 +204,7 @@ impl Server<'_> {
 }
 
 /// Returns the credentials that an operation requires: as a phrase, and as a short key.
-fn caller(operation: &Value) -> (&'static str, &'static str) {
+fn required_credentials(operation: &Value) -> (&'static str, &'static str) {
     let schemes = operation.get("security").and_then(Value::as_array);
     let schemes = schemes.into_iter().flatten().filter_map(Value::as_object);
     let is_asked = |name: &str| schemes.clone().any(|scheme| scheme.contains_key(name));
@@ -222,12 +223,12 @@ fn caller(operation: &Value) -> (&'static str, &'static str) {
     }
 }
 
-fn answer(status: &str, response: &Value) -> Answer {
+fn answer(status: &str, response: &Value) -> ResponseDoc {
     let content = response.get("content").and_then(Value::as_object);
     let content = content.and_then(|content| content.iter().next());
     let (kind, media) = content.map_or(("", &Value::Null), |(kind, media)| (kind.as_str(), media));
-    let object = media.get("schema").and_then(object_of);
-    Answer {
+    let object = media.get("schema").and_then(referenced_name);
+    ResponseDoc {
         status: match status {
             "default" => "other".to_owned(),
             status => status.to_owned(),
@@ -240,35 +241,35 @@ fn answer(status: &str, response: &Value) -> Answer {
 }
 
 /// Returns the error codes of a status, read from its examples.
-fn refused(status: &str, examples: &Value) -> Refused {
+fn error_group(status: &str, examples: &Value) -> ErrorGroup {
     let mut codes: Vec<String> = Vec::new();
-    for error in errors(examples) {
+    for error in error_bodies(examples) {
         let code = text(error, "error");
         if !codes.contains(&code) {
             codes.push(code);
         }
     }
-    Refused {
+    ErrorGroup {
         status: status.to_owned(),
         codes,
     }
 }
 
 /// Returns every error code with its status and its first example message.
-fn refusals(documents: &[Value]) -> Vec<Refusal> {
+fn error_docs(documents: &[Value]) -> Vec<ErrorDoc> {
     let mut found = BTreeMap::new();
     let paths = documents
         .iter()
-        .flat_map(|document| each(document, "paths"));
+        .flat_map(|document| fields_of(document, "paths"));
     let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
-    let responses = operations.flat_map(|(_, operation)| each(operation, "responses"));
+    let responses = operations.flat_map(|(_, operation)| fields_of(operation, "responses"));
     for (status, response) in responses {
         let examples = response.pointer("/content/application~1json/examples");
-        for error in examples.into_iter().flat_map(errors) {
+        for error in examples.into_iter().flat_map(error_bodies) {
             let code = text(error, "error");
             found
                 .entry((status.to_owned(), code.clone()))
-                .or_insert_with(|| Refusal {
+                .or_insert_with(|| ErrorDoc {
                     code,
                     status: status.to_owned(),
                     message: text(error, "message"),
@@ -277,7 +278,7 @@ fn refusals(documents: &[Value]) -> Vec<Refusal> {
     }
     let told: Vec<String> = found
         .values()
-        .map(|refusal: &Refusal| refusal.code.clone())
+        .map(|refusal: &ErrorDoc| refusal.code.clone())
         .collect();
     let everywhere = Code::ALL
         .iter()
@@ -288,7 +289,7 @@ fn refusals(documents: &[Value]) -> Vec<Refusal> {
             code.as_str().to_owned(),
         );
         let message = "any path may answer so; the message says why".to_owned();
-        let refusal = Refusal {
+        let refusal = ErrorDoc {
             code: code.clone(),
             status: status.clone(),
             message,
@@ -299,7 +300,7 @@ fn refusals(documents: &[Value]) -> Vec<Refusal> {
 }
 
 /// Returns the error bodies in the examples of a response.
-fn errors(examples: &Value) -> impl Iterator<Item = &Value> {
+fn error_bodies(examples: &Value) -> impl Iterator<Item = &Value> {
     let examples = examples.as_object().into_iter().flatten();
     examples.filter_map(|(_, example)| example.get("value"))
 }
@@ -321,7 +322,7 @@ fn example(media: &Value) -> String {
 }
 
 /// Iterates over the entries of the object in the field `name`.
-fn each<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+fn fields_of<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let found = value.get(name).and_then(Value::as_object);
     let found = found.into_iter().flatten();
     found.map(|(name, value)| (name.as_str(), value))
@@ -334,7 +335,7 @@ fn text(value: &Value, name: &str) -> String {
 }
 
 /// Returns the fragment identifier of a group on the page.
-fn place(name: &str) -> String {
+fn anchor(name: &str) -> String {
     let letters = name.chars().filter(|letter| *letter != ':');
     let letters = letters.map(|letter| {
         if letter == ' ' {

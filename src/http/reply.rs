@@ -1,6 +1,6 @@
 //! Answers of handlers, before they become HTTP responses.
 
-use super::stream::Outgoing;
+use super::stream::ReplyBody;
 use crate::api::operation::Success;
 use crate::service::page::Page;
 use crate::service::{Error, Json};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) body: Outgoing,
+    pub(super) body: ReplyBody,
 }
 
 /// Expected size of a list without its items, in bytes.
@@ -76,12 +76,12 @@ impl Reply {
         Reply {
             status,
             headers,
-            body: Outgoing::Whole(Full::new(body.into())),
+            body: ReplyBody::Whole(Full::new(body.into())),
         }
     }
 
     /// Returns status 200 with a body that is created during transmission.
-    pub(super) fn stream(content_type: &'static str, body: Outgoing) -> Reply {
+    pub(super) fn stream(content_type: &'static str, body: ReplyBody) -> Reply {
         Reply {
             status: StatusCode::OK,
             headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
@@ -102,16 +102,16 @@ impl Reply {
     /// Returns status 200 with `{"data": […]}`.
     pub(super) fn list(data: &[impl Borrow<RawValue>]) -> Result<Reply, Error> {
         let data: Vec<&RawValue> = data.iter().map(Borrow::borrow).collect();
-        Reply::of_many(data.iter().copied(), &List { data: &data })
+        Reply::from_resources(data.iter().copied(), &List { data: &data })
     }
 
     /// Returns status 200 with a page of a list.
     pub(super) fn page(page: &Page) -> Result<Reply, Error> {
-        Reply::page_of(&page.data, page.next_before.as_deref())
+        Reply::page_from_parts(&page.data, page.next_before.as_deref())
     }
 
     /// Returns status 200 with a page that contains these resources. `next_before` is the position of the next page.
-    pub(super) fn page_of(
+    pub(super) fn page_from_parts(
         data: &[impl Borrow<RawValue>],
         next_before: Option<&str>,
     ) -> Result<Reply, Error> {
@@ -121,12 +121,12 @@ impl Reply {
             has_more: next_before.is_some(),
             next_before,
         };
-        Reply::of_many(data.iter().copied(), &body)
+        Reply::from_resources(data.iter().copied(), &body)
     }
 
     /// Returns status 200 with `body`, serialized into one buffer. `data` are the resources in the body, whose size
     /// is known.
-    fn of_many<'a>(
+    fn from_resources<'a>(
         data: impl Iterator<Item = &'a RawValue>,
         body: &impl Serialize,
     ) -> Result<Reply, Error> {
@@ -141,7 +141,7 @@ impl Reply {
         Reply {
             status: StatusCode::NO_CONTENT,
             headers: Vec::new(),
-            body: Outgoing::Whole(Full::default()),
+            body: ReplyBody::Whole(Full::default()),
         }
     }
 
@@ -167,7 +167,7 @@ impl Reply {
         self
     }
 
-    pub(super) fn into_response(self) -> Response<Outgoing> {
+    pub(super) fn into_response(self) -> Response<ReplyBody> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         response.headers_mut().reserve(self.headers.len());

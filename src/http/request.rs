@@ -4,8 +4,8 @@
 
 use super::client;
 use super::front::Front;
-use super::policy::Policy;
-pub(super) use crate::api::query::{ID_CHARS_MAX, Param, ParamKind, Query, decode};
+use super::policy::PagePolicy;
+pub(super) use crate::api::query::{ID_CHARS_MAX, Param, ParamKind, Query, url_decode};
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::id;
@@ -31,7 +31,7 @@ pub(super) struct Call {
     pub(super) query: Query,
     pub(super) path: Vec<String>,
     /// Policy of the answer if the route is a page.
-    pub(super) policy: Policy<'static>,
+    pub(super) policy: PagePolicy<'static>,
 }
 
 impl Call {
@@ -46,7 +46,7 @@ impl Call {
 
     /// Returns the address of the client, also behind trusted proxies.
     pub(super) fn client(&self) -> IpAddr {
-        client::behind(self.peer, &self.headers, &self.front.trusted_proxy)
+        client::client_address(self.peer, &self.headers, &self.front.trusted_proxy)
     }
 
     /// Returns the first parameter of the path.
@@ -55,7 +55,7 @@ impl Call {
     }
 
     /// Returns the second parameter of the path, for example the id of a key in a path about an account.
-    pub(super) fn second(&self) -> &str {
+    pub(super) fn second_param(&self) -> &str {
         self.path.get(1).map_or("", String::as_str)
     }
 
@@ -71,7 +71,7 @@ impl Call {
     ///
     /// # Errors
     /// `invalid_request` if the body is not a JSON object.
-    pub(super) fn object(&self) -> Result<Map<String, Value>, Refusal> {
+    pub(super) fn body_fields(&self) -> Result<Map<String, Value>, Refusal> {
         Fields::parse(&self.body, false)
     }
 }
@@ -90,8 +90,9 @@ pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
 /// Returns the path, or a placeholder if the path contains a private key. Used in the log and in the sandbox's
 /// stream.
 pub(super) fn masked_path(path: &str) -> &str {
-    let holds =
-        |part: &str| decode(part).is_some_and(|part| WalletSecret::find_in_text(&part).is_some());
+    let holds = |part: &str| {
+        url_decode(part).is_some_and(|part| WalletSecret::find_in_text(&part).is_some())
+    };
     if path.split('/').any(holds) {
         "(a path that holds a private key)"
     } else {

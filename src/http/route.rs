@@ -5,13 +5,13 @@
 use super::auth::{Auth, Operator, Scraper};
 pub(super) use super::content::{Content, RouteAnswer};
 use super::front::sandbox::Sandbox;
-use super::front::{Boxed, Operation};
-use super::policy::Policy;
+use super::front::{Boxed, OperationInfo};
+use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Param};
 pub(super) use crate::api::operation::Body;
 pub use crate::api::operation::RecentPassword;
-use crate::api::operation::{Operation as Declared, Run};
+use crate::api::operation::{Operation as Declared, OperationFn};
 pub(super) use crate::api::tag::Tag;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Selects the routes that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum ListenerRoutes {
     /// All routes.
     All,
     /// All routes except those with a separate listener (`--metrics-listen`).
@@ -29,13 +29,13 @@ pub enum Scope {
     OnlyOwn,
 }
 
-impl Scope {
+impl ListenerRoutes {
     /// Returns `true` if the listener serves this route.
-    pub(super) fn has(self, route: &Route) -> bool {
+    pub(super) fn includes(self, route: &Route) -> bool {
         match self {
-            Scope::All => true,
-            Scope::AllButOwn => !route.has_own_listener,
-            Scope::OnlyOwn => route.has_own_listener,
+            ListenerRoutes::All => true,
+            ListenerRoutes::AllButOwn => !route.has_own_listener,
+            ListenerRoutes::OnlyOwn => route.has_own_listener,
         }
     }
 }
@@ -61,7 +61,7 @@ pub struct Route {
     pub(super) query: &'static [Param],
     pub(super) body: Option<Body>,
     /// Properties of all answers of the route, errors included.
-    pub(super) form: Form,
+    pub(super) form: AnswerForm,
     /// Successful answers. Empty for a page or file for browsers, which the documents omit.
     pub(super) answers: &'static [RouteAnswer],
     /// Error codes besides those that follow from authentication, path, query and body.
@@ -82,9 +82,9 @@ pub struct Route {
 
 /// Properties of all answers of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct AnswerForm {
     /// Policy of the page, `None` if the route is not a page.
-    pub(super) page: Option<Policy<'static>>,
+    pub(super) page: Option<PagePolicy<'static>>,
     /// `true` if caches must not store answers.
     pub(super) is_private: bool,
     /// `true` if pages of all sites may read answers.
@@ -102,10 +102,10 @@ pub(super) enum Payable {
     Link,
 }
 
-impl Form {
+impl AnswerForm {
     /// Returns the properties that both forms have.
-    pub(super) fn common(self, other: Form) -> Form {
-        Form {
+    pub(super) fn common(self, other: AnswerForm) -> AnswerForm {
+        AnswerForm {
             page: self.page.filter(|_| other.page.is_some()),
             is_private: self.is_private && other.is_private,
             is_shared: self.is_shared && other.is_shared,
@@ -140,17 +140,19 @@ impl Route {
         clippy::arithmetic_side_effects,
         reason = "evaluated by the compiler, which refuses what overflows"
     )]
-    pub(super) const fn all_of<const N: usize>(operations: [&'static Declared; N]) -> [Route; N] {
+    pub(super) const fn for_operations<const N: usize>(
+        operations: [&'static Declared; N],
+    ) -> [Route; N] {
         let mut routes = [PRIVATE; N];
         let mut at = 0;
         while at < N {
-            routes[at] = Route::declared(operations[at]);
+            routes[at] = Route::for_operation(operations[at]);
             at += 1;
         }
         routes
     }
 
-    const fn declared(operation: &'static Declared) -> Route {
+    const fn for_operation(operation: &'static Declared) -> Route {
         Route {
             operation: operation.id,
             method: operation.method,
@@ -164,8 +166,8 @@ impl Route {
             is_rate_limited: operation.is_rate_limited,
             is_idempotent: operation.is_idempotent,
             form: match operation.run {
-                Run::Sandbox(_) => FOR_ALL,
-                Run::Public(_) | Run::Preflight => SHARED.form,
+                OperationFn::Sandbox(_) => FOR_ALL,
+                OperationFn::Public(_) | OperationFn::Preflight => SHARED.form,
                 _ => PRIVATE.form,
             },
             handler: Handler::Declared(operation),
@@ -178,15 +180,15 @@ impl Route {
         match self.handler {
             Handler::Declared(operation) => {
                 let answers = operation.answers.iter();
-                answers.map(RouteAnswer::declared).collect()
+                answers.map(RouteAnswer::from_declared).collect()
             }
             _ => self.answers.to_vec(),
         }
     }
 
     /// Returns the name, the method and the path of the operation.
-    pub(super) fn named(&self) -> Operation {
-        Operation {
+    pub(super) fn operation_info(&self) -> OperationInfo {
+        OperationInfo {
             name: self.operation,
             method: self.method,
             path: self.path,
@@ -203,13 +205,13 @@ impl Route {
             Handler::Metrics(_) => Auth::Metrics,
             Handler::Sandbox(_) => Auth::Sandbox,
             Handler::Declared(operation) => match operation.run {
-                Run::Open(_) | Run::Preflight => Auth::Open,
-                Run::Secret(_) => Auth::Secret,
-                Run::Public(_) => Auth::Public,
-                Run::Session(_) => Auth::Session(Role::Merchant),
-                Run::Operator(_) => Auth::Session(Role::Operator),
-                Run::Reseller(_) => Auth::Reseller,
-                Run::Sandbox(_) => Auth::Sandbox,
+                OperationFn::Open(_) | OperationFn::Preflight => Auth::Open,
+                OperationFn::Secret(_) => Auth::Secret,
+                OperationFn::Public(_) => Auth::Public,
+                OperationFn::Session(_) => Auth::Session(Role::Merchant),
+                OperationFn::Operator(_) => Auth::Session(Role::Operator),
+                OperationFn::Reseller(_) => Auth::Reseller,
+                OperationFn::Sandbox(_) => Auth::Sandbox,
             },
         }
     }
@@ -221,7 +223,7 @@ impl Route {
 }
 
 /// Form of answers for programs that every cache may store.
-pub(super) const FOR_ALL: Form = Form {
+pub(super) const FOR_ALL: AnswerForm = AnswerForm {
     page: None,
     is_private: false,
     is_shared: false,
@@ -250,7 +252,7 @@ pub(super) const PLAIN: Route = Route {
 
 /// Defaults of a route whose answers caches must not store.
 pub(super) const PRIVATE: Route = Route {
-    form: Form {
+    form: AnswerForm {
         is_private: true,
         ..FOR_ALL
     },
@@ -259,7 +261,7 @@ pub(super) const PRIVATE: Route = Route {
 
 /// Defaults of a route whose answers pages of all sites may read.
 pub(super) const SHARED: Route = Route {
-    form: Form {
+    form: AnswerForm {
         is_shared: true,
         ..PRIVATE.form
     },
@@ -267,21 +269,21 @@ pub(super) const SHARED: Route = Route {
 };
 
 /// Defaults of a page that nobody may frame. The documents omit pages, because they are for browsers.
-pub(super) const PAGE: Route = page(Policy::ALONE);
+pub(super) const PAGE: Route = page(PagePolicy::ALONE);
 
 /// Defaults of a page that a script fills, and that frames other pages of this service.
-pub(super) const APP: Route = page(Policy::APP);
+pub(super) const APP: Route = page(PagePolicy::APP);
 
 /// Defaults of a checkout page, which other sites may frame.
-pub(super) const CHECKOUT_PAGE: Route = page_for(Policy::FRAMED, Payable::Invoice);
+pub(super) const CHECKOUT_PAGE: Route = page_for(PagePolicy::FRAMED, Payable::Invoice);
 
 /// Defaults of a page of a payment link.
-pub(super) const LINK_PAGE: Route = page_for(Policy::LINK, Payable::Link);
+pub(super) const LINK_PAGE: Route = page_for(PagePolicy::LINK, Payable::Link);
 
 /// Returns the defaults of a page for paying customers. Caches must not store the page.
-const fn page_for(policy: Policy<'static>, payable: Payable) -> Route {
+const fn page_for(policy: PagePolicy<'static>, payable: Payable) -> Route {
     Route {
-        form: Form {
+        form: AnswerForm {
             page: Some(policy),
             payers_of: Some(payable),
             ..PRIVATE.form
@@ -291,9 +293,9 @@ const fn page_for(policy: Policy<'static>, payable: Payable) -> Route {
 }
 
 /// Returns the defaults of a page that caches must not store.
-const fn page(policy: Policy<'static>) -> Route {
+const fn page(policy: PagePolicy<'static>) -> Route {
     Route {
-        form: Form {
+        form: AnswerForm {
             page: Some(policy),
             ..PRIVATE.form
         },

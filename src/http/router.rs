@@ -2,7 +2,7 @@
 //!
 //! Invariant: a search takes one look-up for each segment, for any number of routes.
 
-use super::route::{FOR_ALL, Form, Route, Scope};
+use super::route::{AnswerForm, FOR_ALL, ListenerRoutes, Route};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ struct Node {
     param: Option<Box<Node>>,
     routes: Vec<(usize, &'static Route)>,
     /// Properties that the answers of all routes at this node and below share.
-    common: Option<Form>,
+    common: Option<AnswerForm>,
 }
 
 /// Result of a search for a route.
@@ -34,20 +34,25 @@ pub(super) enum RouteMatch {
 
 impl Router {
     /// Builds the tree of the routes that a listener serves.
-    pub(super) fn new(routes: impl Iterator<Item = &'static Route>, scope: Scope) -> Router {
+    pub(super) fn new(
+        routes: impl Iterator<Item = &'static Route>,
+        scope: ListenerRoutes,
+    ) -> Router {
         let mut root = Node::default();
-        let served = routes.enumerate().filter(|(_, route)| scope.has(route));
+        let served = routes
+            .enumerate()
+            .filter(|(_, route)| scope.includes(route));
         for (number, route) in served {
             let mut node = &mut root;
             for segment in route.path.split('/').skip(1) {
-                node.holds(route);
+                node.merge_form(route);
                 node = if segment.starts_with('{') {
                     node.param.get_or_insert_default()
                 } else {
                     node.literals.entry(segment).or_default()
                 };
             }
-            node.holds(route);
+            node.merge_form(route);
             node.routes.push((number, route));
         }
         Router { root }
@@ -79,7 +84,7 @@ impl Router {
 
     /// Returns the form of an error for a path without a route. The longest known beginning of the path determines
     /// the form.
-    pub(super) fn form(&self, path: &str) -> Form {
+    pub(super) fn error_form(&self, path: &str) -> AnswerForm {
         let mut node = Some(&self.root);
         let mut form = None;
         // A target that is not a path, like `*` in `OPTIONS *`, is not for a page.
@@ -113,7 +118,7 @@ impl Router {
 
 impl Node {
     /// Restricts the common properties of this node to those that the route has too.
-    fn holds(&mut self, route: &Route) {
+    fn merge_form(&mut self, route: &Route) {
         let common = self
             .common
             .map_or(route.form, |form| form.common(route.form));
@@ -140,13 +145,13 @@ fn decode(segment: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RouteMatch, Router, Scope};
+    use super::{ListenerRoutes, RouteMatch, Router};
     use crate::http::routes::routes;
     use hyper::Method;
 
     #[test]
-    fn every_route_finds_itself() {
-        let router = Router::new(routes(true), Scope::All);
+    fn every_route_is_found_by_its_path() {
+        let router = Router::new(routes(true), ListenerRoutes::All);
         for route in routes(true) {
             let path = route.path.replace("{id}", "a%20b").replace(['{', '}'], "");
             let method = Method::from_bytes(route.method.as_bytes()).unwrap_or_default();
@@ -160,10 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_nobodys_is_refused_like_its_neighbours() {
-        let router = Router::new(routes(true), Scope::All);
+    fn unknown_path_has_the_error_form_of_its_neighbours() {
+        let router = Router::new(routes(true), ListenerRoutes::All);
         let is = |path: &str| {
-            let form = router.form(path);
+            let form = router.error_form(path);
             let kinds = [
                 ("page", form.page.is_some()),
                 ("private", form.is_private),
@@ -203,9 +208,9 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_one_path_are_alike() {
+    fn routes_of_one_path_share_a_form() {
         for route in routes(true) {
-            let form = Router::new(routes(true), Scope::All).form(route.path);
+            let form = Router::new(routes(true), ListenerRoutes::All).error_form(route.path);
             assert!(
                 form.page.is_some() == route.form.page.is_some()
                     && form.is_private == route.form.is_private
@@ -217,8 +222,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_apart() {
-        let router = Router::new(routes(false), Scope::All);
+    fn unknown_path_differs_from_unknown_method() {
+        let router = Router::new(routes(false), ListenerRoutes::All);
         for path in [
             "/v1",
             "/v1/",

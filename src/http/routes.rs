@@ -8,31 +8,31 @@ use crate::api;
 /// Every resource, in the order of the documents.
 pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
-        routes: &Route::all_of(api::invoices::OPERATIONS),
+        routes: &Route::for_operations(api::invoices::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::currencies::OPERATIONS),
+        routes: &Route::for_operations(api::currencies::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::account::OPERATIONS),
+        routes: &Route::for_operations(api::account::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::events::OPERATIONS),
+        routes: &Route::for_operations(api::events::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::customers::OPERATIONS),
+        routes: &Route::for_operations(api::customers::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::deposits::OPERATIONS),
+        routes: &Route::for_operations(api::deposits::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::payouts::OPERATIONS),
+        routes: &Route::for_operations(api::payouts::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::refunds::OPERATIONS),
+        routes: &Route::for_operations(api::refunds::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::public::OPERATIONS),
+        routes: &Route::for_operations(api::public::OPERATIONS),
     },
     &checkout_events::RESOURCE,
     &pages::checkout::RESOURCE,
@@ -46,78 +46,78 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &operator::second_factor::RESOURCE,
     &operator::users::RESOURCE,
     &Resource {
-        routes: &Route::all_of(api::operator::transfers::OPERATIONS),
+        routes: &Route::for_operations(api::operator::transfers::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::pools::OPERATIONS),
+        routes: &Route::for_operations(api::operator::pools::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::wallets::OPERATIONS),
+        routes: &Route::for_operations(api::operator::wallets::OPERATIONS),
     },
     &operator::wallets::RESOURCE,
     &Resource {
-        routes: &Route::all_of(api::operator::own_addresses::OPERATIONS),
+        routes: &Route::for_operations(api::operator::own_addresses::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::unmatched_payments::OPERATIONS),
+        routes: &Route::for_operations(api::operator::unmatched_payments::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::invoices::OPERATIONS),
+        routes: &Route::for_operations(api::operator::invoices::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::ledger::OPERATIONS),
+        routes: &Route::for_operations(api::operator::ledger::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::events::OPERATIONS),
+        routes: &Route::for_operations(api::operator::events::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::customers::OPERATIONS),
+        routes: &Route::for_operations(api::operator::customers::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::deliveries::OPERATIONS),
+        routes: &Route::for_operations(api::operator::deliveries::OPERATIONS),
     },
     &operator::exports::RESOURCE,
     &Resource {
-        routes: &Route::all_of(api::operator::payment_links::OPERATIONS),
+        routes: &Route::for_operations(api::operator::payment_links::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::reseller::OPERATIONS),
+        routes: &Route::for_operations(api::reseller::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::servers::OPERATIONS),
+        routes: &Route::for_operations(api::operator::servers::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::accounts::OPERATIONS),
+        routes: &Route::for_operations(api::operator::accounts::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::legacy_secret::OPERATIONS),
+        routes: &Route::for_operations(api::operator::legacy_secret::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::keys::OPERATIONS),
+        routes: &Route::for_operations(api::operator::keys::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::tokens::OPERATIONS),
+        routes: &Route::for_operations(api::operator::tokens::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::summary::OPERATIONS),
+        routes: &Route::for_operations(api::operator::summary::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::endpoints::OPERATIONS),
+        routes: &Route::for_operations(api::operator::endpoints::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::settings::OPERATIONS),
+        routes: &Route::for_operations(api::operator::settings::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::coins::OPERATIONS),
+        routes: &Route::for_operations(api::operator::coins::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::audit_log::OPERATIONS),
+        routes: &Route::for_operations(api::operator::audit_log::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::rates::OPERATIONS),
+        routes: &Route::for_operations(api::operator::rates::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::operator::chains::OPERATIONS),
+        routes: &Route::for_operations(api::operator::chains::OPERATIONS),
     },
     &probes::RESOURCE,
     &sandbox::state::RESOURCE,
@@ -126,17 +126,17 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &sandbox::clock::RESOURCE,
     &sandbox::account::RESOURCE,
     &Resource {
-        routes: &Route::all_of(api::sandbox::chains::OPERATIONS),
+        routes: &Route::for_operations(api::sandbox::chains::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::sandbox::payments::OPERATIONS),
+        routes: &Route::for_operations(api::sandbox::payments::OPERATIONS),
     },
     &Resource {
-        routes: &Route::all_of(api::sandbox::webhooks::OPERATIONS),
+        routes: &Route::for_operations(api::sandbox::webhooks::OPERATIONS),
     },
     &sandbox::inbox::RESOURCE,
     &Resource {
-        routes: &Route::all_of(api::sandbox::transfers::OPERATIONS),
+        routes: &Route::for_operations(api::sandbox::transfers::OPERATIONS),
     },
 ];
 
@@ -152,7 +152,7 @@ mod tests {
     use crate::http::route::RecentPassword;
 
     #[test]
-    fn an_operation_has_the_same_number_with_the_sandboxs_and_without() {
+    fn sandbox_operations_do_not_change_route_indexes() {
         let both = routes(false).zip(routes(true));
         for (without, with) in both {
             assert_eq!(without.operation, with.operation);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_of_a_key_or_a_password_is_asked_where_there_is_one() {
+    fn rate_and_password_rules_need_a_key_or_a_session() {
         for route in routes(true) {
             let has_key = route.auth() == Auth::Secret;
             let has_password = matches!(route.auth(), Auth::Session(_));

@@ -3,11 +3,11 @@
 //! Invariant: a client that neither sends nor reads loses its connection. A server that shuts down finishes the
 //! requests that it has started.
 
-use super::connection::{Arriving, Pace, Socket, UnderWay};
+use super::connection::{IncomingBody, MinReadRate, Socket, TrackedBody};
 use super::dispatch::{Dispatcher, DroppedAnswer};
 use super::front::Front;
 use super::live::Handover;
-use super::route::Scope;
+use super::route::ListenerRoutes;
 use super::slots::{Slot, SlotOutcome, Slots};
 use hyper::Request;
 use hyper::body::Incoming;
@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 /// Limits of connections.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Maximum number of connections. If all are used, the connection that has waited longest for its client is
     /// closed for a new one. If none waits, the new one waits.
     pub connections_max: usize,
@@ -45,9 +45,9 @@ pub struct Limits {
     pub drain_client_ms: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ConnectionLimits {
+    fn default() -> ConnectionLimits {
+        ConnectionLimits {
             connections_max: 4096,
             loopback_is_limited: false,
             header_timeout_ms: 30_000,
@@ -77,13 +77,13 @@ const DRAIN_PAUSE_MS: u64 = 250;
 /// A listening socket before it is served.
 pub struct Listener {
     inner: TcpListener,
-    scope: Scope,
+    scope: ListenerRoutes,
 }
 
 /// State for accepting and serving connections.
 struct Acceptor {
     dispatcher: Arc<Dispatcher>,
-    limits: Limits,
+    limits: ConnectionLimits,
     slots: Arc<Slots>,
     builder: http1::Builder,
     graceful: GracefulShutdown,
@@ -95,19 +95,24 @@ impl Listener {
     ///
     /// # Errors
     /// I/O errors of the system.
-    pub fn new(socket: std::net::TcpListener, scope: Scope) -> io::Result<Listener> {
+    pub fn new(socket: std::net::TcpListener, scope: ListenerRoutes) -> io::Result<Listener> {
         socket.set_nonblocking(true)?;
         TcpListener::from_std(socket).map(|inner| Listener { inner, scope })
     }
 
     /// Serves connections until `stop` is true, then waits for answers in progress.
-    pub async fn serve(self, front: Arc<Front>, limits: Limits, mut stop: watch::Receiver<bool>) {
+    pub async fn serve(
+        self,
+        front: Arc<Front>,
+        limits: ConnectionLimits,
+        mut stop: watch::Receiver<bool>,
+    ) {
         let dispatcher = Arc::new(Dispatcher::new(front, self.scope));
         let acceptor = Acceptor::new(dispatcher, limits);
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
             () = acceptor.accept_from(&self.inner) => {}
-            () = acceptor.end_silent() => {}
+            () = acceptor.close_silent() => {}
         }
         acceptor.dispatcher.front.close();
         drop(self.inner);
@@ -116,7 +121,7 @@ impl Listener {
 }
 
 impl Acceptor {
-    fn new(dispatcher: Arc<Dispatcher>, limits: Limits) -> Acceptor {
+    fn new(dispatcher: Arc<Dispatcher>, limits: ConnectionLimits) -> Acceptor {
         let slots = Slots::new(limits.connections_max, dispatcher.front.clock.stopwatch());
         let mut builder = http1::Builder::new();
         // Hyper's own header timeout would create a timer for each request. `close_silent` enforces the limit
@@ -153,12 +158,12 @@ impl Acceptor {
     }
 
     /// Closes connections whose client does not send a complete header in time, in an endless loop.
-    async fn end_silent(&self) {
+    async fn close_silent(&self) {
         let most_ms = self.limits.header_timeout_ms;
         let pause_ms = most_ms.div_euclid(SILENCE_LOOKS).max(1);
         loop {
             tokio::time::sleep(Duration::from_millis(pause_ms)).await;
-            self.slots.end_silent(Duration::from_millis(most_ms));
+            self.slots.close_silent(Duration::from_millis(most_ms));
         }
     }
 
@@ -173,7 +178,7 @@ impl Acceptor {
                 SlotOutcome::TooMany => return None,
                 SlotOutcome::Full => {
                     // Either a connection has ended, or it is time to search again.
-                    let _ = tokio::time::timeout(PLACE_PAUSE, self.slots.left()).await;
+                    let _ = tokio::time::timeout(PLACE_PAUSE, self.slots.wait_for_free()).await;
                 }
             }
         }
@@ -185,19 +190,19 @@ impl Acceptor {
         let _ = stream.set_nodelay(true);
         let (dispatcher, slot) = (Arc::clone(&self.dispatcher), Arc::new(slot));
         let (seat, handover) = (Arc::clone(&slot.seat), Handover::default());
-        let pace = Pace::new(self.limits.write_bytes_min, self.limits.write_span_ms);
+        let pace = MinReadRate::new(self.limits.write_bytes_min, self.limits.write_span_ms);
         let socket = Socket::new(stream, Arc::clone(&seat), pace, handover.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             let dispatcher = Arc::clone(&dispatcher);
             let (slot, handover) = (Arc::clone(&slot), handover.clone());
             async move {
                 let (seat, version) = (Arc::clone(&slot.seat), request.version());
-                let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
-                let answering = seat.begin().await;
+                let request = request.map(|body| IncomingBody::new(body, Arc::clone(&seat)));
+                let answering = seat.begin_request().await;
                 let response = dispatcher.dispatch(peer, request).await?;
                 Ok::<_, DroppedAnswer>(
                     response
-                        .map(|body| UnderWay::new(body, answering, (&slot, &handover), version)),
+                        .map(|body| TrackedBody::new(body, answering, (&slot, &handover), version)),
                 )
             }
         });
@@ -208,7 +213,7 @@ impl Acceptor {
                 log::debug!("connection ended: error={error}");
             }
         });
-        seat.served_by(task.abort_handle());
+        seat.set_task(task.abort_handle());
     }
 
     /// Waits for answers in progress, and closes idle connections.
@@ -217,14 +222,14 @@ impl Acceptor {
         let pause_ms = client_ms.div_euclid(DRAIN_LOOKS).clamp(1, DRAIN_PAUSE_MS);
         let end_waiting = async {
             loop {
-                self.slots.end_waiting(Duration::from_millis(client_ms));
+                self.slots.close_waiting(Duration::from_millis(client_ms));
                 tokio::time::sleep(Duration::from_millis(pause_ms)).await;
             }
         };
         let most_ms = self.limits.drain_timeout_ms;
         tokio::select! {
             // Live streams no longer use hyper. They hold their slots until they have written their end.
-            () = async { tokio::join!(self.graceful.shutdown(), self.slots.emptied()); } => {}
+            () = async { tokio::join!(self.graceful.shutdown(), self.slots.wait_until_empty()); } => {}
             () = end_waiting => {}
             () = tokio::time::sleep(Duration::from_millis(most_ms)) => {
                 log::warn!("responses cut off at shutdown: ms={most_ms}");

@@ -98,17 +98,17 @@ impl Slots {
     /// Takes a slot for a client. If the client's share is used, closes the longest-waiting connection of the client.
     /// If all slots are used, closes the longest-waiting connection of any client.
     pub(super) fn take(self: &Arc<Self>, client: Option<IpAddr>) -> SlotOutcome {
-        let client = client.map(client::site);
+        let client = client.map(client::site_prefix);
         let share = self.most.div_euclid(CLIENT_SHARE).max(1);
         let mut taken = self.lock();
         if let Some(client) = client {
             let has = taken.of_client.get(&client);
-            if has.is_some_and(|has| *has >= share) && !taken.end_longest_of(client) {
+            if has.is_some_and(|has| *has >= share) && !taken.close_longest_of(client) {
                 return SlotOutcome::TooMany;
             }
         }
         let is_full = taken.seats.len() >= self.most;
-        if taken.ending >= ENDING_MAX || is_full && !taken.end_longest() {
+        if taken.ending >= ENDING_MAX || is_full && !taken.close_longest() {
             return SlotOutcome::Full;
         }
         let number = taken.next;
@@ -132,20 +132,20 @@ impl Slots {
     }
 
     /// Waits until a connection has ended, so that a slot may be free.
-    pub(super) async fn left(&self) {
+    pub(super) async fn wait_for_free(&self) {
         self.left.notified().await;
     }
 
     /// Closes every connection that has waited at least this long for its client. Live streams without news are not
     /// closed, as they end by themselves at shutdown.
-    pub(super) fn end_waiting(&self, wait: Duration) {
-        self.end_after(wait, |seat| seat.state.load(Ordering::SeqCst) & IDLE == 0);
+    pub(super) fn close_waiting(&self, wait: Duration) {
+        self.close_matching(wait, |seat| seat.state.load(Ordering::SeqCst) & IDLE == 0);
     }
 
     /// Waits until all slots are free.
-    pub(super) async fn emptied(&self) {
+    pub(super) async fn wait_until_empty(&self) {
         loop {
-            let left = self.left();
+            let left = self.wait_for_free();
             let is_empty = {
                 let taken = self.lock();
                 taken.seats.is_empty() && taken.ending == 0
@@ -159,18 +159,18 @@ impl Slots {
 
     /// Closes every connection that has waited at least this long for a complete header. The header may be of the
     /// first or of a later request.
-    pub(super) fn end_silent(&self, wait: Duration) {
-        self.end_after(wait, Seat::is_silent);
+    pub(super) fn close_silent(&self, wait: Duration) {
+        self.close_matching(wait, Seat::is_silent);
     }
 
     /// Closes the connections for which `are_these` is true and that have waited at least this long for their client.
-    fn end_after(&self, wait: Duration, are_these: impl Fn(&Seat) -> bool) {
+    fn close_matching(&self, wait: Duration, are_these: impl Fn(&Seat) -> bool) {
         let now_us = self.stopwatch.us();
         let wait_us = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
         let has_waited = |since_us: i64| now_us.saturating_sub(since_us) >= wait_us;
         for seat in self.lock().seats.values() {
             if are_these(seat) && seat.waits_since_us().is_some_and(has_waited) {
-                seat.end();
+                seat.close_if_waiting();
             }
         }
     }
@@ -182,30 +182,30 @@ impl Slots {
 
 impl UsedSlots {
     /// Closes the connection that has waited longest for its client. Returns `false` if none waits.
-    fn end_longest(&mut self) -> bool {
+    fn close_longest(&mut self) -> bool {
         loop {
             if self.longest.is_empty() {
-                self.longest = self.waiting_of(|_| true);
+                self.longest = self.longest_waiting(|_| true);
             }
             let Some((since_us, seat)) = self.longest.pop() else {
                 return false;
             };
             // The connection may have ended, or its client may have sent a request.
-            if seat.waits_since_us() == Some(since_us) && self.end(&seat) {
+            if seat.waits_since_us() == Some(since_us) && self.close(&seat) {
                 return true;
             }
         }
     }
 
     /// Closes the longest-waiting connection of this client. Returns `false` if none waits.
-    fn end_longest_of(&mut self, client: IpAddr) -> bool {
-        let mut own = self.waiting_of(|seat| seat.client == Some(client));
-        std::iter::from_fn(|| own.pop()).any(|(_, seat)| self.end(&seat))
+    fn close_longest_of(&mut self, client: IpAddr) -> bool {
+        let mut own = self.longest_waiting(|seat| seat.client == Some(client));
+        std::iter::from_fn(|| own.pop()).any(|(_, seat)| self.close(&seat))
     }
 
     /// Closes a connection if it still has a slot and waits for its client. Returns `true` if it was closed.
-    fn end(&mut self, seat: &Seat) -> bool {
-        let ended = self.seats.contains_key(&seat.number) && seat.end();
+    fn close(&mut self, seat: &Seat) -> bool {
+        let ended = self.seats.contains_key(&seat.number) && seat.close_if_waiting();
         if ended {
             self.remove(seat);
             self.ending = self.ending.saturating_add(1);
@@ -214,7 +214,7 @@ impl UsedSlots {
     }
 
     /// Returns the longest-waiting connections among those for which `are_these` is true. The longest wait is last.
-    fn waiting_of(&self, are_these: impl Fn(&Seat) -> bool) -> Vec<(i64, Arc<Seat>)> {
+    fn longest_waiting(&self, are_these: impl Fn(&Seat) -> bool) -> Vec<(i64, Arc<Seat>)> {
         let these = self.seats.values().filter(|seat| are_these(seat));
         let waiting = these.filter_map(|seat| Some((seat.waits_since_us()?, seat)));
         let mut waiting: Vec<_> = waiting.collect();
@@ -230,7 +230,7 @@ impl UsedSlots {
     }
 
     /// Removes a connection that has ended from the counts.
-    fn gone(&mut self, seat: &Seat) {
+    fn record_closed(&mut self, seat: &Seat) {
         if !self.remove(seat) {
             self.ending = self.ending.saturating_sub(1);
         }
@@ -253,19 +253,19 @@ impl UsedSlots {
 
 impl Seat {
     /// Sets the task that serves the connection, unless a live stream has already set its task.
-    pub(super) fn served_by(&self, task: AbortHandle) {
+    pub(super) fn set_task(&self, task: AbortHandle) {
         self.task().get_or_insert(task);
-        self.end_late();
+        self.abort_if_ending();
     }
 
     /// Replaces the task of the connection by the task of a live stream.
-    pub(super) fn taken_over_by(&self, task: AbortHandle) {
+    pub(super) fn replace_task(&self, task: AbortHandle) {
         *self.task() = Some(task);
-        self.end_late();
+        self.abort_if_ending();
     }
 
     /// Aborts the task if the connection was closed before the task was set.
-    fn end_late(&self) {
+    fn abort_if_ending(&self) {
         if self.state.load(Ordering::SeqCst) & ENDING != 0
             && let Some(task) = &*self.task()
         {
@@ -278,7 +278,7 @@ impl Seat {
     }
 
     /// Marks the start of a request. Never returns if the connection is being closed.
-    pub(super) async fn begin(self: Arc<Self>) -> AnswerGuard {
+    pub(super) async fn begin_request(self: Arc<Self>) -> AnswerGuard {
         if self.state.fetch_or(ANSWERING, Ordering::SeqCst) & ENDING != 0 {
             std::future::pending::<()>().await;
         }
@@ -291,13 +291,13 @@ impl Seat {
     }
 
     /// Sets a state bit and starts a wait for the client.
-    pub(super) fn wait(&self, what: u8) {
+    pub(super) fn start_wait(&self, what: u8) {
         self.since_us.store(self.now_us(), Ordering::SeqCst);
         self.state.fetch_or(what, Ordering::SeqCst);
     }
 
     /// Clears state bits and ends the wait for the client. Returns `false` if the connection is being closed.
-    pub(super) fn go_on(&self, what: u8) -> bool {
+    pub(super) fn end_wait(&self, what: u8) -> bool {
         self.since_us.store(self.now_us(), Ordering::SeqCst);
         self.state.fetch_and(!what, Ordering::SeqCst) & ENDING == 0
     }
@@ -310,13 +310,13 @@ impl Seat {
     /// Returns the start of the wait for the client in microseconds, `None` if the connection does not wait for its
     /// client.
     fn waits_since_us(&self) -> Option<i64> {
-        let waits = waits(self.state.load(Ordering::SeqCst));
+        let waits = is_waiting(self.state.load(Ordering::SeqCst));
         waits.then(|| self.since_us.load(Ordering::SeqCst))
     }
 
     /// Closes the connection if it waits for its client. Returns `true` if it was closed.
-    fn end(&self) -> bool {
-        let ending = |state| waits(state).then_some(state | ENDING);
+    fn close_if_waiting(&self) -> bool {
+        let ending = |state| is_waiting(state).then_some(state | ENDING);
         let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
         let ended = self.state.fetch_update(set, fetch, ending).is_ok();
         if let (true, Some(task)) = (ended, &*self.task()) {
@@ -327,13 +327,13 @@ impl Seat {
 }
 
 /// Returns `true` if a connection in this state waits for its client.
-fn waits(state: u8) -> bool {
+fn is_waiting(state: u8) -> bool {
     state & (BODY | TAKING | IDLE) != 0 || state & ANSWERING == 0
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.slots.lock().gone(&self.seat);
+        self.slots.lock().record_closed(&self.seat);
         self.slots.left.notify_one();
     }
 }
@@ -346,7 +346,7 @@ impl AnswerGuard {
 
 impl Drop for AnswerGuard {
     fn drop(&mut self) {
-        self.0.go_on(ANSWERING | IDLE);
+        self.0.end_wait(ANSWERING | IDLE);
     }
 }
 
@@ -371,25 +371,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_is_known_only_after_the_connection_was_told_to_end_ends() {
+    async fn task_set_after_close_is_aborted() {
         let slot = slot().unwrap();
-        slot.seat.wait(IDLE);
-        assert!(slot.seat.end());
+        slot.seat.start_wait(IDLE);
+        assert!(slot.seat.close_if_waiting());
         let task = task();
-        slot.seat.taken_over_by(task.abort_handle());
+        slot.seat.replace_task(task.abort_handle());
         assert!(task.await.unwrap_err().is_cancelled());
     }
 
     #[tokio::test]
-    async fn who_has_taken_a_connection_over_is_ended_and_not_who_had_it_before() {
+    async fn close_aborts_the_live_stream_task_only() {
         let slot = slot().unwrap();
         let (before, after) = (task(), task());
-        slot.seat.taken_over_by(after.abort_handle());
-        slot.seat.served_by(before.abort_handle());
-        slot.seat.wait(IDLE);
-        assert!(slot.seat.end());
+        slot.seat.replace_task(after.abort_handle());
+        slot.seat.set_task(before.abort_handle());
+        slot.seat.start_wait(IDLE);
+        assert!(slot.seat.close_if_waiting());
         assert!(after.await.unwrap_err().is_cancelled());
         assert!(!before.is_finished());
-        assert!(!slot.seat.go_on(IDLE));
+        assert!(!slot.seat.end_wait(IDLE));
     }
 }

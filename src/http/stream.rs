@@ -12,20 +12,20 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Body of an answer: whole, streamed, or live.
 #[derive(Debug)]
-pub(super) enum Outgoing {
+pub(super) enum ReplyBody {
     Whole(Full<Bytes>),
     /// Receiver of pieces that are created during transmission.
-    Stream(Receiver<Result<Bytes, Broken>>),
+    Stream(Receiver<Result<Bytes, BrokenStream>>),
     /// A stream that sends a piece for each event, without hyper (`live`).
-    Live(Live),
+    Live(LiveStream),
 }
 
 /// Future of the next piece of a live stream, together with the rest of the stream. `None` at the end of the stream.
-pub(super) struct Live(pub(super) Pin<Box<NextPiece>>);
+pub(super) struct LiveStream(pub(super) Pin<Box<NextPiece>>);
 
-type NextPiece = dyn Future<Output = Option<(Bytes, Live)>> + Send;
+type NextPiece = dyn Future<Output = Option<(Bytes, LiveStream)>> + Send;
 
-impl std::fmt::Debug for Live {
+impl std::fmt::Debug for LiveStream {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Live")
     }
@@ -33,50 +33,50 @@ impl std::fmt::Debug for Live {
 
 /// Error of a stream that failed before its end. The connection is closed, so that the client notices the failure.
 #[derive(Debug)]
-pub(super) struct Broken;
+pub(super) struct BrokenStream;
 
-impl std::fmt::Display for Broken {
+impl std::fmt::Display for BrokenStream {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("the answer could not be completed")
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BrokenStream {}
 
 /// Sender of the pieces of a stream.
-pub(super) struct Pieces(Sender<Result<Bytes, Broken>>);
+pub(super) struct PieceSender(Sender<Result<Bytes, BrokenStream>>);
 
-impl Pieces {
+impl PieceSender {
     /// Sends a piece. Returns `false` if the client has disconnected.
     pub(super) async fn send(&self, piece: String) -> bool {
         self.0.send(Ok(piece.into())).await.is_ok()
     }
 }
 
-impl Outgoing {
+impl ReplyBody {
     /// Returns a body whose pieces `make` sends. The connection is closed if `make` fails.
-    pub(super) fn stream<F>(make: impl FnOnce(Pieces) -> F + Send + 'static) -> Outgoing
+    pub(super) fn stream<F>(make: impl FnOnce(PieceSender) -> F + Send + 'static) -> ReplyBody
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
     {
         let (sender, receiver) = channel(1);
         let end = sender.clone();
-        let making = make(Pieces(sender));
+        let making = make(PieceSender(sender));
         tokio::spawn(async move {
             if let Err(error) = making.await {
                 log::error!("streamed response ended early: error={error}");
                 // The send fails if the client has disconnected.
-                let _ = end.send(Err(Broken)).await;
+                let _ = end.send(Err(BrokenStream)).await;
             }
         });
-        Outgoing::Stream(receiver)
+        ReplyBody::Stream(receiver)
     }
 }
 
-impl Outgoing {
+impl ReplyBody {
     /// Returns the bytes of the body if the body is whole, without consuming it.
-    pub(super) fn whole(&self) -> Option<Bytes> {
-        let Outgoing::Whole(body) = self else {
+    pub(super) fn whole_bytes(&self) -> Option<Bytes> {
+        let ReplyBody::Whole(body) = self else {
             return None;
         };
         let mut context = Context::from_waker(Waker::noop());
@@ -87,37 +87,37 @@ impl Outgoing {
     }
 }
 
-impl Body for Outgoing {
+impl Body for ReplyBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = BrokenStream;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         match self.get_mut() {
-            Outgoing::Whole(body) => Pin::new(body)
+            ReplyBody::Whole(body) => Pin::new(body)
                 .poll_frame(context)
                 .map_err(|never| match never {}),
-            Outgoing::Stream(pieces) => pieces
+            ReplyBody::Stream(pieces) => pieces
                 .poll_recv(context)
                 .map(|piece| piece.map(|piece| piece.map(Frame::data))),
             // Never polled for more: the module `live` sends these pieces.
-            Outgoing::Live(_) => Poll::Pending,
+            ReplyBody::Live(_) => Poll::Pending,
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Outgoing::Whole(body) => body.is_end_stream(),
-            Outgoing::Stream(_) | Outgoing::Live(_) => false,
+            ReplyBody::Whole(body) => body.is_end_stream(),
+            ReplyBody::Stream(_) | ReplyBody::Live(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Outgoing::Whole(body) => body.size_hint(),
-            Outgoing::Stream(_) | Outgoing::Live(_) => SizeHint::default(),
+            ReplyBody::Whole(body) => body.size_hint(),
+            ReplyBody::Stream(_) | ReplyBody::Live(_) => SizeHint::default(),
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Subscription {
 
 impl Subscribers {
     /// Wakes the subscribers of these invoices.
-    pub fn tell(&self, invoices: &[String]) {
+    pub fn notify(&self, invoices: &[String]) {
         let by_invoice = self.lock();
         if by_invoice.is_empty() {
             return;
@@ -34,7 +34,7 @@ impl Subscribers {
     }
 
     /// Wakes all subscribers.
-    pub fn tell_all(&self) {
+    pub fn notify_all(&self) {
         for changes in self.lock().values() {
             changes.send_replace(());
         }
@@ -96,18 +96,18 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_is_woken_by_its_own_invoice_and_forgotten_when_it_leaves() {
+    fn subscriber_wakes_on_its_invoice_until_dropped() {
         let subscribers = Arc::new(Subscribers::default());
-        subscribers.tell(&["a".to_owned()]);
+        subscribers.notify(&["a".to_owned()]);
         let (mut one, mut two) = (subscribers.subscribe("a"), subscribers.subscribe("a"));
         let mut other = subscribers.subscribe("b");
         assert!(!is_ready(one.changed()));
-        subscribers.tell(&["a".to_owned(), "c".to_owned()]);
-        subscribers.tell(&["a".to_owned()]);
+        subscribers.notify(&["a".to_owned(), "c".to_owned()]);
+        subscribers.notify(&["a".to_owned()]);
         assert!(is_ready(one.changed()) && is_ready(two.changed()));
         assert!(!is_ready(one.changed()) && !is_ready(other.changed()));
         drop(one);
-        subscribers.tell_all();
+        subscribers.notify_all();
         assert!(is_ready(two.changed()) && is_ready(other.changed()));
         drop((two, other));
         assert!(subscribers.lock().is_empty());

@@ -15,7 +15,7 @@ use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use rate::{Bucket, Rate};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-pub(super) use target::{Client, Target};
+pub(super) use target::{ClientKind, Target};
 
 /// Number of failures of one client at one email before the client must wait.
 const FREE: u32 = 5;
@@ -64,22 +64,22 @@ impl Default for PasswordLimits {
 }
 
 /// Hash that identifies a target, a client, or a client at a target.
-type Key = [u8; 16];
+type ThrottleKey = [u8; 16];
 
 /// Counters of failed attempts, with the stopwatch that measures their time.
 pub(super) struct Throttle {
     since: Stopwatch,
-    counts: Mutex<Counts>,
+    counts: Mutex<FailureCounts>,
 }
 
 #[derive(Default)]
-struct Counts {
+struct FailureCounts {
     limits: PasswordLimits,
     users: Failures,
     others: Failures,
     codes: Failures,
     set_up: Failures,
-    clients: HashMap<Key, Bucket>,
+    clients: HashMap<ThrottleKey, Bucket>,
     next_sweep: Option<Time>,
 }
 
@@ -87,15 +87,15 @@ struct Counts {
 #[derive(Default)]
 struct Failures {
     /// Failures of one client at one target, by the hash of both. These have the strict limit.
-    strictly: HashMap<Key, Failed>,
+    strictly: HashMap<ThrottleKey, ClientFailures>,
     /// Failures of a group of clients at one target, by the hash of the target and the group. These have the loose
     /// limit.
-    loosely: HashMap<Key, Bucket>,
+    loosely: HashMap<ThrottleKey, Bucket>,
 }
 
 /// Failures of one client at one target.
 #[derive(Clone, Copy)]
-struct Failed {
+struct ClientFailures {
     times: u32,
     until: Time,
 }
@@ -105,7 +105,7 @@ impl Throttle {
     pub(super) fn new(since: Stopwatch, limits: PasswordLimits) -> Throttle {
         Throttle {
             since,
-            counts: Mutex::new(Counts::new(limits)),
+            counts: Mutex::new(FailureCounts::new(limits)),
         }
     }
 
@@ -115,50 +115,50 @@ impl Throttle {
     /// `too_many_attempts`.
     pub(super) fn check(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let wait_ms = self.lock().wait_ms(target, client, self.now());
-        allowed(wait_ms)
+        check_wait(wait_ms)
     }
 
     /// Counts an attempt as failed before its result is known, so that concurrent attempts count too.
     ///
     /// # Errors
     /// `too_many_attempts` if the client must wait. The attempt must then not be made.
-    pub(super) fn begin(&self, target: &Target, client: &str) -> Result<(), Refusal> {
+    pub(super) fn count_attempt(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let (now, mut counts) = (self.now(), self.lock());
-        allowed(counts.wait_ms(target, client, now))?;
+        check_wait(counts.wait_ms(target, client, now))?;
         counts.count(target, client, now);
         Ok(())
     }
 
     /// Records that an attempt succeeded.
-    pub(super) fn succeeded(&self, target: &Target, client: &str) {
-        self.lock().succeeded(target, client);
+    pub(super) fn record_success(&self, target: &Target, client: &str) {
+        self.lock().record_success(target, client);
     }
 
     /// Undoes the count of an attempt whose caller disconnected before the answer.
-    pub(super) fn take_back(&self, target: &Target, client: &str) {
-        self.lock().take_back(target, client, self.now());
+    pub(super) fn undo_attempt(&self, target: &Target, client: &str) {
+        self.lock().undo_attempt(target, client, self.now());
     }
 
     /// Removes all recorded failures.
-    pub(super) fn forget(&self) {
+    pub(super) fn clear(&self) {
         let mut counts = self.lock();
-        *counts = Counts::new(counts.limits);
+        *counts = FailureCounts::new(counts.limits);
     }
 
     fn now(&self) -> Time {
         Time(self.since.ms())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counts> {
+    fn lock(&self) -> MutexGuard<'_, FailureCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Counts {
-    fn new(limits: PasswordLimits) -> Counts {
-        Counts {
+impl FailureCounts {
+    fn new(limits: PasswordLimits) -> FailureCounts {
+        FailureCounts {
             limits,
-            ..Counts::default()
+            ..FailureCounts::default()
         }
     }
 
@@ -174,14 +174,14 @@ impl Counts {
             .strictly
             .get(&target.key(client))
             .map_or(0, |failed| failed.until.since_ms(now));
-        let Some((rate, together)) = target.together(client, &self.limits) else {
+        let Some((rate, together)) = target.shared_rate(client, &self.limits) else {
             return strictly;
         };
         let owed = |bucket: Option<&Bucket>, rate: &Rate| {
             bucket.map_or(0, |bucket| bucket.wait_ms(rate, now))
         };
         let by_target = owed(failures.loosely.get(&together), &rate);
-        let by_client = match target.is_of_clients() {
+        let by_client = match target.counts_for_client() {
             true => owed(self.clients.get(&key(client)), &BY_CLIENT),
             false => 0,
         };
@@ -192,7 +192,7 @@ impl Counts {
         let limits = self.limits;
         let remembered_max = limits.failures_remembered_max;
         self.sweep(now);
-        let together = target.together(client, &self.limits);
+        let together = target.shared_rate(client, &self.limits);
         let (failures, max) = match target {
             Target::User(..) => (&mut self.users, usize::MAX),
             Target::Nobody(_) => (&mut self.others, remembered_max),
@@ -201,11 +201,12 @@ impl Counts {
             }
             Target::SetUp => (&mut self.set_up, SET_UP_MAX),
         };
-        let fresh = Failed {
+        let fresh = ClientFailures {
             times: 0,
             until: now,
         };
-        if let Some(failed) = slot(&mut failures.strictly, target.key(client), fresh, max) {
+        if let Some(failed) = bounded_entry(&mut failures.strictly, target.key(client), fresh, max)
+        {
             if failed.is_over(now) {
                 *failed = fresh;
             }
@@ -216,20 +217,20 @@ impl Counts {
             return;
         };
         let empty = Bucket { full_at: now };
-        if let Some(bucket) = slot(&mut failures.loosely, together, empty, max) {
+        if let Some(bucket) = bounded_entry(&mut failures.loosely, together, empty, max) {
             bucket.take(&rate, now);
         }
-        if !target.is_of_clients() {
+        if !target.counts_for_client() {
             return;
         }
-        if let Some(bucket) = slot(&mut self.clients, key(client), empty, remembered_max) {
+        if let Some(bucket) = bounded_entry(&mut self.clients, key(client), empty, remembered_max) {
             bucket.take(&BY_CLIENT, now);
         }
     }
 
     /// Undoes the count of an attempt that was allowed. Earlier failures remain.
-    fn take_back(&mut self, target: &Target, client: &str, now: Time) {
-        let together = target.together(client, &self.limits);
+    fn undo_attempt(&mut self, target: &Target, client: &str, now: Time) {
+        let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);
         if let Some(failed) = failures.strictly.get_mut(&target.key(client)) {
             failed.times = failed.times.saturating_sub(1);
@@ -241,7 +242,7 @@ impl Counts {
         if let Some(bucket) = failures.loosely.get_mut(&together) {
             bucket.give_back(&rate);
         }
-        if !target.is_of_clients() {
+        if !target.counts_for_client() {
             return;
         }
         if let Some(bucket) = self.clients.get_mut(&key(client)) {
@@ -252,8 +253,8 @@ impl Counts {
     /// Removes the failures of the client and of all clients at this target, and this attempt from the client's
     /// total. The client's failures at other targets remain: otherwise guessers could reset them by signing in to
     /// their own account.
-    fn succeeded(&mut self, target: &Target, client: &str) {
-        let together = target.together(client, &self.limits);
+    fn record_success(&mut self, target: &Target, client: &str) {
+        let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);
         failures.strictly.remove(&target.key(client));
         match target {
@@ -307,7 +308,7 @@ impl Counts {
     }
 }
 
-impl Failed {
+impl ClientFailures {
     /// Returns `true` if the failures are old enough to be forgotten.
     fn is_over(&self, now: Time) -> bool {
         now.since_ms(self.until) > WAIT_MS_MAX
@@ -316,7 +317,12 @@ impl Failed {
 
 /// Returns the entry of a key, inserting `fresh` if there is none. Returns `None` if the key is new and the map is
 /// full.
-fn slot<T>(map: &mut HashMap<Key, T>, key: Key, fresh: T, max: usize) -> Option<&mut T> {
+fn bounded_entry<T>(
+    map: &mut HashMap<ThrottleKey, T>,
+    key: ThrottleKey,
+    fresh: T,
+    max: usize,
+) -> Option<&mut T> {
     if map.len() >= max && !map.contains_key(&key) {
         return None;
     }
@@ -324,7 +330,7 @@ fn slot<T>(map: &mut HashMap<Key, T>, key: Key, fresh: T, max: usize) -> Option<
 }
 
 /// Returns the first 16 bytes of the hash of a text.
-fn key(text: &str) -> Key {
+fn key(text: &str) -> ThrottleKey {
     let hash = apikey::hash(text);
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
 }
@@ -340,13 +346,13 @@ fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
 }
 
 /// Refuses with `too_many_attempts` if the wait is positive.
-fn allowed(wait_ms: i64) -> Result<(), Refusal> {
+fn check_wait(wait_ms: i64) -> Result<(), Refusal> {
     if wait_ms <= 0 {
         return Ok(());
     }
     let seconds = wait_ms.saturating_add(999).div_euclid(SECOND_MS);
     let message = format!("too many attempts have failed; try again in {seconds} s");
-    Err(Refusal::new(Code::TooManyAttempts, message).after(seconds))
+    Err(Refusal::new(Code::TooManyAttempts, message).with_retry_after(seconds))
 }
 
 #[cfg(test)]

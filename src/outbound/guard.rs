@@ -3,7 +3,7 @@
 //! Invariant: webhooks reach only public addresses over https, addresses allowed by `--webhook-allow`, and loopback
 //! in the sandbox. This includes every notation of an address.
 
-use crate::domain::url::{Host, Site, UrlProblem};
+use crate::domain::url::{Host, SiteUrl, UrlProblem};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use ureq::http::Uri;
@@ -26,9 +26,9 @@ impl Guard {
     ///
     /// Names are looked up at each request. Then [`Guard::permits`] checks their addresses.
     pub fn check_url(&self, url: &str) -> Result<(), String> {
-        let site = target(url)?;
+        let site = parse_site(url)?;
         let (https, host) = (site.is_https(), site.host_text());
-        let acceptable = match literal(site.authority().host) {
+        let acceptable = match literal_address(site.authority().host) {
             Some(ip) => self.permits(https, ip),
             None => https || !self.allowed.is_empty(),
         };
@@ -37,14 +37,14 @@ impl Guard {
             (false, true) => Err(format!(
                 "{host} is not a public address; webhooks are sent to public addresses only."
             )),
-            (false, false) => Err(self.https_required().to_owned()),
+            (false, false) => Err(self.https_required_message().to_owned()),
         }
     }
 
     /// Returns `true` if a connection to this address is allowed. Pass the address of the connection, not that in the
     /// url.
     pub fn permits(&self, scheme_is_https: bool, ip: IpAddr) -> bool {
-        let reached = reached_by(ip);
+        let reached = reached_address(ip);
         let opened = self
             .allowed
             .iter()
@@ -53,7 +53,7 @@ impl Guard {
         opened || own_machine || (scheme_is_https && is_public(reached))
     }
 
-    fn https_required(&self) -> &'static str {
+    fn https_required_message(&self) -> &'static str {
         match (self.sandbox, self.allowed.is_empty()) {
             (true, _) => {
                 "The url must start with https://; in the sandbox, http:// may go to localhost."
@@ -134,9 +134,9 @@ impl FromStr for Cidr {
 }
 
 /// Parses a webhook url.
-fn target(url: &str) -> Result<Site<'_>, &'static str> {
+fn parse_site(url: &str) -> Result<SiteUrl<'_>, &'static str> {
     const SHAPE: &str = "The url must be like https://shop.example/webhooks.";
-    let site = Site::parse(url).map_err(|fault| match fault {
+    let site = SiteUrl::parse(url).map_err(|fault| match fault {
         UrlProblem::NotPlain => {
             "The url must be plain ASCII without spaces: a space is written %20, a host name in punycode."
         }
@@ -157,7 +157,7 @@ fn target(url: &str) -> Result<Site<'_>, &'static str> {
 }
 
 /// Returns the address of a host that needs no lookup. `localhost` is always loopback (RFC 6761).
-fn literal(host: Host<'_>) -> Option<IpAddr> {
+fn literal_address(host: Host<'_>) -> Option<IpAddr> {
     match host {
         Host::Address(address) => Some(address),
         Host::Name(name) if name.eq_ignore_ascii_case("localhost") => {
@@ -171,7 +171,7 @@ fn literal(host: Host<'_>) -> Option<IpAddr> {
 /// translates NAT64 addresses, by which an IPv6-only network reaches IPv4 hosts.
 ///
 /// Other IPv6 addresses that contain an IPv4 address are obsolete and never public.
-fn reached_by(ip: IpAddr) -> IpAddr {
+fn reached_address(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) if NAT64.contains(ip) => {
             let [.., a, b, c, d] = v6.octets();

@@ -2,7 +2,7 @@
 
 mod names;
 
-use super::{Answer, Guard, Outbound, Unanswered};
+use super::{Guard, NoResponse, Outbound, OutboundResponse};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,10 +38,10 @@ impl Server {
     }
 
     /// Starts a server that sends these bytes in response to each request.
-    fn answering(answer: &str) -> Self {
+    fn start_answering(answer: &str) -> Self {
         let answer = answer.to_owned();
         Self::start(move |mut stream| {
-            while request(&stream).is_some() {
+            while read_request(&stream).is_some() {
                 // The client may have closed early.
                 if stream.write_all(answer.as_bytes()).is_err() {
                     return;
@@ -60,7 +60,7 @@ impl Server {
 }
 
 /// Reads the header and the body of the next request; `None` if the client closed the connection.
-fn request(stream: &TcpStream) -> Option<String> {
+fn read_request(stream: &TcpStream) -> Option<String> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -80,34 +80,34 @@ fn request(stream: &TcpStream) -> Option<String> {
 }
 
 /// Waits until the client closes the connection.
-fn hold(mut stream: TcpStream) {
+fn wait_until_closed(mut stream: TcpStream) {
     let _ = stream.read_to_end(&mut Vec::new());
 }
 
-fn with_body(status: &str, body: &str) -> String {
+fn response_with_body(status: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
 }
 
-fn sandbox(timeout_ms: u64) -> Outbound {
+fn sandbox_client(timeout_ms: u64) -> Outbound {
     Outbound::new(Guard::new(true, Vec::new()), timeout_ms)
 }
 
 /// Returns the expected error. `was_sent` says whether the header was sent before it.
-fn unanswered(reason: &str, was_sent: bool) -> Result<Answer, Unanswered> {
-    Err(Unanswered {
+fn no_response(reason: &str, was_sent: bool) -> Result<OutboundResponse, NoResponse> {
+    Err(NoResponse {
         reason: reason.to_owned(),
         was_sent,
     })
 }
 
 #[track_caller]
-fn assert_answer(answer: Result<Answer, Unanswered>, status: u16, start: &str) {
+fn assert_answer(answer: Result<OutboundResponse, NoResponse>, status: u16, start: &str) {
     assert_eq!(
         answer,
-        Ok(Answer {
+        Ok(OutboundResponse {
             status,
             start: start.to_owned()
         })
@@ -115,9 +115,9 @@ fn assert_answer(answer: Result<Answer, Unanswered>, status: u16, start: &str) {
 }
 
 #[test]
-fn every_status_is_an_answer_and_a_redirect_is_not_followed() {
-    let elsewhere = Server::answering(&with_body("200 OK", "elsewhere"));
-    let outbound = sandbox(LONG_MS);
+fn every_status_is_returned_and_no_redirect_is_followed() {
+    let elsewhere = Server::start_answering(&response_with_body("200 OK", "elsewhere"));
+    let outbound = sandbox_client(LONG_MS);
     for (status, code) in [
         ("200 OK", 200),
         ("201 Created", 201),
@@ -125,7 +125,7 @@ fn every_status_is_an_answer_and_a_redirect_is_not_followed() {
         ("410 Gone", 410),
         ("500 Oops", 500),
     ] {
-        let server = Server::answering(&with_body(status, "said"));
+        let server = Server::start_answering(&response_with_body(status, "said"));
         assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "said");
     }
     for (status, code) in [
@@ -135,18 +135,18 @@ fn every_status_is_an_answer_and_a_redirect_is_not_followed() {
         ("308 Permanent Redirect", 308),
     ] {
         let location = elsewhere.url();
-        let server = Server::answering(&format!(
+        let server = Server::start_answering(&format!(
             "HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 5\r\n\r\nthere"
         ));
         assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "there");
-        let server = Server::answering(&format!(
+        let server = Server::start_answering(&format!(
             "HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n"
         ));
         assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "");
     }
     assert_answer(
         outbound.post(
-            &Server::answering("HTTP/1.1 204 No Content\r\n\r\n").url(),
+            &Server::start_answering("HTTP/1.1 204 No Content\r\n\r\n").url(),
             &[],
             b"{}",
         ),
@@ -157,11 +157,11 @@ fn every_status_is_an_answer_and_a_redirect_is_not_followed() {
 }
 
 #[test]
-fn what_is_sent_is_what_was_given() {
+fn request_has_the_given_url_headers_and_body() {
     let server = Server::start(|mut stream| {
-        let received = request(&stream).unwrap();
+        let received = read_request(&stream).unwrap();
         stream
-            .write_all(with_body("200 OK", &received).as_bytes())
+            .write_all(response_with_body("200 OK", &received).as_bytes())
             .unwrap();
     });
     let headers = [
@@ -169,7 +169,7 @@ fn what_is_sent_is_what_was_given() {
         ("X-Service-Signature", "t=1,v1=ab"),
     ];
     let url = format!("{}?a=%20b#not-sent", server.url());
-    let sent = sandbox(LONG_MS)
+    let sent = sandbox_client(LONG_MS)
         .post(&url, &headers, "{\"name\":\"é\"}".as_bytes())
         .unwrap()
         .start;
@@ -188,9 +188,9 @@ fn what_is_sent_is_what_was_given() {
 }
 
 #[test]
-fn a_bad_header_or_url_is_a_reason_and_no_panic() {
-    let server = Server::answering(&with_body("200 OK", ""));
-    let outbound = sandbox(LONG_MS);
+fn bad_header_or_url_returns_an_error() {
+    let server = Server::start_answering(&response_with_body("200 OK", ""));
+    let outbound = sandbox_client(LONG_MS);
     assert!(
         outbound
             .post(&server.url(), &[("x", "a\r\nb: c")], b"")
@@ -212,9 +212,9 @@ fn a_bad_header_or_url_is_a_reason_and_no_panic() {
 }
 
 #[test]
-fn connections_are_kept() {
-    let server = Server::answering(&with_body("200 OK", "ok"));
-    let outbound = sandbox(LONG_MS);
+fn connection_is_reused() {
+    let server = Server::start_answering(&response_with_body("200 OK", "ok"));
+    let outbound = sandbox_client(LONG_MS);
     for _ in 0..3 {
         assert_answer(outbound.clone().post(&server.url(), &[], b"{}"), 200, "ok");
     }
@@ -222,17 +222,17 @@ fn connections_are_kept() {
 }
 
 #[test]
-fn a_kept_connection_that_the_server_closed_is_made_anew() {
+fn closed_connection_is_replaced() {
     let (closed, is_closed) = mpsc::channel();
     let server = Server::start(move |mut stream| {
-        request(&stream);
+        read_request(&stream);
         stream
-            .write_all(with_body("200 OK", "once").as_bytes())
+            .write_all(response_with_body("200 OK", "once").as_bytes())
             .unwrap();
         drop(stream);
         closed.send(()).unwrap();
     });
-    let outbound = sandbox(LONG_MS);
+    let outbound = sandbox_client(LONG_MS);
     for _ in 0..3 {
         assert_answer(outbound.post(&server.url(), &[], b"{}"), 200, "once");
         is_closed.recv().unwrap();
@@ -241,16 +241,16 @@ fn a_kept_connection_that_the_server_closed_is_made_anew() {
 }
 
 #[test]
-fn a_long_body_is_cut() {
-    let outbound = sandbox(LONG_MS);
-    let server = Server::answering(&with_body("200 OK", &"x".repeat(8 << 20)));
+fn long_body_is_truncated() {
+    let outbound = sandbox_client(LONG_MS);
+    let server = Server::start_answering(&response_with_body("200 OK", &"x".repeat(8 << 20)));
     assert_answer(
         outbound.post(&server.url(), &[], b"{}"),
         200,
         &"x".repeat(4096),
     );
     let endless = Server::start(|mut stream| {
-        request(&stream);
+        read_request(&stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
         while stream.write_all(b"4\r\nabcd\r\n").is_ok() {}
     });
@@ -262,15 +262,15 @@ fn a_long_body_is_cut() {
 }
 
 #[test]
-fn what_is_not_utf8_is_replaced() {
+fn invalid_utf8_in_body_is_replaced() {
     let server = Server::start(|mut stream| {
-        request(&stream);
+        read_request(&stream);
         stream
             .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\na\xffb")
             .unwrap();
     });
     assert_answer(
-        sandbox(LONG_MS).post(&server.url(), &[], b"{}"),
+        sandbox_client(LONG_MS).post(&server.url(), &[], b"{}"),
         200,
         "a\u{fffd}b",
     );
@@ -283,11 +283,11 @@ fn an_endless_header_is_an_error() {
         ("0123456789abcdef", "header is too big"),
     ] {
         let server = Server::start(move |mut stream| {
-            request(&stream);
+            read_request(&stream);
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nx-long: ");
             while stream.write_all(line.as_bytes()).is_ok() {}
         });
-        let error = sandbox(LONG_MS)
+        let error = sandbox_client(LONG_MS)
             .post(&server.url(), &[], b"{}")
             .unwrap_err();
         assert!(error.reason.contains(reason) && error.was_sent, "{error:?}");
@@ -295,33 +295,40 @@ fn an_endless_header_is_an_error() {
 }
 
 #[test]
-fn what_comes_before_the_answer_is_passed_over() {
+fn informational_responses_are_skipped() {
     for first in ["100 Continue", "102 Processing", "103 Early Hints"] {
-        let answer = format!("HTTP/1.1 {first}\r\n\r\n{}", with_body("200 OK", "ok"));
-        let server = Server::answering(&answer);
-        assert_answer(sandbox(LONG_MS).post(&server.url(), &[], b"{}"), 200, "ok");
+        let answer = format!(
+            "HTTP/1.1 {first}\r\n\r\n{}",
+            response_with_body("200 OK", "ok")
+        );
+        let server = Server::start_answering(&answer);
+        assert_answer(
+            sandbox_client(LONG_MS).post(&server.url(), &[], b"{}"),
+            200,
+            "ok",
+        );
     }
 }
 
 #[test]
-fn nobody_there_is_connection_refused() {
+fn closed_port_returns_connection_refused() {
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
-    let answer = sandbox(LONG_MS).post(&format!("http://{address}/"), &[], b"{}");
-    assert_eq!(answer, unanswered("connection refused", false));
+    let answer = sandbox_client(LONG_MS).post(&format!("http://{address}/"), &[], b"{}");
+    assert_eq!(answer, no_response("connection refused", false));
 }
 
 #[test]
-fn whoever_hangs_up_or_talks_nonsense_is_an_error() {
-    let outbound = sandbox(LONG_MS);
-    let hangs_up = Server::start(|stream| drop(request(&stream)));
+fn early_close_and_invalid_response_are_errors() {
+    let outbound = sandbox_client(LONG_MS);
+    let hangs_up = Server::start(|stream| drop(read_request(&stream)));
     assert_eq!(
         outbound.post(&hangs_up.url(), &[], b"{}"),
-        unanswered("connection closed before an answer", true)
+        no_response("connection closed before an answer", true)
     );
-    let nonsense = Server::answering("SSH-2.0-OpenSSH_9.9\r\n\r\n");
+    let nonsense = Server::start_answering("SSH-2.0-OpenSSH_9.9\r\n\r\n");
     let error = outbound.post(&nonsense.url(), &[], b"{}").unwrap_err();
     assert!(
         error.reason.starts_with("protocol: ") && error.was_sent,
@@ -332,19 +339,19 @@ fn whoever_hangs_up_or_talks_nonsense_is_an_error() {
 }
 
 #[test]
-fn whoever_hangs_is_timed_out() {
-    let timed_out = unanswered("timed out", true);
-    let outbound = sandbox(SHORT_MS);
-    let silent = Server::start(hold);
+fn hanging_server_times_out() {
+    let timed_out = no_response("timed out", true);
+    let outbound = sandbox_client(SHORT_MS);
+    let silent = Server::start(wait_until_closed);
     assert_eq!(outbound.post(&silent.url(), &[], b"{}"), timed_out);
     assert_eq!(
         outbound.post(&silent.url().replace("http:", "https:"), &[], b"{}"),
-        unanswered("timed out", false)
+        no_response("timed out", false)
     );
     let in_the_header = Server::start(|mut stream| {
-        request(&stream);
+        read_request(&stream);
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-le").unwrap();
-        hold(stream);
+        wait_until_closed(stream);
     });
     assert_eq!(outbound.post(&in_the_header.url(), &[], b"{}"), timed_out);
     let never_reads = Server::start(|stream| {
@@ -360,8 +367,8 @@ fn whoever_hangs_is_timed_out() {
 }
 
 #[test]
-fn a_body_that_hangs_or_breaks_off_counts_as_the_status_it_came_with() {
-    let outbound = sandbox(SHORT_MS);
+fn incomplete_body_still_returns_the_status() {
+    let outbound = sandbox_client(SHORT_MS);
     for head in [
         "content-length: 100\r\n",
         "connection: close\r\n",
@@ -375,13 +382,13 @@ fn a_body_that_hangs_or_breaks_off_counts_as_the_status_it_came_with() {
         let answer = format!("HTTP/1.1 200 OK\r\n{head}\r\n{chunk}");
         let hangs = answer.clone();
         let hangs = Server::start(move |mut stream| {
-            request(&stream);
+            read_request(&stream);
             stream.write_all(hangs.as_bytes()).unwrap();
-            hold(stream);
+            wait_until_closed(stream);
         });
         assert_answer(outbound.post(&hangs.url(), &[], b"{}"), 200, "half");
         let breaks_off = Server::start(move |mut stream| {
-            request(&stream);
+            read_request(&stream);
             stream.write_all(answer.as_bytes()).unwrap();
         });
         assert_answer(outbound.post(&breaks_off.url(), &[], b"{}"), 200, "half");

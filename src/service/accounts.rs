@@ -1,12 +1,12 @@
 //! Reads an account, its balances and its ledger, and changes its status.
 
 use super::audit_log::{self, Entry};
-use super::events::{Subject, record};
+use super::events::{EventSubject, record};
 use super::page::{self, Page};
 use super::{Error, Json, Scope, Service, new_secret};
 use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
 use crate::domain::asset::Mode;
-use crate::domain::fields::one_line;
+use crate::domain::fields::check_one_line;
 use crate::domain::ledger::Balance;
 use crate::domain::money::Currency;
 use crate::domain::refusal::Refusal;
@@ -17,7 +17,7 @@ use serde_json::json;
 
 /// Query for one page of the ledger.
 #[derive(Clone, Debug)]
-pub struct LedgerWanted {
+pub struct LedgerQuery {
     /// Id of an entry: only older entries are returned.
     pub before: Option<String>,
     /// Currency of the entries. `None` for all currencies.
@@ -28,15 +28,15 @@ pub struct LedgerWanted {
 
 impl Service {
     /// Returns the account as JSON, in the mode of the key.
-    pub fn merchant(&self, scope: &Scope) -> Result<Json, Error> {
-        self.read_at_one_moment(|db| {
+    pub fn account_json(&self, scope: &Scope) -> Result<Json, Error> {
+        self.read_snapshot(|db| {
             let account = accounts::by_seq(db, scope.account())?;
             let endpoints = endpoints::of_account(db, account.seq)?;
             let balances = balances_of(db, &account, scope.mode())?;
             Ok(render::merchant(
                 &account,
                 scope.mode(),
-                first_url(&endpoints, scope.mode()),
+                first_webhook_url(&endpoints, scope.mode()),
                 &balances,
             )?)
         })
@@ -44,7 +44,7 @@ impl Service {
 
     /// Returns one balance for each currency, in the mode of the key.
     pub fn balances(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
-        self.read_at_one_moment(|db| {
+        self.read_snapshot(|db| {
             let account = accounts::by_seq(db, scope.account())?;
             let balances = balances_of(db, &account, scope.mode())?;
             balances
@@ -59,17 +59,17 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_request` if `before` is not the id of an entry of the caller.
-    pub fn ledger(&self, scope: &Scope, wanted: &LedgerWanted) -> Result<Page, Error> {
+    pub fn ledger(&self, scope: &Scope, wanted: &LedgerQuery) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let seq = |id: &str| ledger::seq_of(db, account, mode, id);
-            let before = page::before(wanted.before.as_deref(), seq)?;
+            let before = page::find_before(wanted.before.as_deref(), seq)?;
             let page = PageBounds::with_one_more(before, wanted.limit);
             let entries = ledger::page(db, account, mode, wanted.currency, page)?;
             let rendered = entries
                 .into_iter()
-                .map(|entry| Ok((entry.id.clone(), render::entry(&entry, mode)?)));
-            Page::cut(rendered, wanted.limit)
+                .map(|entry| Ok((entry.id.clone(), render::ledger_entry(&entry, mode)?)));
+            Page::from_entries(rendered, wanted.limit)
         })
     }
 }
@@ -81,12 +81,12 @@ pub(super) fn balances_of(
     mode: Mode,
 ) -> Result<Vec<Balance>, Error> {
     let booked = balances::of_account(db, account.seq, mode)?;
-    let pending = payments::pending(db, account.seq, mode)?;
+    let pending = payments::pending_values(db, account.seq, mode)?;
     let balance = |currency: &Currency| {
         let of_currency = booked.iter().find(|balance| balance.currency == *currency);
         let mut balance = of_currency.copied().unwrap_or(Balance::empty(*currency));
         for (_, value) in pending.iter().filter(|(other, _)| other == currency) {
-            balance.pending = balance.pending.plus(value.net(account.fee)?);
+            balance.pending = balance.pending.plus(value.less_fee(account.fee)?);
         }
         Ok(balance)
     };
@@ -94,7 +94,7 @@ pub(super) fn balances_of(
 }
 
 /// Returns the value of the account's field `webhookUrl`: the URL of the first enabled endpoint of the mode.
-fn first_url(endpoints: &[WebhookEndpoint], mode: Mode) -> Option<&str> {
+fn first_webhook_url(endpoints: &[WebhookEndpoint], mode: Mode) -> Option<&str> {
     let of_mode = |endpoint: &&WebhookEndpoint| {
         endpoint.enabled && endpoint.mode.is_none_or(|wanted| wanted == mode)
     };
@@ -113,7 +113,7 @@ pub fn create(tx: &Tx<'_>, name: &str, now: Time) -> Result<Account, Error> {
     if !(1..=200).contains(&name.chars().count()) {
         return Err(Refusal::field("name", "must have 1 to 200 characters").into());
     }
-    one_line("name", name)?;
+    check_one_line("name", name)?;
     let mut account = Account::new(
         id::new(now).to_string(),
         name.to_owned(),
@@ -143,7 +143,7 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<Account>, Error> {
 /// # Errors
 ///
 /// `invalid_transition` if the status does not allow the change.
-pub fn decide(
+pub fn change_status(
     tx: &Tx<'_>,
     actor: &str,
     account: &mut Account,
@@ -193,18 +193,18 @@ pub fn set_server_quota(
 /// Saves an account whose status was `before`. Records an event if the account became active or suspended.
 pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) -> Result<(), Error> {
     accounts::update(tx, account)?;
-    let Some(kind) = account.status.event_after(before) else {
+    let Some(kind) = account.status.event_of_change_from(before) else {
         return Ok(());
     };
     let endpoints = endpoints::of_account(tx, account.seq)?;
     let balances = balances_of(tx, account, Mode::Live)?;
-    let object = render::account(
+    let object = render::account_event(
         account,
         Mode::Live,
-        first_url(&endpoints, Mode::Live),
+        first_webhook_url(&endpoints, Mode::Live),
         &balances,
     )?;
-    let subject = Subject {
+    let subject = EventSubject {
         account: account.seq,
         mode: Mode::Live,
         id: &account.id,

@@ -13,12 +13,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Limits before the first listener registers. They suffice to show the most recent activity.
-const QUIET: Bounds = Bounds {
+const QUIET: ActivityLimits = ActivityLimits {
     entries: 64,
     bytes: 512 * 1024,
 };
 /// Limits after the first listener has registered.
-const HEARD: Bounds = Bounds {
+const HEARD: ActivityLimits = ActivityLimits {
     entries: 512,
     bytes: 4 * 1024 * 1024,
 };
@@ -27,7 +27,7 @@ const BODY_BYTES_MAX: usize = 128 * 1024;
 
 /// Maximum count and maximum total size, in bytes, of the kept entries.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct ActivityLimits {
     entries: usize,
     bytes: usize,
 }
@@ -38,33 +38,33 @@ pub type Wake = Box<dyn Fn() + Send + Sync>;
 /// Recent activity of a sandbox, limited by count and bytes.
 #[derive(Default)]
 pub struct Activity {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptEntries>,
     /// Callback that wakes listeners. Set by the first listener.
     wake: OnceLock<Wake>,
 }
 
 #[derive(Default)]
-struct Kept {
-    entries: VecDeque<Entry>,
+struct KeptEntries {
+    entries: VecDeque<SizedEntry>,
     bytes: usize,
     /// Number of the newest entry, counted from 1.
     newest: u64,
 }
 
 #[derive(Clone)]
-struct Entry {
-    happened: Arc<Happened>,
+struct SizedEntry {
+    happened: Arc<ActivityEntry>,
     bytes: usize,
 }
 
 /// One entry of the activity.
-pub enum Happened {
+pub enum ActivityEntry {
     /// An API call that was answered.
     Call(Call),
     /// Id of a recorded event.
     Event(String),
     /// A delivery attempt.
-    Attempt(Attempted),
+    Attempt(RecordedAttempt),
 }
 
 /// An API call and its response.
@@ -86,13 +86,13 @@ pub struct Call {
     /// The API key that the client sent.
     pub key: Option<String>,
     /// Body of the request.
-    pub sent: Part,
+    pub sent: RecordedBody,
     /// Body of the response.
-    pub answered: Part,
+    pub answered: RecordedBody,
 }
 
 /// A delivery attempt.
-pub struct Attempted {
+pub struct RecordedAttempt {
     /// Id of the delivery.
     pub delivery: String,
     /// Id of the event.
@@ -104,7 +104,7 @@ pub struct Attempted {
     /// Request headers, including signatures.
     pub headers: Vec<(&'static str, String)>,
     /// Body of the request.
-    pub sent: Part,
+    pub sent: RecordedBody,
     /// Start time, by the sandbox's clock.
     pub at: Time,
     /// HTTP status of the response, if there was one.
@@ -119,66 +119,66 @@ pub struct Attempted {
 
 /// A request or response body.
 #[derive(Default)]
-pub struct Part {
+pub struct RecordedBody {
     /// The complete body. Empty if the body is too long to keep.
     pub bytes: Vec<u8>,
     /// Length of the body, in bytes.
     pub length: usize,
 }
 
-impl Part {
+impl RecordedBody {
     /// Returns the kept form of a body: its bytes, unless there are too many, and its length.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Part {
+    pub fn from_bytes(bytes: &[u8]) -> RecordedBody {
         let kept: &[u8] = match bytes.len() {
             ..=BODY_BYTES_MAX => bytes,
             _ => &[],
         };
-        Part {
+        RecordedBody {
             bytes: kept.to_vec(),
             length: bytes.len(),
         }
     }
 }
 
-impl Happened {
+impl ActivityEntry {
     /// Returns the approximate size in memory, in bytes.
-    fn bytes(&self) -> usize {
+    fn size_bytes(&self) -> usize {
         let texts = match self {
-            Happened::Call(call) => {
+            ActivityEntry::Call(call) => {
                 let (sent, answered) = (&call.sent.bytes, &call.answered.bytes);
                 [call.target.len(), sent.len(), answered.len()]
             }
-            Happened::Event(id) => [id.len(), 0, 0],
-            Happened::Attempt(attempted) => {
+            ActivityEntry::Event(id) => [id.len(), 0, 0],
+            ActivityEntry::Attempt(attempted) => {
                 let answer = attempted.answer.as_ref().map_or(0, String::len);
                 [attempted.url.len(), attempted.sent.bytes.len(), answer]
             }
         };
         let texts = texts.into_iter().fold(0, usize::saturating_add);
-        texts.saturating_add(size_of::<Happened>())
+        texts.saturating_add(size_of::<ActivityEntry>())
     }
 }
 
 /// The next item for a listener.
-pub enum Heard {
+pub enum ListenerItem {
     /// An entry and its number.
-    Happened(u64, Arc<Happened>),
+    Happened(u64, Arc<ActivityEntry>),
     /// Number of the last removed entry, and count of entries that the listener missed.
     Missed(u64, u64),
 }
 
 impl Activity {
     /// Adds an entry and wakes the listeners.
-    pub fn tell(&self, happened: Happened) {
+    pub fn add(&self, happened: ActivityEntry) {
         let wake = self.wake.get();
         let bounds = if wake.is_some() { HEARD } else { QUIET };
-        let bytes = happened.bytes();
+        let bytes = happened.size_bytes();
         let mut kept = self.lock();
         kept.newest = kept.newest.saturating_add(1);
         kept.bytes = kept.bytes.saturating_add(bytes);
         let happened = Arc::new(happened);
-        kept.entries.push_back(Entry { happened, bytes });
+        kept.entries.push_back(SizedEntry { happened, bytes });
         while kept.entries.len() > bounds.entries
             || kept.bytes > bounds.bytes && kept.entries.len() > 1
         {
@@ -193,22 +193,22 @@ impl Activity {
     }
 
     /// Adds the events that a commit recorded.
-    pub fn committed(&self, changes: &Changes) {
+    pub fn add_events(&self, changes: &Changes) {
         for event in &changes.events {
-            self.tell(Happened::Event(event.clone()));
+            self.add(ActivityEntry::Event(event.clone()));
         }
     }
 
     /// Registers a listener, which is woken at each entry from now on. Only the first listener's `wake` is called:
     /// its result wakes all listeners.
-    pub fn heard_by(&self, wake: impl FnOnce() -> Wake) {
+    pub fn register_listener(&self, wake: impl FnOnce() -> Wake) {
         self.wake.get_or_init(wake);
     }
 
     /// Returns the item after the entry number `last`, if there is one.
     ///
     /// A number above the newest comes from an earlier process. The listener then starts at the oldest kept entry.
-    pub fn after(&self, last: u64) -> Option<Heard> {
+    pub fn item_after(&self, last: u64) -> Option<ListenerItem> {
         let kept = self.lock();
         let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);
         let before_oldest = kept.newest.saturating_sub(count);
@@ -219,11 +219,11 @@ impl Activity {
         };
         if last < before_oldest {
             let missed = before_oldest.saturating_sub(last);
-            return Some(Heard::Missed(before_oldest, missed));
+            return Some(ListenerItem::Missed(before_oldest, missed));
         }
         let at = usize::try_from(last.saturating_sub(before_oldest)).ok()?;
         let entry = kept.entries.get(at)?;
-        Some(Heard::Happened(
+        Some(ListenerItem::Happened(
             last.saturating_add(1),
             Arc::clone(&entry.happened),
         ))
@@ -236,7 +236,7 @@ impl Activity {
         kept.newest.saturating_sub(count)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, KeptEntries> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -244,7 +244,7 @@ impl Activity {
 impl Service {
     /// Returns the service with this record of activity, which receives all further entries.
     #[must_use]
-    pub fn telling(self, activity: Option<Arc<Activity>>) -> Service {
+    pub fn with_activity(self, activity: Option<Arc<Activity>>) -> Service {
         Service { activity, ..self }
     }
 
@@ -258,7 +258,7 @@ impl Service {
     /// # Errors
     ///
     /// If the file cannot be read.
-    pub fn event_of_anybody(&self, id: &str) -> Result<Option<String>, Error> {
+    pub fn event_of_any_account(&self, id: &str) -> Result<Option<String>, Error> {
         self.read(|db| Ok(events::body_of_any(db, id)?))
     }
 }
@@ -266,13 +266,13 @@ impl Service {
 #[cfg(test)]
 #[expect(clippy::panic, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Activity, Call, Happened, Heard, Part, QUIET};
+    use super::{Activity, ActivityEntry, Call, ListenerItem, QUIET, RecordedBody};
     use crate::domain::time::Time;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    fn call(bytes: usize) -> Happened {
-        Happened::Call(Call {
+    fn call_with_body_size(bytes: usize) -> ActivityEntry {
+        ActivityEntry::Call(Call {
             request_id: String::new(),
             at: Time(0),
             method: "GET".to_owned(),
@@ -281,57 +281,64 @@ mod tests {
             status: 200,
             ms: 0,
             key: None,
-            sent: Part::default(),
-            answered: Part::of(&vec![b'x'; bytes]),
+            sent: RecordedBody::default(),
+            answered: RecordedBody::from_bytes(&vec![b'x'; bytes]),
         })
     }
 
     #[track_caller]
-    fn number(heard: Option<Heard>) -> u64 {
+    fn entry_number(heard: Option<ListenerItem>) -> u64 {
         match heard {
-            Some(Heard::Happened(number, _)) => number,
+            Some(ListenerItem::Happened(number, _)) => number,
             _ => panic!("nothing more is kept"),
         }
     }
 
     #[test]
-    fn what_is_kept_is_bounded_by_number_and_by_bytes() {
+    fn kept_entries_are_limited_by_count_and_bytes() {
         let activity = Activity::default();
-        assert!(activity.after(0).is_none());
+        assert!(activity.item_after(0).is_none());
         for _ in 0..1000 {
-            activity.tell(call(10));
+            activity.add(call_with_body_size(10));
         }
         assert_eq!(activity.lock().entries.len(), QUIET.entries);
-        assert!(matches!(activity.after(0), Some(Heard::Missed(936, 936))));
-        assert_eq!(number(activity.after(936)), 937);
-        assert_eq!(number(activity.after(999)), 1000);
-        assert!(activity.after(1000).is_none());
-        assert_eq!(number(activity.after(5000)), 937, "of an earlier process");
+        assert!(matches!(
+            activity.item_after(0),
+            Some(ListenerItem::Missed(936, 936))
+        ));
+        assert_eq!(entry_number(activity.item_after(936)), 937);
+        assert_eq!(entry_number(activity.item_after(999)), 1000);
+        assert!(activity.item_after(1000).is_none());
+        assert_eq!(
+            entry_number(activity.item_after(5000)),
+            937,
+            "of an earlier process"
+        );
         for _ in 0..100 {
-            activity.tell(call(100_000));
+            activity.add(call_with_body_size(100_000));
         }
         let kept = activity.lock();
         assert!(kept.bytes <= QUIET.bytes && kept.entries.len() > 1);
         let counted: usize = kept.entries.iter().map(|entry| entry.bytes).sum();
         assert_eq!(counted, kept.bytes);
-        assert!(Part::of(&[0; 1_000_000]).bytes.is_empty());
+        assert!(RecordedBody::from_bytes(&[0; 1_000_000]).bytes.is_empty());
     }
 
     #[test]
-    fn more_is_kept_once_somebody_has_listened() {
+    fn first_listener_raises_the_limit_of_entries() {
         let (activity, woken) = (Activity::default(), Arc::new(AtomicU64::new(0)));
         let count = Arc::clone(&woken);
-        activity.heard_by(|| {
+        activity.register_listener(|| {
             Box::new(move || {
                 count.fetch_add(1, Ordering::SeqCst);
             })
         });
-        (0..300).for_each(|_| activity.tell(call(10)));
+        (0..300).for_each(|_| activity.add(call_with_body_size(10)));
         assert_eq!(
             (woken.load(Ordering::SeqCst), activity.before_oldest()),
             (300, 0)
         );
-        (0..10_000).for_each(|_| activity.tell(call(10)));
+        (0..10_000).for_each(|_| activity.add(call_with_body_size(10)));
         assert_eq!(activity.before_oldest(), 10_300 - 512);
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! The rules are in `domain::transfer::approval` and `domain::transfer::sender`.
 
-use super::transfers::note;
+use super::transfers::write_audit_entry;
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
-use crate::domain::network_fee::{FeeRates, FixedFee, gas_coin, propose};
+use crate::domain::network_fee::{FeeRates, FixedFee, gas_coin, propose_fee};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, Time};
-use crate::domain::transfer::approval::{FeeSource, Proposal, ProposedFee};
+use crate::domain::transfer::approval::{ApprovalProposal, FeeSource, ProposedFee};
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
 use crate::domain::transfer::step::{TransferAction, TransferStep};
@@ -29,7 +29,7 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_request` that names the field.
-    pub(super) fn decided(
+    pub(super) fn approval_step(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -44,7 +44,9 @@ impl Service {
             let sent_by = asked
                 .sent_by
                 .ok_or_else(|| Refusal::field("sentBy", "must be given: hand or signer"))?;
-            return Ok(TransferStep::Reassign(conditions.decide(Some(sent_by))?));
+            return Ok(TransferStep::Reassign(
+                conditions.choose_sender(Some(sent_by))?,
+            ));
         }
         let Transfer {
             mode,
@@ -52,10 +54,10 @@ impl Service {
             to_address,
             ..
         } = transfer;
-        self.outside_destination(tx, *mode, asset.chain, to_address)?
+        self.external_destination(tx, *mode, asset.chain, to_address)?
             .map_err(|problem| Refusal::field("toAddress", problem))?;
         let fixed = asked.fix_terms(transfer, &self.proposal(tx, now, transfer)?)?;
-        let sent_by = conditions.decide(asked.sent_by)?;
+        let sent_by = conditions.choose_sender(asked.sent_by)?;
         Ok(TransferStep::Approve(fixed.into_approval(sent_by)))
     }
 
@@ -66,7 +68,7 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_request` if `sentBy` is given before approval, or if the requested signer must not send the transfer.
-    pub(super) fn released_to(
+    pub(super) fn sender_after_release(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -85,7 +87,7 @@ impl Service {
             return Ok(None);
         }
         let conditions = self.sender_conditions(tx, now, transfer)?;
-        Ok(Some(conditions.decide(asked)?))
+        Ok(Some(conditions.choose_sender(asked)?))
     }
 
     /// Returns the current market rate and network fee, to which an approval of a transfer is compared.
@@ -94,12 +96,12 @@ impl Service {
         db: &Reader<'_>,
         now: Time,
         of: &Transfer,
-    ) -> Result<Proposal, Error> {
+    ) -> Result<ApprovalProposal, Error> {
         let (mode, asset, currency) = (of.mode, of.asset, of.currency);
         let market = self.market(db, mode, asset, currency, now)?;
         let is_guarded = !self.is_simulated(mode);
         let fee = if is_guarded {
-            self.network_fee(db, now, (asset, currency), market.fresh())?
+            self.network_fee(db, now, (asset, currency), market.fresh_rate())?
         } else {
             ProposedFee {
                 amount: fixed_network_fee(asset),
@@ -107,7 +109,7 @@ impl Service {
                 estimated_at: None,
             }
         };
-        Ok(Proposal {
+        Ok(ApprovalProposal {
             market,
             fee,
             is_guarded,
@@ -124,7 +126,7 @@ impl Service {
         sent: Option<Rate>,
     ) -> Result<ProposedFee, Error> {
         let own_coin = match gas_coin(asset) {
-            Some(coin) => self.rate(db, Mode::Live, coin, currency, now)?.ok(),
+            Some(coin) => self.fresh_rate(db, Mode::Live, coin, currency, now)?.ok(),
             None => None,
         };
         let rates = own_coin.zip(sent).map(|(own_coin, sent)| FeeRates {
@@ -132,7 +134,13 @@ impl Service {
             sent,
         });
         let estimate = self.live.fee_estimate(asset.chain);
-        Ok(propose(asset, estimate, rates, fixed_fee(db, asset)?, now))
+        Ok(propose_fee(
+            asset,
+            estimate,
+            rates,
+            fixed_fee(db, asset)?,
+            now,
+        ))
     }
 
     /// Returns the conditions under which the signer may send a transfer.
@@ -162,7 +170,9 @@ impl Service {
         self.write(move |service, tx| {
             let found = transfers::without_sender(tx)?;
             for transfer in &found {
-                let sent_by = service.sender_conditions(tx, now, transfer)?.decide(None)?;
+                let sent_by = service
+                    .sender_conditions(tx, now, transfer)?
+                    .choose_sender(None)?;
                 let filled = Transfer {
                     sent_by: Some(sent_by),
                     signer_at: (sent_by == SentBy::Signer).then_some(now),
@@ -171,7 +181,7 @@ impl Service {
                 transfers::update(tx, &filled, transfer.status)?;
                 let detail = json!({ "sentBy": sent_by });
                 let verb = TransferAction::Reassign.as_str();
-                note(tx, now, UPGRADE, verb, &filled, &detail)?;
+                write_audit_entry(tx, now, UPGRADE, verb, &filled, &detail)?;
             }
             Ok(found.len())
         })

@@ -13,7 +13,7 @@ mod told;
 
 use self::history::check_history;
 use super::Error;
-use super::settle::judge;
+use super::settle::compute_invoice;
 use crate::domain::history::LogHead;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Cents;
@@ -24,7 +24,7 @@ use crate::store::{Reader, audit, chains, invoices, payments, quotes};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-pub use crate::store::audit::{Counts, Finding};
+pub use crate::store::audit::{AuditCounts, Finding};
 pub use derived::check_addresses;
 
 /// Number of invoices in one batch.
@@ -34,7 +34,7 @@ const PAGE: u32 = 1000;
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
 /// Message from a part of the audit.
-enum Told {
+enum AuditMessage {
     Found(Finding),
     Done {
         part: &'static str,
@@ -44,12 +44,13 @@ enum Told {
 }
 
 /// A part of the audit, independent of the other parts.
-type Part = fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut ProgressSink<'_>) -> Result<(), Error>;
+type AuditPart =
+    fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut ProgressSink<'_>) -> Result<(), Error>;
 
 /// All parts, in the order in which their messages are read. The first part finds damaged pages and then ends the
 /// audit.
-const PARTS: [Part; 3] = [
-    |db, report, _| Ok(audit::check_whole(db, report, &mut ignore_progress)?),
+const PARTS: [AuditPart; 3] = [
+    |db, report, _| Ok(audit::check_integrity(db, report, &mut ignore_progress)?),
     check_rows,
     check_invoices,
 ];
@@ -71,12 +72,12 @@ pub fn audit(
     noted: &[LogHead],
     report: &mut dyn FnMut(Finding),
     tell: &mut ProgressSink<'_>,
-) -> Result<(Counts, Vec<LogHead>), Error> {
-    let file = &db.same_file()?;
+) -> Result<(AuditCounts, Vec<LogHead>), Error> {
+    let file = &db.reopenable_file()?;
     thread::scope(|scope| {
         let parts = PARTS.map(|check| {
             let (teller, told) = sync_channel(TOLD_AHEAD_MAX);
-            let part = scope.spawn(move || file.read(|db| tell_of(db, check, &teller)));
+            let part = scope.spawn(move || file.read(|db| run_part(db, check, &teller)));
             (part, told)
         });
         let (teller, found) = sync_channel(TOLD_AHEAD_MAX);
@@ -87,31 +88,37 @@ pub fn audit(
         for (part, told) in parts {
             for told in told {
                 match told {
-                    Told::Found(finding) => report(finding),
-                    Told::Done { part, done, of } => tell(Progress::Done { part, done, of }),
+                    AuditMessage::Found(finding) => report(finding),
+                    AuditMessage::Done { part, done, of } => {
+                        tell(Progress::Done { part, done, of })
+                    }
                 }
             }
-            ended(part.join())?;
+            thread_result(part.join())?;
         }
         found.into_iter().for_each(&mut *report);
-        ended(history.join())
+        thread_result(history.join())
     })
 }
 
 /// Returns the result of a joined thread, or an error if the thread panicked.
-fn ended<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
+fn thread_result<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
     joined.unwrap_or_else(|_| Err(Error::Failed("a check of the audit failed".to_owned())))
 }
 
 /// Runs a part of the audit and sends its messages to `teller`.
-fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<(), Error> {
+fn run_part(
+    db: &Reader<'_>,
+    check: AuditPart,
+    teller: &SyncSender<AuditMessage>,
+) -> Result<(), Error> {
     // The receiver is gone if an earlier part failed.
-    let tell = |told: Told| drop(teller.send(told));
+    let tell = |told: AuditMessage| drop(teller.send(told));
     check(
         db,
-        &mut |finding| tell(Told::Found(finding)),
+        &mut |finding| tell(AuditMessage::Found(finding)),
         &mut |said| match said {
-            Progress::Done { part, done, of } => tell(Told::Done { part, done, of }),
+            Progress::Done { part, done, of } => tell(AuditMessage::Done { part, done, of }),
             Progress::Note(_) => {}
         },
     )
@@ -126,9 +133,9 @@ fn check_rows(
     audit::check_rows(db, report, tell)?;
     check_fees(db, report)?;
     check_sales(db, report)?;
-    requested::check(db, report)?;
-    sent::check(db, report)?;
-    states::check(db, report)?;
+    requested::check_terms(db, report)?;
+    sent::check_outputs(db, report)?;
+    states::check_value_hashes(db, report)?;
     told::check_transfers(db, report)?;
     told::check_deposits(db, report)
 }
@@ -176,7 +183,7 @@ fn check_invoices(
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), Error> {
     let of = to_count(audit::counts(db)?.invoices);
-    let (tick, scanned) = (audit::last_tick(db)?, chains::scanned(db)?);
+    let (tick, scanned) = (audit::last_tick(db)?, chains::lagging_chains(db)?);
     let (part, mut after, mut done) = ("invoices judged", 0, 0_u64);
     loop {
         let page = audit::invoices(db, after, PAGE)?;
@@ -206,13 +213,13 @@ fn check_invoice(
     // The stored status may be older than the last update by a worker, but its writer saw all stored payments and
     // quotes.
     let mut right = stored.clone();
-    judge(&mut right, &payments, &quotes, scanned, tick)?;
+    compute_invoice(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();
     let due_at = scanned.expires_at(&right.waits_for, deadline);
     let is_overdue = stored.status.is_open() && tick.since_ms(due_at) <= OVERDUE_MS_MAX;
     if is_overdue && right.status != stored.status {
         right = stored.clone();
-        judge(
+        compute_invoice(
             &mut right,
             &payments,
             &quotes,
@@ -225,7 +232,7 @@ fn check_invoice(
             format!(
                 "{} {} at {}",
                 coin.asset.id,
-                coin.asset.text(coin.amount_expected),
+                coin.asset.format_units(coin.amount_expected),
                 coin.address
             )
         })
@@ -233,7 +240,9 @@ fn check_invoice(
     let received = |of: &Invoice| {
         of.amount_received
             .zip(of.coin.as_ref())
-            .map_or("nothing".to_owned(), |(units, coin)| coin.asset.text(units))
+            .map_or("nothing".to_owned(), |(units, coin)| {
+                coin.asset.format_units(units)
+            })
     };
     let waiting = |of: &Invoice| format!("waiting for {:?}", of.waits_for);
     for (is, should) in [

@@ -41,7 +41,7 @@ pub struct Entry<'a> {
 /// Records an action in the transaction that performs it. `actor` is the email of the signed-in user, or the name of
 /// the component that acted.
 pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<(), Error> {
-    let entry = audit_log::NewEntry {
+    let entry = audit_log::NewAuditEntry {
         actor,
         action: entry.action,
         account: entry.account,
@@ -71,7 +71,7 @@ pub(super) fn record_user_change(
 
 impl Service {
     /// Returns the newest link of each hash-chained log.
-    pub fn heads(&self) -> Result<Vec<LogHead>, Error> {
+    pub fn log_heads(&self) -> Result<Vec<LogHead>, Error> {
         self.read(|db| Ok(history::heads(db)?))
     }
 
@@ -99,13 +99,13 @@ impl Service {
             let page = PageBounds::with_one_more(before, query.limit);
             let found = audit_log::page(db, account, page)?;
             let rendered = found.iter().map(rendered_entry);
-            Page::cut(rendered, query.limit)
+            Page::from_entries(rendered, query.limit)
         })
     }
 }
 
 /// Returns the id of an entry, and the entry as JSON.
-fn rendered_entry(entry: &audit_log::Entry) -> Result<(String, Json), Error> {
+fn rendered_entry(entry: &audit_log::AuditEntry) -> Result<(String, Json), Error> {
     let id = entry.seq.to_string();
     let detail: Box<RawValue> = RawValue::from_string(entry.detail.clone())?;
     let answer = to_raw_value(&AuditLogEntryView {

@@ -8,8 +8,8 @@ use super::{Error, audit};
 use crate::domain::history::LogHead;
 use crate::domain::progress::ProgressSink;
 use crate::domain::time::Time;
-use crate::store::audit_log::NewEntry;
-use crate::store::backup::{HeldCopy, NextIndex, copy};
+use crate::store::audit_log::NewAuditEntry;
+use crate::store::backup::{CopyChanges, NextIndex, copy};
 use crate::store::history;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const ACTOR: &str = "restore";
 
 /// Parameters of a restore.
 #[derive(Clone, Debug)]
-pub struct Restoring<'a> {
+pub struct RestoreRequest<'a> {
     /// Path of the copy to restore.
     pub from: &'a Path,
     /// Path of the file to replace.
@@ -35,9 +35,9 @@ pub struct Restoring<'a> {
 
 /// Changes that a restore made, so that a server can continue with the file.
 #[derive(Debug)]
-pub struct Restored {
+pub struct RestoreOutcome {
     /// Transfers that were put on hold, and wallet indexes that were moved.
-    pub held: HeldCopy,
+    pub held: CopyChanges,
     /// Id of each wallet and its new gap limit.
     ///
     /// The gap limit is the number of consecutive unused addresses, skipped ones included, that the owner's wallet
@@ -59,13 +59,13 @@ pub fn backup(
     replace: bool,
     tell: &mut ProgressSink<'_>,
 ) -> Result<Vec<LogHead>, Error> {
-    check_name(to, replace)?;
+    check_destination(to, replace)?;
     let copy = copy(from, to, tell)?;
-    copy.check_replaced()?;
+    copy.check_may_replace()?;
     let mut findings = Vec::new();
     let heads = copy.read(|db| {
         let mut report = |finding| findings.push(finding);
-        crate::store::audit::check_whole(db, &mut report, tell)?;
+        crate::store::audit::check_integrity(db, &mut report, tell)?;
         Ok::<_, Error>(history::heads(db)?)
     })?;
     if let Some(first) = findings.first() {
@@ -86,15 +86,15 @@ pub fn backup(
 /// A message for the operator. Each [`audit::Finding`] goes to `report`. A copy with findings is refused unless
 /// `replace` is set.
 pub fn restore(
-    wanted: &Restoring<'_>,
+    wanted: &RestoreRequest<'_>,
     tell: &mut ProgressSink<'_>,
     report: &mut dyn FnMut(audit::Finding),
-) -> Result<Restored, Error> {
+) -> Result<RestoreOutcome, Error> {
     if !wanted.dry_run {
-        check_name(wanted.to, wanted.replace)?;
+        check_destination(wanted.to, wanted.replace)?;
     }
     let copy = copy(wanted.from, wanted.to, tell)?;
-    copy.check_replaced()?;
+    copy.check_may_replace()?;
     copy.bring_up_to_date(tell)?;
     let mut findings = 0_usize;
     copy.read(|db| {
@@ -110,8 +110,8 @@ pub fn restore(
         return Err(Error::Failed(message));
     }
     let (of_copy, replaced) = (copy.read(history::heads)?, copy.replaced_heads()?);
-    let held = copy.hold(wanted.now, wanted.next, tell)?;
-    let noted = NewEntry {
+    let held = copy.prevent_repeats(wanted.now, wanted.next, tell)?;
+    let noted = NewAuditEntry {
         actor: ACTOR,
         action: audit::history::RESTORE,
         account: None,
@@ -123,11 +123,11 @@ pub fn restore(
     if !wanted.dry_run {
         copy.put_in_place(wanted.replace)?;
     }
-    Ok(Restored { held, gap_limits })
+    Ok(RestoreOutcome { held, gap_limits })
 }
 
 /// Returns an error if the file exists and must not be replaced.
-fn check_name(to: &Path, replace: bool) -> Result<(), Error> {
+fn check_destination(to: &Path, replace: bool) -> Result<(), Error> {
     if to.exists() && !replace {
         let message = format!("{} exists already; --force replaces it", to.display());
         return Err(Error::Failed(message));

@@ -13,10 +13,10 @@ const ENTRIES_MAX: usize = 4096;
 
 /// A bounded map from keys to values read from the file.
 pub struct Cache<K, V> {
-    inner: RwLock<Inner<K, V>>,
+    inner: RwLock<CacheState<K, V>>,
 }
 
-struct Inner<K, V> {
+struct CacheState<K, V> {
     generation: u64,
     entries: HashMap<K, V>,
 }
@@ -28,7 +28,7 @@ pub struct Generation(u64);
 impl<K, V> Default for Cache<K, V> {
     fn default() -> Self {
         Cache {
-            inner: RwLock::new(Inner {
+            inner: RwLock::new(CacheState {
                 generation: 0,
                 entries: HashMap::new(),
             }),
@@ -43,7 +43,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     where
         K: Borrow<Q>,
     {
-        let inner = self.shared();
+        let inner = self.read_lock();
         inner
             .entries
             .get(key)
@@ -53,7 +53,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Adds a value that was read in this generation, unless a commit started a new one.
     pub fn put(&self, key: K, value: V, generation: Generation) {
-        let mut inner = self.alone();
+        let mut inner = self.write_lock();
         if inner.generation != generation.0 {
             return;
         }
@@ -68,7 +68,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         if keys.is_empty() {
             return;
         }
-        let mut inner = self.alone();
+        let mut inner = self.write_lock();
         inner.generation = inner.generation.wrapping_add(1);
         for key in keys {
             inner.entries.remove(key);
@@ -77,16 +77,16 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Removes all entries, and invalidates reads in progress.
     pub fn clear(&self) {
-        let mut inner = self.alone();
+        let mut inner = self.write_lock();
         inner.generation = inner.generation.wrapping_add(1);
         inner.entries.clear();
     }
 
-    fn shared(&self) -> RwLockReadGuard<'_, Inner<K, V>> {
+    fn read_lock(&self) -> RwLockReadGuard<'_, CacheState<K, V>> {
         self.inner.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn alone(&self) -> RwLockWriteGuard<'_, Inner<K, V>> {
+    fn write_lock(&self) -> RwLockWriteGuard<'_, CacheState<K, V>> {
         self.inner.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::{Cache, ENTRIES_MAX};
 
     #[test]
-    fn what_was_read_before_a_commit_does_not_enter_after_it() {
+    fn value_read_before_a_commit_is_not_cached_after_it() {
         let cache: Cache<String, u8> = Cache::default();
         let Err(generation) = cache.get("a") else {
             return assert_eq!("a", "nothing");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded() {
+    fn full_cache_is_emptied() {
         let cache: Cache<usize, usize> = Cache::default();
         for key in 0..=ENTRIES_MAX {
             if let Err(generation) = cache.get(&key) {

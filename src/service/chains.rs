@@ -16,15 +16,15 @@ mod read_back;
 mod shown;
 mod spare;
 
-pub(in crate::service) use depth::Depths;
-pub(in crate::service) use read_back::rescan_from;
+pub(in crate::service) use depth::OnChainReader;
+pub(in crate::service) use read_back::order_rescan_unless_covered;
 
 use super::{Error, Service};
 use crate::domain::asset::Chain;
 use crate::domain::following::{COMES_BACK_MS_MAX, ChainState, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::service::transfers::{each_destination, to_ask};
+use crate::service::transfers::{each_destination, transactions_to_query};
 use crate::store::{
     Reader, Tx, addresses, chain_blocks, chain_cursors, claims as claimed, invoices,
     observations_on_chain, rescans, transfers,
@@ -42,10 +42,10 @@ impl Service {
         blocks_max: u32,
         by_name: bool,
     ) -> Result<ChainState, Error> {
-        self.read_at_one_moment(|db| {
-            let mut known = known(db, now, chain, blocks_max)?;
+        self.read_snapshot(|db| {
+            let mut known = load_chain_state(db, now, chain, blocks_max)?;
             if by_name {
-                known.named = self.named(db, now, &known)?;
+                known.named = self.addresses_to_poll(db, now, &known)?;
             }
             Ok(known)
         })
@@ -57,14 +57,14 @@ impl Service {
     /// sent.
     pub fn is_money_expected(&self, chain: Chain) -> Result<bool, Error> {
         self.read(|db| {
-            Ok(observations_on_chain::is_any_seen(db, chain)?
+            Ok(observations_on_chain::is_any_unconfirmed(db, chain)?
                 || invoices::is_any_waiting(db, chain)?
                 || transfers::is_any_processing(db, chain)?)
         })
     }
 
     /// Returns the number of observations in blocks above this height.
-    pub fn seen_above(&self, chain: Chain, height: u32) -> Result<i64, Error> {
+    pub fn observations_above(&self, chain: Chain, height: u32) -> Result<i64, Error> {
         self.read(|db| Ok(observations_on_chain::count_above(db, chain, height)?))
     }
 
@@ -133,10 +133,15 @@ pub fn unwatched_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, E
     }))
 }
 
-fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<ChainState, Error> {
+fn load_chain_state(
+    db: &Reader<'_>,
+    now: Time,
+    chain: Chain,
+    blocks_max: u32,
+) -> Result<ChainState, Error> {
     let cursor = chain_cursors::of_chain(db, chain)?;
     let since = now.plus_ms(COMES_BACK_MS_MAX.saturating_neg());
-    let mut open = observations_on_chain::open(db, chain, since)?;
+    let mut open = observations_on_chain::list_open(db, chain, since)?;
     let known_from = |next: u32| {
         let last = next.saturating_add(blocks_max.saturating_sub(1));
         observations_on_chain::in_blocks(db, chain, next, last)
@@ -149,14 +154,10 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Ch
         let again = known_from(next)?;
         open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));
     }
-    let claim = match (claimed::next(db, chain)?, &cursor) {
+    let claim = match (claimed::next_open(db, chain)?, &cursor) {
         (Some(claim), Some(cursor)) => {
-            let known = balances::known_to_have_come(
-                db,
-                claim.asset,
-                &claim.address,
-                cursor.complete.height,
-            )?;
+            let known =
+                balances::known_received(db, claim.asset, &claim.address, cursor.complete.height)?;
             Some((claim, known))
         }
         (Some(_) | None, _) => None,
@@ -180,9 +181,9 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Ch
         open,
         rescan,
         claim,
-        walk: balances::due(db, now, chain)?,
-        sent: to_ask(db, chain)?,
-        undated: read_back::undated(db, now, chain)?,
+        walk: balances::next_balance_batch(db, now, chain)?,
+        sent: transactions_to_query(db, chain)?,
+        undated: read_back::oldest_undated_time(db, now, chain)?,
         named: Vec::new(),
     })
 }

@@ -3,14 +3,14 @@
 //! Invariant: a token opens only its own invoice. With a token, a customer can only select a coin and simulate
 //! payments of a test invoice.
 
-use super::invoices::owned;
-use super::payments::still_due;
+use super::invoices::owned_invoice;
+use super::payments::amount_still_due;
 use super::{Error, Json, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::Asset;
 use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
-use crate::domain::invoice::draft::PaymentCase;
+use crate::domain::invoice::draft::SimulatedAmount;
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Total, reaches};
 use crate::domain::payment::Payment;
@@ -29,7 +29,7 @@ pub struct Checkout {
     /// The invoice itself.
     pub invoice: Invoice,
     /// Coins in which the invoice can be paid.
-    pub coins: Vec<Due>,
+    pub coins: Vec<PayableCoin>,
     /// Remaining amount to send, in the invoice's coin. Set if the payments seen are too low and the deadline has not
     /// passed.
     pub rest: Option<Units>,
@@ -58,7 +58,7 @@ pub struct CheckoutState {
 }
 
 /// A coin in which the invoice can be paid.
-pub struct Due {
+pub struct PayableCoin {
     /// The coin itself.
     pub asset: &'static Asset,
     /// Amount due in this coin.
@@ -77,7 +77,7 @@ impl Service {
     /// # Errors
     ///
     /// `forbidden` if the account has a list of origins without this one.
-    pub fn admit_origin(&self, scope: &Scope, origin: &str) -> Result<(), Error> {
+    pub fn check_origin(&self, scope: &Scope, origin: &str) -> Result<(), Error> {
         let account = self.read(|db| Ok(accounts::by_seq(db, scope.account())?))?;
         if account.allows_origin(Some(origin)) {
             return Ok(());
@@ -90,7 +90,7 @@ impl Service {
     pub fn public_config(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
         let (account, coins) = self.read(|db| {
             let account = accounts::by_seq(db, scope.account())?;
-            Ok((account, self.listed(db, now, scope.mode())?))
+            Ok((account, self.listed_coins(db, now, scope.mode())?))
         })?;
         Ok(render::public_config(
             &account,
@@ -106,7 +106,7 @@ impl Service {
     ///
     /// `not_found`.
     pub fn checkout_session(&self, scope: &Scope, invoice: &str) -> Result<Json, Error> {
-        let invoice = self.read(|db| owned(db, scope, invoice))?;
+        let invoice = self.read(|db| owned_invoice(db, scope, invoice))?;
         Ok(render::checkout_session(&invoice, &self.links)?)
     }
 
@@ -116,19 +116,19 @@ impl Service {
     ///
     /// `not_found` both for an unknown invoice and for a wrong token.
     pub fn checkout(&self, now: Time, id: &str, token: &str) -> Result<Checkout, Error> {
-        let id = self.opened(id, token)?;
-        self.read_at_one_moment(|db| {
-            let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
+        let id = self.check_token(id, token)?;
+        self.read_snapshot(|db| {
+            let invoice = invoices::by_id(db, &id)?.ok_or_else(invoice_not_found)?;
             let account = accounts::by_seq(db, invoice.account)?;
             let (mode, currency) = (invoice.mode, invoice.currency);
-            let offered = self.offered(db, now, mode, currency, account.spread)?;
-            let rest = rest(db, &invoice, now)?;
+            let offered = self.offered_coins(db, now, mode, currency, account.spread)?;
+            let rest = remaining_amount(db, &invoice, now)?;
             let mut coins = Vec::new();
             for (asset, quoted) in offered {
                 if let Ok(amount) = quote::amount_due(asset, quoted.rate, invoice.amount) {
                     let network = self.test_network(db, mode, asset.chain)?;
                     let is_on_test_network = network.is_some();
-                    coins.push(Due {
+                    coins.push(PayableCoin {
                         asset,
                         amount,
                         is_on_test_network,
@@ -137,17 +137,17 @@ impl Service {
             }
             let chain = invoice.coin.as_ref().map(|coin| coin.asset.chain);
             let followed = chain.filter(|_| !self.is_simulated(mode));
-            let network = followed.map(|chain| self.followed_on(db, chain));
+            let network = followed.map(|chain| self.followed_network(db, chain));
             Ok(Checkout {
                 account,
                 coins,
                 rest,
                 network: network.transpose()?.flatten(),
                 is_simulated: self.is_simulated(mode),
-                url: self.links.checkout(&id),
-                unconfirmed: self.unconfirmed(db, &invoice)?,
-                is_for_tests: self.is_for_tests(db, mode, chain)?,
-                version: state_of(&invoice)?.version,
+                url: self.links.checkout_url(&id),
+                unconfirmed: self.unconfirmed_payments(db, &invoice)?,
+                is_for_tests: self.has_test_coins(db, mode, chain)?,
+                version: render_state(&invoice)?.version,
                 invoice,
             })
         })
@@ -159,9 +159,9 @@ impl Service {
     ///
     /// `not_found` both for an unknown invoice and for a wrong token.
     pub fn checkout_state(&self, id: &str, token: &str) -> Result<CheckoutState, Error> {
-        let id = self.opened(id, token)?;
-        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
-        state_of(&invoice)
+        let id = self.check_token(id, token)?;
+        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(invoice_not_found))?;
+        render_state(&invoice)
     }
 
     /// Selects the coin for the customer.
@@ -176,10 +176,10 @@ impl Service {
         token: &str,
         asset: String,
     ) -> Result<(), Error> {
-        let id = self.opened(id, token)?;
-        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
-        let customer = Scope::of(invoice.account, invoice.mode);
-        self.select(now, &customer, &id, asset).await.map(drop)
+        let id = self.check_token(id, token)?;
+        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(invoice_not_found))?;
+        let customer = Scope::new(invoice.account, invoice.mode);
+        self.select_coin(now, &customer, &id, asset).await.map(drop)
     }
 
     /// Simulates a payment of a test invoice from its checkout page.
@@ -192,22 +192,22 @@ impl Service {
         now: Time,
         id: &str,
         token: &str,
-        case: PaymentCase,
+        case: SimulatedAmount,
     ) -> Result<(), Error> {
-        let id = self.opened(id, token)?;
-        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
+        let id = self.check_token(id, token)?;
+        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(invoice_not_found))?;
         if invoice.mode.is_live() {
             let message = "only a test invoice is paid without money";
             return Err(Refusal::new(Code::Forbidden, message).into());
         }
-        let customer = Scope::of(invoice.account, invoice.mode);
-        self.simulate(now, &customer, &id, case, None)
+        let customer = Scope::new(invoice.account, invoice.mode);
+        self.simulate_payment(now, &customer, &id, case, None)
             .await
             .map(drop)
     }
 
     /// Returns the newest unconfirmed payments of an invoice on a real chain, oldest first.
-    fn unconfirmed(
+    fn unconfirmed_payments(
         &self,
         db: &Reader<'_>,
         invoice: &Invoice,
@@ -217,13 +217,13 @@ impl Service {
         }
         let mut seen = payments::newest_seen(db, invoice.seq, UNCONFIRMED_MAX)?;
         seen.reverse();
-        let on_chain = self.depths().of_each(db, &seen)?;
+        let on_chain = self.on_chain_reader().read_each(db, &seen)?;
         Ok(seen.into_iter().zip(on_chain).collect())
     }
 
     /// Returns `true` if this token opens the checkout of this invoice.
     pub fn opens_checkout(&self, id: &str, token: &str) -> bool {
-        self.opened(id, token).is_ok()
+        self.check_token(id, token).is_ok()
     }
 
     /// Returns the account of an invoice. `None` if there is no such invoice or the file cannot be read.
@@ -237,19 +237,19 @@ impl Service {
     }
 
     /// Returns the canonical id of the invoice if the token opens it.
-    fn opened(&self, id: &str, token: &str) -> Result<String, Error> {
+    fn check_token(&self, id: &str, token: &str) -> Result<String, Error> {
         id::parse(id)
-            .filter(|id| self.links.is_token(id, token))
-            .ok_or_else(unknown)
+            .filter(|id| self.links.is_checkout_token(id, token))
+            .ok_or_else(invoice_not_found)
     }
 }
 
 /// Returns the checkout state of an invoice. Listeners receive this state after each change.
-pub(super) fn state_of(invoice: &Invoice) -> Result<CheckoutState, Error> {
+pub(super) fn render_state(invoice: &Invoice) -> Result<CheckoutState, Error> {
     let json = render::checkout_state(invoice)?;
     Ok(CheckoutState {
         invoice: invoice.id.clone(),
-        version: render::version(&json),
+        version: render::content_version(&json),
         json,
     })
 }
@@ -257,7 +257,7 @@ pub(super) fn state_of(invoice: &Invoice) -> Result<CheckoutState, Error> {
 /// Returns the remaining amount of an invoice that is partly paid, at the rate and precision of its quote.
 ///
 /// Returns `None` if the address of the quote does not belong to the invoice.
-fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, Error> {
+fn remaining_amount(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, Error> {
     let terms = invoice.terms();
     let has_some = matches!(
         invoice.status,
@@ -274,16 +274,16 @@ fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, 
     {
         return Ok(None);
     }
-    let counting = payments::counting(db, invoice.seq)?;
+    let counting = payments::undropped_values(db, invoice.seq)?;
     let seen = counting.iter().copied().sum::<Total>();
     if reaches(seen, terms.due, terms.under) {
         return Ok(None);
     }
-    let due = still_due(invoice, counting)?;
+    let due = amount_still_due(invoice, counting)?;
     Ok(Some(coin.rate.units_for(due, coin.asset.decimals)?))
 }
 
 /// Returns 404 for an invoice that does not exist or that the caller must not see.
-fn unknown() -> Error {
+fn invoice_not_found() -> Error {
     Refusal::not_found("invoice").into()
 }

@@ -16,20 +16,20 @@ pub fn accept_clock(store: &Store, wall: Time) -> Result<(), Error> {
 }
 
 /// Returns the latest time that a file has recorded, and how many times an operator accepted the wall clock.
-pub fn clock_of(store: &Store) -> Result<(Time, i64), Error> {
+pub fn stored_clock(store: &Store) -> Result<(Time, i64), Error> {
     store.read(|db| Ok(file::clock(db)?.unwrap_or((Time(0), 0))))
 }
 
 impl Service {
     /// Returns how many times an operator accepted the wall clock.
-    pub fn clock_accepted(&self) -> Result<i64, Error> {
-        Ok(clock_of(&self.store)?.1)
+    pub fn clock_accept_count(&self) -> Result<i64, Error> {
+        Ok(stored_clock(&self.store)?.1)
     }
 
     /// Stores the current time, and how far an untrusted wall clock is ahead of the current time.
     ///
     /// If the clock was set back, deliveries that are due more than 11 hours from now become due now.
-    pub async fn keep_clock_seen(
+    pub async fn store_clock_reading(
         self: &Arc<Self>,
         now: Time,
         set_back: bool,
@@ -39,7 +39,7 @@ impl Service {
             if set_back {
                 deliveries::bring_forward(tx, now, now.plus_ms(GAP_MS_MAX))?;
             }
-            Ok(file::keep_clock(tx, now, set_back, ahead_ms)?)
+            Ok(file::save_clock_time(tx, now, set_back, ahead_ms)?)
         })
         .await
     }

@@ -4,12 +4,12 @@
 
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::chain::Family;
-use crate::domain::customer::{Customer, check_ref};
+use crate::domain::chain::ChainFamily;
+use crate::domain::customer::{Customer, check_reference};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::time::Time;
-use crate::store::addresses::Owner;
+use crate::store::addresses::AddressOwner;
 use crate::store::{Reader, Tx, accounts, addresses, chains, customers};
 use std::sync::Arc;
 
@@ -25,42 +25,45 @@ impl Service {
         scope: &Scope,
         reference: &str,
     ) -> Result<Json, Error> {
-        check_ref(reference)?;
+        check_reference(reference)?;
         let (account, mode, reference) = (scope.account(), scope.mode(), reference.to_owned());
-        for family in Family::ALL {
-            self.stock_up(mode, family.chain())?;
+        for family in ChainFamily::ALL {
+            self.fill_stock(mode, family.encoding_chain())?;
         }
         self.write(move |service, tx| {
-            enabled(tx, account)?;
+            check_customers_enabled(tx, account)?;
             let customer = match customers::by_ref(tx, account, mode, &reference)? {
                 Some(customer) => customer,
                 None => customers::insert(tx, account, mode, &reference, now)?,
             };
-            for family in Family::ALL {
-                service.complete(tx, now, &customer, *family)?;
+            for family in ChainFamily::ALL {
+                service.ensure_address(tx, now, &customer, *family)?;
                 for chain in family.chains() {
-                    chains::expect(tx, mode, chain);
+                    chains::expect_payments(tx, mode, chain);
                 }
             }
-            service.shown(tx, &customer)
+            service.render_customer(tx, &customer)
         })
         .await
     }
 
     /// Gives a customer the address of a family, unless the customer has one or the family has no pool.
-    fn complete(
+    fn ensure_address(
         &self,
         tx: &Tx<'_>,
         now: Time,
         customer: &Customer,
-        family: Family,
+        family: ChainFamily,
     ) -> Result<(), Error> {
-        let (owner, chain) = (Owner::Customer(customer.seq), family.chain());
+        let (owner, chain) = (
+            AddressOwner::Customer(customer.seq),
+            family.encoding_chain(),
+        );
         let is_there = addresses::of_owner(tx, owner, chain)?.is_some();
         if is_there || !self.has_pool(tx, customer.mode, chain)? {
             return Ok(());
         }
-        match self.claim(tx, now, customer.account, customer.mode, chain, owner)? {
+        match self.claim_address(tx, now, customer.account, customer.mode, chain, owner)? {
             Some(_) => Ok(()),
             None => {
                 let message = format!(
@@ -77,17 +80,17 @@ impl Service {
     ///
     /// `invalid_request`. `customers_disabled`. `not_found` for a customer for whom no addresses were requested.
     pub fn customer_addresses(&self, scope: &Scope, reference: &str) -> Result<Json, Error> {
-        check_ref(reference)?;
-        self.read(|db| self.shown(db, &known(db, scope, reference)?))
+        check_reference(reference)?;
+        self.read(|db| self.render_customer(db, &find_customer(db, scope, reference)?))
     }
 
     /// Returns a customer's addresses as JSON. An address that currently cannot be paid on any chain has no chains.
-    fn shown(&self, db: &Reader<'_>, customer: &Customer) -> Result<Json, Error> {
-        let owner = Owner::Customer(customer.seq);
+    fn render_customer(&self, db: &Reader<'_>, customer: &Customer) -> Result<Json, Error> {
+        let owner = AddressOwner::Customer(customer.seq);
         let mut found = Vec::new();
-        for family in Family::ALL {
-            if let Some(address) = addresses::of_owner(db, owner, family.chain())? {
-                let chains = self.payable(db, customer.mode, *family)?;
+        for family in ChainFamily::ALL {
+            if let Some(address) = addresses::of_owner(db, owner, family.encoding_chain())? {
+                let chains = self.watched_chains(db, customer.mode, *family)?;
                 found.push((*family, chains, address));
             }
         }
@@ -95,7 +98,12 @@ impl Service {
     }
 
     /// Returns the chains of a family on which payments are seen.
-    fn payable(&self, db: &Reader<'_>, mode: Mode, family: Family) -> Result<Vec<Chain>, Error> {
+    fn watched_chains(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        family: ChainFamily,
+    ) -> Result<Vec<Chain>, Error> {
         let is_any = self.is_simulated(mode);
         let mut found = Vec::new();
         for chain in family.chains() {
@@ -112,14 +120,18 @@ impl Service {
 /// # Errors
 ///
 /// `customers_disabled`, `not_found`.
-pub(super) fn known(db: &Reader<'_>, scope: &Scope, reference: &str) -> Result<Customer, Error> {
-    enabled(db, scope.account())?;
+pub(super) fn find_customer(
+    db: &Reader<'_>,
+    scope: &Scope,
+    reference: &str,
+) -> Result<Customer, Error> {
+    check_customers_enabled(db, scope.account())?;
     customers::by_ref(db, scope.account(), scope.mode(), reference)?
         .ok_or_else(|| Refusal::not_found("customer").into())
 }
 
 /// Checks that the account has the customers feature.
-fn enabled(db: &Reader<'_>, account: i64) -> Result<(), Error> {
+fn check_customers_enabled(db: &Reader<'_>, account: i64) -> Result<(), Error> {
     if accounts::by_seq(db, account)?.customers_enabled {
         Ok(())
     } else {

@@ -4,27 +4,27 @@
 //!
 //! Invariant: the same code handles simulated deposits and deposits on a chain.
 
-use super::chains::Depths;
-use super::customers::known;
+use super::chains::OnChainReader;
+use super::customers::find_customer;
 use super::intake::ObservationOwner;
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
-use crate::domain::customer::{Customer, check_ref};
+use crate::domain::customer::{Customer, check_reference};
 use crate::domain::deposit::Deposit;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
 use crate::domain::payment::{PaymentState, simulated_txid};
-use crate::domain::quote::unavailable;
+use crate::domain::quote::coin_unavailable;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::addresses::Owner;
+use crate::store::addresses::AddressOwner;
 use crate::store::{Reader, Tx, addresses, deposits};
 use std::sync::Arc;
 
 /// A simulated deposit.
 #[derive(Clone, Debug)]
-pub struct Simulated {
+pub struct SimulatedDeposit {
     /// Id of the coin.
     pub asset: String,
     /// Amount: a plain decimal, in whole coins.
@@ -33,7 +33,7 @@ pub struct Simulated {
 
 /// Query for deposits.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct DepositQuery {
     /// Reference of the customer whose deposits are returned. `None` for all customers.
     pub customer: Option<String>,
     /// Maximum number of deposits.
@@ -51,17 +51,17 @@ impl Service {
         now: Time,
         scope: &Scope,
         reference: &str,
-        paid: Simulated,
+        paid: SimulatedDeposit,
     ) -> Result<Json, Error> {
-        check_ref(reference)?;
+        check_reference(reference)?;
         if scope.mode().is_live() {
             let message = "only a test key can simulate a deposit";
             return Err(Refusal::new(Code::Forbidden, message).into());
         }
         let (scope, reference) = (*scope, reference.to_owned());
         self.write(move |service, tx| {
-            let customer = known(tx, &scope, &reference)?;
-            let (asset, address) = taken_at(tx, &customer, &paid.asset)?;
+            let customer = find_customer(tx, &scope, &reference)?;
+            let (asset, address) = coin_and_address(tx, &customer, &paid.asset)?;
             let amount = Units::parse(&paid.amount, asset.decimals)
                 .map_err(|problem| Refusal::field("amount", problem))?;
             let seen = Observation {
@@ -75,11 +75,14 @@ impl Service {
                 block: None,
                 spends: Vec::new(),
             };
-            let seen = service.observe(tx, now, &seen, None)?;
+            let seen = service.record_observation(tx, now, &seen, None)?;
             let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
-            let paid = service.advance_owned(tx, now, seen.booked()?, PaymentState::Confirmed)?;
+            let paid =
+                service.change_owned(tx, now, seen.into_booked()?, PaymentState::Confirmed)?;
             match paid {
-                ObservationOwner::Deposit(deposit) => shown(tx, &mut service.depths(), &deposit),
+                ObservationOwner::Deposit(deposit) => {
+                    render_deposit(tx, &mut service.on_chain_reader(), &deposit)
+                }
                 ObservationOwner::Payment(_)
                 | ObservationOwner::Own(_)
                 | ObservationOwner::Unmatched(_)
@@ -99,51 +102,59 @@ impl Service {
     pub fn deposit(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         let mine =
             |deposit: &Deposit| deposit.account == scope.account() && deposit.mode == scope.mode();
-        self.read_at_one_moment(|db| {
+        self.read_snapshot(|db| {
             let found = deposits::by_id(db, id)?.filter(mine);
             let found = found.ok_or_else(|| Refusal::not_found("deposit"))?;
-            shown(db, &mut self.depths(), &found)
+            render_deposit(db, &mut self.on_chain_reader(), &found)
         })
     }
 
     /// Returns the newest deposits.
-    pub fn deposits(&self, scope: &Scope, wanted: &Wanted) -> Result<Vec<Json>, Error> {
+    pub fn deposits(&self, scope: &Scope, wanted: &DepositQuery) -> Result<Vec<Json>, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         let customer = wanted.customer.as_deref();
-        self.read_at_one_moment(|db| {
+        self.read_snapshot(|db| {
             let found = deposits::list(db, account, mode, customer, wanted.limit)?;
-            let mut depths = self.depths();
-            let shown = |one| shown(db, &mut depths, one);
+            let mut depths = self.on_chain_reader();
+            let shown = |one| render_deposit(db, &mut depths, one);
             found.iter().map(shown).collect()
         })
     }
 }
 
 /// Returns the coin, and the customer's address that accepts it.
-fn taken_at(
+fn coin_and_address(
     tx: &Tx<'_>,
     customer: &Customer,
     asset: &str,
 ) -> Result<(&'static Asset, String), Error> {
-    let asset =
-        Asset::find(asset).ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))?;
+    let asset = Asset::find(asset)
+        .ok_or_else(|| coin_unavailable(format!("{asset:?} is not an asset id")))?;
     let none = || {
-        unavailable(format!(
+        coin_unavailable(format!(
             "the customer has no address that takes {}",
             asset.id
         ))
     };
     let family = asset.chain.row().customer_family.ok_or_else(none)?;
-    let address = addresses::of_owner(tx, Owner::Customer(customer.seq), family.chain())?;
+    let address = addresses::of_owner(
+        tx,
+        AddressOwner::Customer(customer.seq),
+        family.encoding_chain(),
+    )?;
     Ok((asset, address.ok_or_else(none)?))
 }
 
 /// Returns a deposit as JSON.
-fn shown(db: &Reader<'_>, depths: &mut Depths<'_>, deposit: &Deposit) -> Result<Json, Error> {
-    let on_chain = depths.of(db, deposit)?;
+fn render_deposit(
+    db: &Reader<'_>,
+    depths: &mut OnChainReader<'_>,
+    deposit: &Deposit,
+) -> Result<Json, Error> {
+    let on_chain = depths.read(db, deposit)?;
     Ok(render::customer::deposit(
         deposit,
-        deposit.net()?,
+        deposit.net_amount()?,
         &on_chain,
     )?)
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a change, its event and the event's deliveries are written in one transaction.
 
-use super::page::{Page, before};
+use super::page::{Page, find_before};
 use super::webhooks::receiver_queue;
 use super::{Error, Scope, Service};
 use crate::domain::asset::Mode;
@@ -14,7 +14,7 @@ use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
 
 /// Object that an event is about, with the account and mode of the event.
-pub(super) struct Subject<'a> {
+pub(super) struct EventSubject<'a> {
     /// Account of the event.
     pub(super) account: i64,
     /// Mode of the event: live or test.
@@ -32,19 +32,19 @@ pub(super) fn record(
     tx: &Tx<'_>,
     now: Time,
     kind: EventType,
-    subject: &Subject<'_>,
+    subject: &EventSubject<'_>,
 ) -> Result<(), Error> {
-    record_with(tx, now, kind, subject, None)
+    record_with_invoice(tx, now, kind, subject, None)
 }
 
 /// Stores an event, and one delivery for each receiver.
 ///
 /// `invoice` is the refunded invoice of a refund event, whose legacy body contains the invoice too.
-pub(super) fn record_with(
+pub(super) fn record_with_invoice(
     tx: &Tx<'_>,
     now: Time,
     kind: EventType,
-    subject: &Subject<'_>,
+    subject: &EventSubject<'_>,
     invoice: Option<&RawValue>,
 ) -> Result<(), Error> {
     let number = u64::try_from(events::last_seq(tx)?).unwrap_or(0);
@@ -80,7 +80,7 @@ pub(super) fn record_with(
 
 /// Query for one page of events.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct EventListQuery {
     /// Id of an event: only older events are returned.
     pub before: Option<String>,
     /// Type of the events. `None` for all types.
@@ -109,11 +109,11 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_request` if `before` is not the id of an event of the caller.
-    pub fn events(&self, scope: &Scope, wanted: &Wanted) -> Result<Page, Error> {
+    pub fn events(&self, scope: &Scope, wanted: &EventListQuery) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let seq = |id: &str| events::seq_of(db, account, mode, id);
-            let before = before(wanted.before.as_deref(), seq)?;
+            let before = find_before(wanted.before.as_deref(), seq)?;
             let query = events::EventQuery {
                 kind: wanted.kind,
                 object: wanted.object.as_deref(),
@@ -121,7 +121,7 @@ impl Service {
             };
             let found = events::page(db, account, mode, query)?;
             let parse = |(id, body)| Ok((id, RawValue::from_string(body)?));
-            Page::cut(found.into_iter().map(parse), wanted.limit)
+            Page::from_entries(found.into_iter().map(parse), wanted.limit)
         })
     }
 }

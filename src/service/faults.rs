@@ -46,12 +46,12 @@ impl Service {
 mod tests {
     use super::Faults;
     use crate::domain::refusal::Code;
-    use crate::service::tests::{NOW, done, seeded};
+    use crate::service::tests::{NOW, block_on, seeded_service};
     use crate::service::{Error, Json, sandbox};
     use serde_json::{Map, Value, json};
 
     #[track_caller]
-    fn refused(outcome: Result<Json, Error>) -> Code {
+    fn refusal_code(outcome: Result<Json, Error>) -> Code {
         match outcome {
             Err(Error::Refused(refusal)) => refusal.code,
             other => unreachable!("{other:?}"),
@@ -59,36 +59,38 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_pool_refuses_who_has_no_address_yet() {
-        let (service, _file) = seeded();
+    fn empty_pool_refuses_only_new_customers() {
+        let (service, _file) = seeded_service();
         let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
-        let ask = |name: &'static str| done(service.make_customer_addresses(NOW, &caller, name));
+        let ask =
+            |name: &'static str| block_on(service.make_customer_addresses(NOW, &caller, name));
         let before = ask("ada").unwrap();
         service.set_faults(Faults {
             pool_empty: true,
             rates_stale: false,
         });
-        assert_eq!(refused(ask("bob")), Code::PoolRefilling);
+        assert_eq!(refusal_code(ask("bob")), Code::PoolRefilling);
         assert_eq!(ask("ada").unwrap().get(), before.get());
-        done(service.reset(NOW)).unwrap();
+        block_on(service.reset(NOW)).unwrap();
         assert_eq!(service.faults(), Faults::default());
         let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
-        let made = done(service.make_customer_addresses(NOW, &caller, "bob"));
+        let made = block_on(service.make_customer_addresses(NOW, &caller, "bob"));
         assert!(made.is_ok());
     }
 
     #[test]
-    fn stale_rates_refuse_what_is_not_quoted_yet_in_live_mode() {
-        let (service, _file) = seeded();
+    fn stale_rates_refuse_new_quotes_in_live_mode() {
+        let (service, _file) = seeded_service();
         for (key, stale) in [(sandbox::SECRET_LIVE, true), (sandbox::SECRET_TEST, false)] {
             service.set_faults(Faults::default());
             let caller = service.authenticate(NOW, key).unwrap();
             let body = json!({ "amount": "20.00", "currency": "EUR" });
             let body: Map<String, Value> = body.as_object().unwrap().clone();
-            let made = done(service.create_invoice(NOW, &caller, body, None));
+            let made = block_on(service.create_invoice(NOW, &caller, body, None));
             let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
             let id = made.get("id").and_then(Value::as_str).unwrap();
-            let pick = |asset: &str| done(service.select(NOW, &caller, id, asset.to_owned()));
+            let pick =
+                |asset: &str| block_on(service.select_coin(NOW, &caller, id, asset.to_owned()));
             let before = pick("LTC").unwrap();
             service.set_faults(Faults {
                 pool_empty: false,
@@ -99,7 +101,7 @@ mod tests {
             let other = pick("BTC");
             assert_eq!(other.is_err(), stale);
             if stale {
-                assert_eq!(refused(other), Code::CoinUnavailable);
+                assert_eq!(refusal_code(other), Code::CoinUnavailable);
             }
         }
     }

@@ -18,7 +18,7 @@ pub const KEY_CHARS_MAX: usize = 200;
 /// # Errors
 ///
 /// `idempotency_conflict` if the key was used with another body. Errors of `work` are returned and never stored.
-pub fn once(
+pub fn run_once(
     tx: &Tx<'_>,
     now: Time,
     slot: Option<&IdempotencySlot>,
@@ -26,7 +26,7 @@ pub fn once(
     work: impl FnOnce() -> Result<(CreateOutcome, String), Error>,
 ) -> Result<(CreateOutcome, String), Error> {
     let Some(slot) = slot else { return work() };
-    if let Some(kept) = answered(tx, now, Some(slot), body)? {
+    if let Some(kept) = stored_response(tx, now, Some(slot), body)? {
         return Ok(kept);
     }
     let (outcome, answer) = work()?;
@@ -44,7 +44,7 @@ pub fn once(
 /// # Errors
 ///
 /// `idempotency_conflict` if the key was used with another body.
-fn answered(
+fn stored_response(
     db: &Reader<'_>,
     now: Time,
     slot: Option<&IdempotencySlot>,
@@ -69,16 +69,16 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Same as [`once`], with `check` as the work.
-    pub(super) fn answer_early(
+    /// Same as [`run_once`], with `check` as the work.
+    pub(super) fn check_early(
         &self,
         now: Time,
         slot: Option<&IdempotencySlot>,
         body: &Map<String, Value>,
         check: impl FnOnce(&Reader<'_>) -> Result<(), Error>,
     ) -> Result<Option<(CreateOutcome, String)>, Error> {
-        self.read_at_one_moment(|db| {
-            let kept = answered(db, now, slot, body)?;
+        self.read_snapshot(|db| {
+            let kept = stored_response(db, now, slot, body)?;
             if kept.is_none() {
                 check(db)?;
             }
@@ -90,7 +90,7 @@ impl Service {
 /// Returns the refusal 409 `idempotency_conflict`, which names a field that differs.
 fn conflict(field: &str) -> Refusal {
     let message = format!("this Idempotency-Key was used with another body: {field} differs");
-    Refusal::about(Code::IdempotencyConflict, field, message)
+    Refusal::for_param(Code::IdempotencyConflict, field, message)
 }
 
 /// Returns the first top-level field that differs. Fields of the later body come first.

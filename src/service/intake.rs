@@ -11,7 +11,7 @@ mod payment;
 mod tests;
 mod undo;
 
-use super::settle::Cause;
+use super::settle::SettleCause;
 use super::{Error, Service};
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
@@ -25,8 +25,8 @@ use crate::store::unmatched_payments::NewUnmatched;
 use crate::store::{
     Reader, Tx, invoices, observations, own_transfers, payments, transfers, unmatched_payments,
 };
-use owner::{AddressOf, Recipient, find_recipient, owner_of};
 pub(super) use owner::{IntakeOutcome, ObservationOwner};
+use owner::{OwnerIds, Recipient, find_recipient, owner_of};
 use std::borrow::Cow;
 
 /// A change of an observation on its chain.
@@ -51,16 +51,16 @@ impl Service {
     ///
     /// `at_hand` is an invoice that the caller has changed but not saved. This function saves the invoice with the
     /// result.
-    pub(super) fn observe(
+    pub(super) fn record_observation(
         &self,
         tx: &Tx<'_>,
         now: Time,
         seen: &Observation,
         at_hand: Option<Invoice>,
     ) -> Result<Option<IntakeOutcome>, Error> {
-        let seen = &not_after(now, seen);
+        let seen = &cap_seen_time(now, seen);
         let outcome = match self.update_known(tx, now, seen)? {
-            Some(owned) => Some(IntakeOutcome::known(owned)),
+            Some(owned) => Some(IntakeOutcome::already_stored(owned)),
             None if seen.amount == Units::ZERO => None,
             None => {
                 return self
@@ -69,7 +69,7 @@ impl Service {
             }
         };
         if let Some(invoice) = at_hand {
-            self.settle(tx, now, invoice, Cause::Other)?;
+            self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
         }
         Ok(outcome)
     }
@@ -83,7 +83,7 @@ impl Service {
         now: Time,
         seen: &Observation,
     ) -> Result<Option<ObservationOwner>, Error> {
-        let Some(observed) = observations::at(tx, &seen.key())? else {
+        let Some(observed) = observations::by_key(tx, &seen.key())? else {
             return Ok(None);
         };
         let pays = |of: &Observation| (of.asset, of.address.clone(), of.amount);
@@ -91,7 +91,7 @@ impl Service {
             return Ok(None);
         }
         if seen.seen_at < observed.seen.seen_at {
-            observations::seen_earlier(tx, observed.seq, seen.seen_at)?;
+            observations::set_earlier_seen_at(tx, observed.seq, seen.seen_at)?;
         }
         if let Some(block) = seen.block.as_ref()
             && observed.seen.block.as_ref() != Some(block)
@@ -99,12 +99,14 @@ impl Service {
             observations::put_in_block(tx, observed.seq, block)?;
         }
         Ok(Some(match owner_of(tx, observed.seq)? {
-            ObservationOwner::Payment(both) => self.seen_earlier(tx, now, *both, seen.seen_at)?,
+            ObservationOwner::Payment(both) => {
+                self.move_to_earlier_time(tx, now, *both, seen.seen_at)?
+            }
             ObservationOwner::Deposit(deposit) if seen.block.is_some() => {
-                ObservationOwner::Deposit(Box::new(self.fix_deposit(tx, now, *deposit)?))
+                ObservationOwner::Deposit(Box::new(self.fix_value_in_block(tx, now, *deposit)?))
             }
             sent @ ObservationOwner::Sent(_) => {
-                self.saw_transaction(tx, now, seen)?;
+                self.record_seen_transaction(tx, now, seen)?;
                 sent
             }
             other @ (ObservationOwner::Deposit(_)
@@ -133,7 +135,7 @@ impl Service {
                 return Ok(false);
             }
         }
-        observations::give_way(tx, observed.seq)?;
+        observations::move_to_free_place(tx, observed.seq)?;
         Ok(true)
     }
 
@@ -145,7 +147,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found` if there is no such observation. `invalid_transition` if its state does not allow the change.
-    pub(super) fn advance(
+    pub(super) fn change_observation(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -167,20 +169,20 @@ impl Service {
         let observation = of.observation();
         let moved = tx.attempt(|| {
             match step {
-                ObservationChange::Seen => self.advance_owned(tx, now, of, PaymentState::Seen),
+                ObservationChange::Seen => self.change_owned(tx, now, of, PaymentState::Seen),
                 ObservationChange::Confirmed => {
-                    self.advance_owned(tx, now, of, PaymentState::Confirmed)
+                    self.change_owned(tx, now, of, PaymentState::Confirmed)
                 }
-                ObservationChange::Dropped => {
-                    self.advance_owned(tx, now, of, PaymentState::Dropped)
+                ObservationChange::Dropped => self.change_owned(tx, now, of, PaymentState::Dropped),
+                ObservationChange::ReplacedBy(seen) => {
+                    return self.replace_observation(tx, now, of, seen);
                 }
-                ObservationChange::ReplacedBy(seen) => return self.replace(tx, now, of, seen),
             }
-            .map(IntakeOutcome::known)
+            .map(IntakeOutcome::already_stored)
         })?;
         match moved {
             Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
-                if observations::cannot_be_booked(tx, observation, now)? {
+                if observations::mark_unbookable(tx, observation, now)? {
                     log::error!(
                         "observation not booked: observation={observation} error={refusal}"
                     );
@@ -195,12 +197,12 @@ impl Service {
         }
     }
 
-    /// Makes the change of [`Service::advance`] for a caller that has loaded the owner.
+    /// Makes the change of [`Service::change_observation`] for a caller that has loaded the owner.
     ///
     /// # Errors
     ///
     /// `invalid_transition` if the state does not allow the change.
-    pub(super) fn advance_owned(
+    pub(super) fn change_owned(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -210,7 +212,7 @@ impl Service {
         let state = owned.state();
         if !state.may_become(next) {
             let message = format!("a payment that is {state} cannot become {next}");
-            return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "state", message).into());
         }
         match owned {
             ObservationOwner::Payment(both) => {
@@ -240,7 +242,7 @@ impl Service {
     }
 
     /// Drops an observation and stores the one that replaced it.
-    fn replace(
+    fn replace_observation(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -250,9 +252,9 @@ impl Service {
         let state = old.state();
         if state != PaymentState::Seen {
             let message = format!("a payment that is {state} cannot be replaced");
-            return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "state", message).into());
         }
-        let seen = &not_after(now, seen);
+        let seen = &cap_seen_time(now, seen);
         // The invoice is settled only after both steps. A settlement in between would report an amount as missing.
         match &old {
             ObservationOwner::Payment(both) => {
@@ -268,12 +270,12 @@ impl Service {
         }
         let outcome = match self.update_known(tx, now, seen)? {
             // A dropped observation is restored.
-            Some(known) if known.state() == PaymentState::Dropped => {
-                IntakeOutcome::known(self.advance_owned(tx, now, known, PaymentState::Seen)?)
-            }
-            Some(known) => IntakeOutcome::known(known),
+            Some(known) if known.state() == PaymentState::Dropped => IntakeOutcome::already_stored(
+                self.change_owned(tx, now, known, PaymentState::Seen)?,
+            ),
+            Some(known) => IntakeOutcome::already_stored(known),
             None if seen.amount == Units::ZERO => {
-                IntakeOutcome::known(owner_of(tx, old.observation())?)
+                IntakeOutcome::already_stored(owner_of(tx, old.observation())?)
             }
             None => self.insert_observation(tx, now, seen, None, Some(&old))?,
         };
@@ -283,7 +285,7 @@ impl Service {
                 && matches!(&outcome.owned, ObservationOwner::Payment(new) if new.0.seq == invoice.seq);
             if !is_settled {
                 let invoice = invoices::by_seq(tx, invoice.seq)?;
-                self.settle(tx, now, invoice, Cause::Other)?;
+                self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
             }
         }
         Ok(outcome)
@@ -303,11 +305,11 @@ impl Service {
         let (matched, address_of) = find_recipient(tx, now, seen, at_hand.clone())?;
         let booked = tx.attempt(|| match matched {
             Recipient::Invoice(invoice, quote) => {
-                self.see_payment(tx, now, *invoice, &quote, (observation, seen), replaced)
+                self.record_seen_payment(tx, now, *invoice, &quote, (observation, seen), replaced)
             }
             Recipient::Customer(customer) => {
                 let seen = (observation, seen);
-                let deposit = self.see_deposit(tx, now, &customer, seen, replaced)?;
+                let deposit = self.insert_seen_deposit(tx, now, &customer, seen, replaced)?;
                 Ok(deposit.map(|deposit| ObservationOwner::Deposit(Box::new(deposit))))
             }
             Recipient::Own => {
@@ -315,12 +317,12 @@ impl Service {
                 Ok(Ok(owner_of(tx, observation)?))
             }
             Recipient::Sent(exact) => {
-                self.take_output(tx, now, (observation, seen), exact.as_deref())?;
+                self.store_sent_output(tx, now, (observation, seen), exact.as_deref())?;
                 Ok(Ok(owner_of(tx, observation)?))
             }
             Recipient::Nobody(reason) => Ok(Err(reason)),
         })?;
-        let keep = |reason| keep(tx, now, observation, reason, address_of);
+        let keep = |reason| insert_unmatched(tx, now, observation, reason, address_of);
         let (owned, refusal) = match booked {
             Ok(Ok(owned)) => (owned, None),
             Ok(Err(reason)) => (keep(reason)?, None),
@@ -330,7 +332,7 @@ impl Service {
             Err(failed) => return Err(failed),
         };
         if let Some(invoice) = at_hand.filter(|_| !matches!(owned, ObservationOwner::Payment(_))) {
-            self.settle(tx, now, invoice, Cause::Other)?;
+            self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
         }
         Ok(IntakeOutcome {
             owned,
@@ -341,7 +343,7 @@ impl Service {
 }
 
 /// Returns the observation with a time that is not after `now`, even if its block has a later time.
-fn not_after(now: Time, seen: &Observation) -> Cow<'_, Observation> {
+fn cap_seen_time(now: Time, seen: &Observation) -> Cow<'_, Observation> {
     if seen.seen_at <= now {
         return Cow::Borrowed(seen);
     }
@@ -351,12 +353,12 @@ fn not_after(now: Time, seen: &Observation) -> Cow<'_, Observation> {
 }
 
 /// Stores an observation as unmatched, for review by an operator.
-fn keep(
+fn insert_unmatched(
     tx: &Tx<'_>,
     now: Time,
     observation: i64,
     reason: UnmatchedReason,
-    (account, invoice): AddressOf,
+    (account, invoice): OwnerIds,
 ) -> Result<ObservationOwner, Error> {
     let id = id::new(now).to_string();
     let new = NewUnmatched {
@@ -372,7 +374,7 @@ fn keep(
 
 /// Returns the owner of the observation with this key.
 fn owner_at(db: &Reader<'_>, place: &ObservationKey) -> Result<Option<ObservationOwner>, Error> {
-    let observed = observations::at(db, place)?;
+    let observed = observations::by_key(db, place)?;
     observed
         .map(|observed| owner_of(db, observed.seq))
         .transpose()

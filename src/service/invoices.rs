@@ -6,11 +6,11 @@
 
 mod create;
 
-pub(in crate::service) use create::{may_be_made, new_invoice};
+pub(in crate::service) use create::{check_may_create, new_invoice};
 
 use super::cache::Generation;
 use super::page;
-use super::settle::{Cause, judged_at};
+use super::settle::{SettleCause, judgment_time};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::Invoice;
@@ -30,7 +30,7 @@ const EXPIRE_BATCH_MAX: u32 = 200;
 
 /// An invoice rendered as JSON, with its account and mode.
 #[derive(Clone)]
-pub struct Rendered {
+pub struct RenderedInvoice {
     account: i64,
     mode: Mode,
     status: InvoiceStatus,
@@ -39,7 +39,7 @@ pub struct Rendered {
 
 /// Query for one page of invoices.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct InvoiceListQuery {
     /// Status of the invoices. `None` for all statuses.
     pub status: Option<InvoiceStatus>,
     /// The merchant's order id of the invoices. `None` for all order ids.
@@ -65,8 +65,9 @@ impl Service {
     ///
     /// `not_found` if the invoice is not the caller's.
     pub fn invoice(&self, scope: &Scope, id: &str) -> Result<Arc<RawValue>, Error> {
-        let mine =
-            |found: &Rendered| found.account == scope.account() && found.mode == scope.mode();
+        let mine = |found: &RenderedInvoice| {
+            found.account == scope.account() && found.mode == scope.mode()
+        };
         let found = match self.caches.invoices.get(id) {
             Ok(found) => Some(found),
             Err(generation) => self.read(|db| self.render(db, id, generation))?,
@@ -81,7 +82,7 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_request` if `before` is not the id of an invoice of the caller.
-    pub fn invoices(&self, scope: &Scope, wanted: &Wanted) -> Result<InvoicePage, Error> {
+    pub fn invoices(&self, scope: &Scope, wanted: &InvoiceListQuery) -> Result<InvoicePage, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let find = |id: &str| {
@@ -89,7 +90,7 @@ impl Service {
                 let own = found.filter(|of| of.account == account && of.mode == mode);
                 Ok::<_, Error>(own.map(|invoice| invoice.seq))
             };
-            let before = page::before(wanted.before.as_deref(), find)?;
+            let before = page::find_before(wanted.before.as_deref(), find)?;
             let page = PageBounds::with_one_more(before, wanted.limit);
             let mut ids = match &wanted.order_id {
                 None => invoices::list(db, account, mode, wanted.status, page)?,
@@ -112,7 +113,8 @@ impl Service {
                     Err(generation) => self.render(db, id, generation).transpose(),
                 });
             // The status of an invoice may change between the listing and the rendering.
-            let fits = |found: &Rendered| wanted.status.is_none_or(|status| status == found.status);
+            let fits =
+                |found: &RenderedInvoice| wanted.status.is_none_or(|status| status == found.status);
             let fitting = found
                 .filter(|found| found.as_ref().map_or(true, fits))
                 .map(|found| found.map(|found| found.json));
@@ -129,12 +131,12 @@ impl Service {
         db: &Reader<'_>,
         id: &str,
         generation: Generation,
-    ) -> Result<Option<Rendered>, Error> {
+    ) -> Result<Option<RenderedInvoice>, Error> {
         let Some(invoice) = invoices::by_id(db, id)? else {
             return Ok(None);
         };
         let json = render::invoice(&invoice, &self.links, &[])?.into();
-        let rendered = Rendered {
+        let rendered = RenderedInvoice {
             account: invoice.account,
             mode: invoice.mode,
             status: invoice.status,
@@ -172,14 +174,14 @@ impl Service {
         mut invoice: Invoice,
     ) -> Result<Json, Error> {
         let payments = payments::of_invoice(tx, invoice.seq)?;
-        let at = judged_at(&invoice, &chains::scanned(tx)?, now);
+        let at = judgment_time(&invoice, &chains::lagging_chains(tx)?, now);
         let open = invoice.status_at(&payments, at).is_open();
-        if !open || payments.iter().any(|payment| payment.counts()) {
+        if !open || payments.iter().any(|payment| payment.counts_for_invoice()) {
             let message = "only an invoice that is open and has no payment can be cancelled";
             return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
         }
         invoice.cancelled_at = Some(now);
-        let invoice = self.settle(tx, now, invoice, Cause::Other)?;
+        let invoice = self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
         Ok(render::invoice(&invoice, &self.links, &[])?)
     }
 
@@ -191,16 +193,16 @@ impl Service {
 
     /// Closes one batch of invoices whose deadline has passed. Returns their number.
     pub(super) fn expire_batch(&self, tx: &Tx<'_>, now: Time) -> Result<usize, Error> {
-        let due = invoices::due(tx, &chains::scanned(tx)?, now, EXPIRE_BATCH_MAX)?;
+        let due = invoices::due(tx, &chains::lagging_chains(tx)?, now, EXPIRE_BATCH_MAX)?;
         for seq in &due {
-            self.settle(tx, now, invoices::by_seq(tx, *seq)?, Cause::Other)?;
+            self.settle_invoice(tx, now, invoices::by_seq(tx, *seq)?, SettleCause::Other)?;
         }
         Ok(due.len())
     }
 
     /// Returns the time of the next expiry of an invoice.
     pub fn next_expiry(&self) -> Result<Option<Time>, Error> {
-        self.read(|db| Ok(invoices::next_due(db, &chains::scanned(db)?)?))
+        self.read(|db| Ok(invoices::next_due(db, &chains::lagging_chains(db)?)?))
     }
 }
 
@@ -212,7 +214,7 @@ pub(super) fn find_invoice(db: &Reader<'_>, id: &str) -> Result<Invoice, Error> 
 }
 
 /// Returns the invoice if it is the caller's.
-pub(super) fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice, Error> {
+pub(super) fn owned_invoice(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice, Error> {
     let invoice = find_invoice(db, id)?;
     if invoice.account != scope.account() || invoice.mode != scope.mode() {
         return Err(Refusal::not_found("invoice").into());

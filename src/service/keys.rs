@@ -9,7 +9,7 @@ use crate::domain::asset::Mode;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
-use crate::store::{Kind, Reader, Tx, keys};
+use crate::store::{FileKind, Reader, Tx, keys};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,7 +23,7 @@ pub struct Scope {
 
 impl Scope {
     /// Returns the scope of this account and mode. The caller must have checked the permission.
-    pub(super) fn of(account: i64, mode: Mode) -> Scope {
+    pub(super) fn new(account: i64, mode: Mode) -> Scope {
         Scope { account, mode }
     }
 
@@ -88,14 +88,14 @@ impl Caller {
     }
 
     /// Returns the id of the key. Limits count the requests of each key.
-    pub fn key(&self) -> &str {
+    pub fn key_id(&self) -> &str {
         &self.key
     }
 }
 
 /// A cached key of the file.
 #[derive(Clone)]
-pub struct Known {
+pub struct CachedKey {
     caller: Arc<Caller>,
     /// Expiry of a rolled key. A cached key must not be used after its expiry.
     expires_at: Option<Time>,
@@ -115,7 +115,7 @@ impl Service {
     ///
     /// `unauthorized` if the key is unknown or revoked. A checksum detects a typing error without a read of the file.
     pub fn authenticate(self: &Arc<Self>, now: Time, text: &str) -> Result<Arc<Caller>, Error> {
-        if self.kind == Kind::Production && !apikey::is_plausible(text) {
+        if self.kind == FileKind::Production && !apikey::is_plausible(text) {
             return Err(
                 unauthorized("the API key is mistyped: its checksum does not match").into(),
             );
@@ -128,11 +128,11 @@ impl Service {
                 let key = key.ok_or_else(|| unauthorized("the API key is unknown or revoked"))?;
                 let touched_at = key.last_used_at.map_or(0, |at| at.0);
                 let caller = Caller {
-                    scope: Scope::of(key.account, key.mode),
+                    scope: Scope::new(key.account, key.mode),
                     class: key.class,
                     key: key.id,
                 };
-                let known = Known {
+                let known = CachedKey {
                     caller: Arc::new(caller),
                     expires_at: key.expires_at,
                     touched_at: Arc::new(AtomicI64::new(touched_at)),
@@ -149,7 +149,7 @@ impl Service {
             known.touched_at.store(now.0, Ordering::Relaxed);
             let id = known.caller.key.clone();
             // No request waits for this write. A failure of this write fails no request.
-            let told = self.write_unheard(move |_, tx| Ok(keys::touch(tx, &id, now)?));
+            let told = self.write_detached(move |_, tx| Ok(keys::touch(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a key not recorded: error={error}");
             }
@@ -170,8 +170,8 @@ pub fn create(
     mode: Mode,
     now: Time,
 ) -> Result<(String, String), Error> {
-    let text = from_chance(|random| apikey::generate(class, mode, random))?;
-    let id = keep(tx, account, class, mode, &text, now)?;
+    let text = random_key(|random| apikey::generate(class, mode, random))?;
+    let id = insert_key(tx, account, class, mode, &text, now)?;
     Ok((id, text))
 }
 
@@ -180,7 +180,7 @@ pub fn create(
 /// # Errors
 ///
 /// [`Error::Failed`] if the system does not provide enough random bytes.
-pub(crate) fn from_chance(
+pub(crate) fn random_key(
     make: impl FnOnce(&mut dyn FnMut() -> u8) -> String,
 ) -> Result<String, Error> {
     let mut pool = random::<128>()?.into_iter();
@@ -202,7 +202,7 @@ pub(crate) fn from_chance(
 /// # Errors
 ///
 /// [`Error::Failed`] if the file fails or the key already exists.
-pub fn keep(
+pub fn insert_key(
     tx: &Tx<'_>,
     account: i64,
     class: KeyClass,

@@ -3,7 +3,7 @@
 //! Invariant: an invoice from a link passes the same checks as any other, and names its link. The invoice takes no
 //! address before its payer selects a coin. A link has a limited number of open invoices.
 
-use super::invoices::{may_be_made, new_invoice};
+use super::invoices::{check_may_create, new_invoice};
 use super::{Error, Service};
 use crate::domain::account::Account;
 use crate::domain::event::EventType;
@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// Data of a payment link for its page.
-pub struct OpenLink {
+pub struct PublicLink {
     /// Account of the link.
     pub account: Account,
     /// The link itself.
@@ -30,7 +30,7 @@ pub struct OpenLink {
 }
 
 /// An invoice that a link created, with access to its checkout.
-pub struct Begun {
+pub struct LinkInvoice {
     /// Id of the invoice.
     pub invoice_id: String,
     /// Token that opens the checkout of the invoice.
@@ -43,12 +43,12 @@ impl Service {
     /// # Errors
     ///
     /// `not_found` if the link does not exist or is switched off.
-    pub fn open_link(&self, id: &str) -> Result<OpenLink, Error> {
-        self.read_at_one_moment(|db| {
-            let link = opened(db, id)?;
-            Ok(OpenLink {
-                url: self.links.payment_link(&link.id),
-                is_for_tests: self.is_for_tests(db, link.mode, None)?,
+    pub fn public_link(&self, id: &str) -> Result<PublicLink, Error> {
+        self.read_snapshot(|db| {
+            let link = find_enabled(db, id)?;
+            Ok(PublicLink {
+                url: self.links.payment_link_url(&link.id),
+                is_for_tests: self.has_test_coins(db, link.mode, None)?,
                 account: accounts::by_seq(db, link.account)?,
                 link,
             })
@@ -71,18 +71,18 @@ impl Service {
     ///
     /// `not_found`. `rate_limited` if the link has too many open invoices. `amount_too_large`. The refusals of a new
     /// invoice of this account.
-    pub async fn invoice_of_link(
+    pub async fn create_link_invoice(
         self: &Arc<Self>,
         now: Time,
         id: &str,
         amount: Option<Cents>,
-    ) -> Result<Begun, Error> {
+    ) -> Result<LinkInvoice, Error> {
         let id = id.to_owned();
         self.write(move |service, tx| {
-            let link = opened(tx, &id)?;
+            let link = find_enabled(tx, &id)?;
             let account = accounts::by_seq(tx, link.account)?;
-            may_be_made(tx, &account, link.mode)?;
-            has_room(tx, &link, now)?;
+            check_may_create(tx, &account, link.mode)?;
+            check_open_invoices(tx, &link, now)?;
             let draft = draft(&link, link.amount.or(amount))?;
             let amount = account.check_price(draft.amount)?;
             let mut invoice = new_invoice(&account, link.mode, amount, &draft, now);
@@ -91,8 +91,8 @@ impl Service {
                 .ok_or_else(|| Error::Failed("an invoice was not written".to_owned()))?;
             let object = render::invoice(&invoice, &service.links, &[])?;
             service.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
-            Ok(Begun {
-                token: service.links.token(&invoice.id),
+            Ok(LinkInvoice {
+                token: service.links.checkout_token(&invoice.id),
                 invoice_id: invoice.id,
             })
         })
@@ -105,7 +105,7 @@ impl Service {
 /// # Errors
 ///
 /// `rate_limited` if the link has the maximum number of open invoices.
-fn has_room(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<(), Error> {
+fn check_open_invoices(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<(), Error> {
     let (open, first_end) = payment_links::open_invoices(db, &link.id, now)?;
     if open < OPEN_INVOICES_MAX {
         return Ok(());
@@ -116,7 +116,7 @@ fn has_room(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<(), Error>
         "this payment link has {OPEN_INVOICES_MAX} invoices that nobody has paid yet; try again in {seconds} s"
     );
     let refusal = Refusal::new(Code::RateLimited, message);
-    Err(refusal.after(seconds).into())
+    Err(refusal.with_retry_after(seconds).into())
 }
 
 /// Returns the input for the invoice of a link.
@@ -141,8 +141,10 @@ fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Err
 }
 
 /// Returns the link with this id if it is not switched off.
-fn opened(db: &Reader<'_>, id: &str) -> Result<PaymentLink, Error> {
-    find(db, id)?.filter(|link| link.active).ok_or_else(unknown)
+fn find_enabled(db: &Reader<'_>, id: &str) -> Result<PaymentLink, Error> {
+    find(db, id)?
+        .filter(|link| link.active)
+        .ok_or_else(link_not_found)
 }
 
 /// Returns the link with this id, of any account.
@@ -154,6 +156,6 @@ pub(super) fn find(db: &Reader<'_>, id: &str) -> Result<Option<PaymentLink>, Err
 }
 
 /// Returns 404 for a link that does not exist or that the caller must not see.
-pub(super) fn unknown() -> Error {
+pub(super) fn link_not_found() -> Error {
     Refusal::not_found("payment link").into()
 }

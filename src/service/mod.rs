@@ -54,13 +54,15 @@ pub use operator::members::Member;
 
 use crate::domain::account::Account;
 use crate::domain::progress::Progress;
-use crate::domain::render::Links;
+use crate::domain::render::LinkBuilder;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::DAY_MS;
 use crate::store::accounts as accounts_table;
 use crate::store::file::{self, FileRow};
-use crate::store::{Changes, Durability, Kind, Opening, Reader, Refusing, Store, StoreError, Tx};
-use chains::live::Live;
+use crate::store::{
+    Changes, Durability, FileKind, Reader, Store, StoreError, StoreOptions, Tx, WriteRefusal,
+};
+use chains::live::LiveMode;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -73,15 +75,15 @@ pub type WebhookCheck = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 /// State that the use cases share.
 pub struct Service {
     store: Store,
-    links: Links,
-    kind: Kind,
+    links: LinkBuilder,
+    kind: FileKind,
     webhook_check: WebhookCheck,
     server_limits: ServerLimits,
     caches: Arc<Caches>,
     faults: faults::FaultSwitches,
-    stock: stock::Stock,
-    upcoming: upcoming::Upcoming,
-    live: Live,
+    stock: stock::AddressStock,
+    upcoming: upcoming::UpcomingAddresses,
+    live: LiveMode,
     activity: Option<Arc<activity::Activity>>,
     /// Number of times that any invoice was recomputed.
     #[cfg(test)]
@@ -91,14 +93,14 @@ pub struct Service {
 /// Cached rows of the file, which avoid reads.
 #[derive(Default)]
 pub struct Caches {
-    keys: cache::Cache<[u8; 32], keys::Known>,
+    keys: cache::Cache<[u8; 32], keys::CachedKey>,
     accounts: cache::Cache<i64, Arc<Account>>,
-    invoices: cache::Cache<String, invoices::Rendered>,
+    invoices: cache::Cache<String, invoices::RenderedInvoice>,
 }
 
 impl Caches {
     /// Removes the entries that a commit made stale.
-    pub fn forget(&self, changes: &Changes) {
+    pub fn invalidate(&self, changes: &Changes) {
         if changes.everything {
             self.keys.clear();
             self.accounts.clear();
@@ -119,12 +121,12 @@ impl Service {
     /// Creates the service on an open file.
     pub fn new(
         store: Store,
-        links: Links,
-        kind: Kind,
+        links: LinkBuilder,
+        kind: FileKind,
         webhook_check: WebhookCheck,
         server_limits: ServerLimits,
         caches: Arc<Caches>,
-        live: Live,
+        live: LiveMode,
     ) -> Service {
         Service {
             store,
@@ -134,8 +136,8 @@ impl Service {
             server_limits,
             caches,
             faults: faults::FaultSwitches::default(),
-            stock: stock::Stock::default(),
-            upcoming: upcoming::Upcoming::default(),
+            stock: stock::AddressStock::default(),
+            upcoming: upcoming::UpcomingAddresses::default(),
             live,
             activity: None,
             #[cfg(test)]
@@ -144,7 +146,7 @@ impl Service {
     }
 
     /// Returns the kind of the file.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn file_kind(&self) -> FileKind {
         self.kind
     }
 
@@ -157,15 +159,15 @@ impl Service {
     }
 
     /// Performs several short reads on one snapshot.
-    pub(crate) fn read_at_one_moment<T>(
+    pub(crate) fn read_snapshot<T>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.store.read_at_one_moment(work)
+        self.store.read_snapshot(work)
     }
 
     /// Returns a recent copy of an account, for work before a transaction. The transaction reads the account again.
-    fn recent_account(&self, seq: i64) -> Result<Arc<Account>, Error> {
+    fn cached_account(&self, seq: i64) -> Result<Arc<Account>, Error> {
         match self.caches.accounts.get(&seq) {
             Ok(account) => Ok(account),
             Err(generation) => {
@@ -198,12 +200,12 @@ impl Service {
     }
 
     /// Runs `work` in one transaction without waiting for the result. For writes that may be lost.
-    fn write_unheard(
+    fn write_detached(
         self: &Arc<Self>,
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
         let service = Arc::clone(self);
-        self.store.write_unheard(move |tx| work(&service, tx))
+        self.store.write_detached(move |tx| work(&service, tx))
     }
 
     /// Runs `work` in one transaction, and blocks the thread until its end.
@@ -217,17 +219,17 @@ impl Service {
 
     /// Returns the number of jobs that wait for the writer.
     pub fn writes_waiting(&self) -> usize {
-        self.store.waiting()
+        self.store.waiting_count()
     }
 
     /// Returns the size of the write-ahead log file, in bytes.
-    pub fn log_bytes(&self) -> u64 {
+    pub fn wal_bytes(&self) -> u64 {
         self.store.log_bytes()
     }
 
     /// Returns `true` while another program holds the database locked.
     pub fn is_locked(&self) -> bool {
-        self.store.refusing() == Some(Refusing::Locked)
+        self.store.refusal() == Some(WriteRefusal::Locked)
     }
 
     /// Checks that writes are accepted.
@@ -237,7 +239,7 @@ impl Service {
     /// [`Error::Refused`] if the disk is full or has failed. The log has the reason.
     pub fn check_writes(&self) -> Result<(), Error> {
         self.store
-            .refusing()
+            .refusal()
             .map_or(Ok(()), |why| Err(StoreError::Refusing(why).into()))
     }
 
@@ -285,9 +287,9 @@ pub fn new_secret(prefix: &str) -> Result<String, Error> {
 /// # Errors
 ///
 /// A message for the operator if the file is of the other kind. Nothing is written then.
-pub fn begin_file(
+pub fn init_file(
     store: &Store,
-    kind: Kind,
+    kind: FileKind,
     fill: impl FnOnce(&Tx<'_>, &FileRow) -> Result<(), Error> + Send + 'static,
 ) -> Result<impl FnOnce() -> Result<FileRow, Error>, Error> {
     let secret = random::<32>()?;
@@ -316,13 +318,13 @@ pub fn begin_file(
 /// # Errors
 ///
 /// A message for the operator if the file cannot be opened.
-pub fn open_beside(
+pub fn open_shared(
     path: &std::path::Path,
-    kind: Option<Kind>,
+    kind: Option<FileKind>,
     create: bool,
     tell: fn(Progress<'_>),
 ) -> Result<Store, Error> {
-    let opening = Opening {
+    let opening = StoreOptions {
         path: path.to_owned(),
         kind,
         durability: Durability::Full,
@@ -335,7 +337,7 @@ pub fn open_beside(
         .read(|db| file::load(db).map_err(Error::from))?
         .is_none()
     {
-        begin_file(&store, kind.unwrap_or(Kind::Production), |_, _| Ok(()))?()?;
+        init_file(&store, kind.unwrap_or(FileKind::Production), |_, _| Ok(()))?()?;
     }
     Ok(store)
 }

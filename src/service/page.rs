@@ -13,7 +13,7 @@ pub struct Page {
 
 impl Page {
     /// Returns a page from the ids and JSON of at most one entry more than `limit`.
-    pub(super) fn cut(
+    pub(super) fn from_entries(
         entries: impl Iterator<Item = Result<(String, Json), Error>>,
         limit: u32,
     ) -> Result<Page, Error> {
@@ -33,7 +33,7 @@ impl Page {
 ///
 /// # Errors
 /// `invalid_request` if there is none. Errors of `find` are unchanged.
-pub(super) fn before<T, E: Into<Error>>(
+pub(super) fn find_before<T, E: Into<Error>>(
     before: Option<&str>,
     find: impl FnOnce(&str) -> Result<Option<T>, E>,
 ) -> Result<Option<T>, Error> {
@@ -47,7 +47,7 @@ pub(super) fn unknown_before() -> Error {
 }
 
 /// Returns `None` instead of the refusal `not_found`. Other errors are unchanged.
-pub(super) fn optional<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+pub(super) fn not_found_as_none<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(Error::Refused(refusal)) if refusal.code == Code::NotFound => Ok(None),
@@ -57,15 +57,15 @@ pub(super) fn optional<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, before, optional};
+    use super::{Error, find_before, not_found_as_none};
     use crate::domain::refusal::{Code, Refusal};
 
     #[test]
-    fn only_an_unknown_object_is_a_mistake_of_before() {
+    fn only_unknown_before_is_invalid_request() {
         let refused = |error: Error| {
             let mut error = Some(error);
-            let mut find = |_: &str| optional(error.take().map_or(Ok(()), Err));
-            match before(Some("id"), &mut find) {
+            let mut find = |_: &str| not_found_as_none(error.take().map_or(Ok(()), Err));
+            match find_before(Some("id"), &mut find) {
                 Err(Error::Refused(refusal)) => {
                     format!("{} {:?}", refusal.code.as_str(), refusal.param)
                 }
@@ -80,9 +80,9 @@ mod tests {
         assert_eq!(refused(Error::Failed("disk".to_owned())), "disk");
         let other = Refusal::new(Code::Forbidden, "no");
         assert_eq!(refused(other.into()), "forbidden None");
-        let found = before(Some("id"), |_| Ok::<_, Error>(Some(7)));
+        let found = find_before(Some("id"), |_| Ok::<_, Error>(Some(7)));
         assert!(matches!(found, Ok(Some(7))));
-        let absent = before(None, |_| Ok::<_, Error>(Some(7)));
+        let absent = find_before(None, |_| Ok::<_, Error>(Some(7)));
         assert!(matches!(absent, Ok(None)));
     }
 }

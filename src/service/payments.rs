@@ -5,15 +5,15 @@
 //! Invariant: the same code handles simulated payments and payments on a chain.
 
 use super::intake::ObservationOwner;
-use super::invoices::owned;
+use super::invoices::owned_invoice;
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
 use crate::domain::invoice::Invoice;
-use crate::domain::invoice::draft::PaymentCase;
+use crate::domain::invoice::draft::SimulatedAmount;
 use crate::domain::money::{Cents, Overflow, Total};
 use crate::domain::observation::Observation;
 use crate::domain::payment::{PaymentState, simulated_txid};
-use crate::domain::quote::{Quote, amount_due, unavailable};
+use crate::domain::quote::{Quote, amount_due, coin_unavailable};
 use crate::domain::rate::RateQuote;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
@@ -31,17 +31,17 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`, `not_test_invoice`, `coin_unavailable`.
-    pub async fn simulate(
+    pub async fn simulate_payment(
         self: &Arc<Self>,
         now: Time,
         scope: &Scope,
         id: &str,
-        case: PaymentCase,
+        case: SimulatedAmount,
         asset: Option<String>,
     ) -> Result<Json, Error> {
         let (scope, id) = (*scope, id.to_owned());
         self.write_repeatable(move |service, tx| {
-            let mut invoice = owned(tx, &scope, &id)?;
+            let mut invoice = owned_invoice(tx, &scope, &id)?;
             if invoice.mode.is_live() {
                 return Err(Refusal::new(
                     Code::NotTestInvoice,
@@ -57,12 +57,12 @@ impl Service {
                 return Err(Refusal::new(Code::InvalidRequest, message).into());
             }
             let quote = service.quote_to_pay(tx, now, &mut invoice, asset.as_deref())?;
-            let counting = before.iter().filter(|payment| payment.counts());
-            let due = still_due(&invoice, counting.map(|payment| payment.value))?;
+            let counting = before.iter().filter(|payment| payment.counts_for_invoice());
+            let due = amount_still_due(&invoice, counting.map(|payment| payment.value))?;
             let fiat = match case {
-                PaymentCase::Exact => due,
-                PaymentCase::Under => due.half(),
-                PaymentCase::Over => due.one_and_a_half()?,
+                SimulatedAmount::Exact => due,
+                SimulatedAmount::Under => due.half(),
+                SimulatedAmount::Over => due.one_and_a_half()?,
             };
             let amount = quote.quoted.rate.units_for(fiat, quote.asset.decimals)?;
             let seen = Observation {
@@ -76,9 +76,9 @@ impl Service {
                 block: None,
                 spends: Vec::new(),
             };
-            let seen = service.observe(tx, now, &seen, Some(invoice))?;
+            let seen = service.record_observation(tx, now, &seen, Some(invoice))?;
             let seen = seen.ok_or_else(|| Error::Failed("nothing was due".to_owned()))?;
-            let ObservationOwner::Payment(seen) = seen.booked()? else {
+            let ObservationOwner::Payment(seen) = seen.into_booked()? else {
                 return Err(Error::Failed("what was due is no payment".to_owned()));
             };
             let (invoice, _, told) =
@@ -107,23 +107,23 @@ impl Service {
             return Ok(quote.clone());
         }
         if let Some(asset) = asset {
-            return self.quote_among(tx, now, invoice, asset, quotes);
+            return self.select_quote_among(tx, now, invoice, asset, quotes);
         }
         let takes = |(asset, quoted): &(&Asset, RateQuote)| {
             amount_due(asset, quoted.rate, invoice.amount).is_ok()
         };
         let spread = accounts::by_seq(tx, invoice.account)?.spread;
-        let on_offer = self.offered(tx, now, invoice.mode, invoice.currency, spread)?;
+        let on_offer = self.offered_coins(tx, now, invoice.mode, invoice.currency, spread)?;
         let (first, _) = on_offer
             .into_iter()
             .find(takes)
-            .ok_or_else(|| unavailable("no coin takes so small an amount"))?;
-        self.quote_among(tx, now, invoice, first.id, quotes)
+            .ok_or_else(|| coin_unavailable("no coin takes so small an amount"))?;
+        self.select_quote_among(tx, now, invoice, first.id, quotes)
     }
 }
 
 /// Returns the amount that is still due after payments of these values. If nothing is due, returns the whole price.
-pub(super) fn still_due(
+pub(super) fn amount_still_due(
     invoice: &Invoice,
     counting: impl IntoIterator<Item = Cents>,
 ) -> Result<Cents, Overflow> {

@@ -3,8 +3,8 @@
 //! Invariant: the checks run in the documented order. An account has at most one open payout, which the schema
 //! enforces too.
 
-use super::idempotency::{CreateOutcome, IdempotencySlot, once};
-use super::transfers::request;
+use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use super::transfers::request_transfer;
 use super::{Error, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::Mode;
@@ -12,7 +12,7 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::inputs::{CreatePayout, PayoutAmount};
-use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
+use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
 use serde_json::{Map, Value};
@@ -59,17 +59,17 @@ impl Service {
         });
         let is_person = matches!(requester, Requester::Person(_));
         let input = CreatePayout::read(&body);
-        let check = |db: &Reader<'_>| readable(db, account, mode, &input).map(drop);
-        if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
+        let check = |db: &Reader<'_>| check_account_and_body(db, account, mode, &input).map(drop);
+        if let Some(kept) = self.check_early(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
         }
         self.derive_upcoming()?;
         self.write(move |service, tx| {
-            once(tx, now, slot.as_ref(), &body, || {
-                let payout = checked(service, tx, now, (account, mode), &input)?;
-                let payout = request(tx, now, &actor, payout)?;
+            run_once(tx, now, slot.as_ref(), &body, || {
+                let payout = check_payout(service, tx, now, (account, mode), &input)?;
+                let payout = request_transfer(tx, now, &actor, payout)?;
                 let json = if is_person {
-                    service.for_operator(tx, now, &payout)?
+                    service.render_for_operator(tx, now, &payout)?
                 } else {
                     render::transfer(&payout)?
                 };
@@ -81,22 +81,22 @@ impl Service {
 }
 
 /// Runs the checks in their documented order. Returns the payout before it is stored.
-fn checked(
+fn check_payout(
     service: &Service,
     tx: &Tx<'_>,
     now: Time,
     (account, mode): (i64, Mode),
     input: &Result<CreatePayout, Refusal>,
 ) -> Result<Transfer, Error> {
-    let (account, input) = readable(tx, account, mode, input)?;
+    let (account, input) = check_account_and_body(tx, account, mode, input)?;
     let currency = input.currency;
     if transfers::has_open_payout(tx, account.seq)? {
         let message = "a payout is in progress; request the next one when it has ended";
         return Err(Refusal::new(Code::PayoutOpen, message).into());
     }
     let to_address = payout_address(service, tx, now, &account)?;
-    let amount = affordable(tx, &account, currency, input.amount)?;
-    within_the_day(tx, now, &account, currency, amount)?;
+    let amount = check_amount(tx, &account, currency, input.amount)?;
+    check_daily_limit(tx, now, &account, currency, amount)?;
     Ok(Transfer {
         seq: 0,
         id: id::new(now).to_string(),
@@ -118,7 +118,7 @@ fn checked(
         reason: None,
         failure_reason: None,
         sending: None,
-        dispatch: Dispatch::default(),
+        dispatch: SendingProgress::default(),
         requested_at: now,
         approved_at: None,
         finalized_at: None,
@@ -126,7 +126,7 @@ fn checked(
 }
 
 /// Returns the account and the parsed body. Refusals about the account come before those about the body.
-fn readable<'a>(
+fn check_account_and_body<'a>(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
@@ -169,12 +169,12 @@ fn payout_address(
         );
         return Err(no_address(message).into());
     }
-    let still = service.outside_destination(db, Mode::Live, asset.chain, &address)?;
+    let still = service.external_destination(db, Mode::Live, asset.chain, &address)?;
     Ok(still.map_err(|problem| no_address(format!("the payout address {problem}")))?)
 }
 
 /// Returns the amount if it reaches the minimum and the balance covers it.
-fn affordable(
+fn check_amount(
     db: &Reader<'_>,
     account: &Account,
     currency: Currency,
@@ -187,7 +187,7 @@ fn affordable(
         PayoutAmount::All => available,
         PayoutAmount::Exactly(amount) => amount,
     };
-    let refuse = |code, message| Err(Refusal::about(code, "amount", message).into());
+    let refuse = |code, message| Err(Refusal::for_param(code, "amount", message).into());
     if amount < account.payout_min {
         let min = account.payout_min;
         let message = format!("{amount} {currency} is below the minimum of {min}");
@@ -202,7 +202,7 @@ fn affordable(
 }
 
 /// Refuses a payout that exceeds the account's limit for 24 hours.
-fn within_the_day(
+fn check_daily_limit(
     db: &Reader<'_>,
     now: Time,
     account: &Account,
@@ -215,7 +215,7 @@ fn within_the_day(
         let message = format!(
             "payouts of the last 24 hours are {before} {currency}; {amount} more would exceed the limit of {limit}"
         );
-        return Err(Refusal::about(Code::DailyLimit, "amount", message).into());
+        return Err(Refusal::for_param(Code::DailyLimit, "amount", message).into());
     }
     Ok(())
 }

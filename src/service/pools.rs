@@ -13,7 +13,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::wallet::WalletAddress;
-use crate::store::addresses::Owner;
+use crate::store::addresses::AddressOwner;
 use crate::store::wallets::{WalletIndex, WalletRow};
 use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
@@ -41,18 +41,18 @@ impl Service {
         if chain.row().imported {
             return Ok(self.is_watched(db, chain)? && pool_addresses::is_used(db, chain)?);
         }
-        Ok(self.wallet_of(db, chain)?.is_some())
+        Ok(self.pool_wallet(db, chain)?.is_some())
     }
 
     /// Assigns the next address of a chain to its owner forever. Returns `None` if no address is available.
-    pub(super) fn claim(
+    pub(super) fn claim_address(
         &self,
         tx: &Tx<'_>,
         now: Time,
         account: i64,
         mode: Mode,
         chain: Chain,
-        owner: Owner,
+        owner: AddressOwner,
     ) -> Result<Option<String>, Error> {
         let Some((address, taken)) = self.take_address(tx, now, account, mode, chain)? else {
             return Ok(None);
@@ -77,7 +77,7 @@ impl Service {
         }
         if self.is_simulated(mode) {
             let taken = wallets::take_simulated(tx, mode, chain)?;
-            let address = address::simulated(mode, chain, taken.index);
+            let address = address::simulated_address(mode, chain, taken.index);
             return Ok(Some((address, Some(taken))));
         }
         if !chain.row().imported {
@@ -96,7 +96,7 @@ impl Service {
         tx: &Tx<'_>,
         chain: Chain,
     ) -> Result<Option<(String, Option<WalletIndex>)>, Error> {
-        let Some(mut row) = self.wallet_of(tx, chain)? else {
+        let Some(mut row) = self.pool_wallet(tx, chain)? else {
             return Ok(None);
         };
         while let Some(taken) = wallets::take(tx, &row)? {
@@ -130,7 +130,7 @@ impl Service {
     ///
     /// `invalid_request` that says which address is wrong.
     pub fn addresses_to_import(&self, chain: Chain, list: &[Value]) -> Result<Vec<String>, Error> {
-        self.read(|db| checked(self, db, chain, list))
+        self.read(|db| canonical_addresses(self, db, chain, list))
     }
 }
 
@@ -139,15 +139,15 @@ impl Service {
 /// # Errors
 ///
 /// `not_found`.
-pub fn imported(pool: &str) -> Result<Chain, Refusal> {
-    let mut chains = Chain::imported();
+pub fn imported_chain(pool: &str) -> Result<Chain, Refusal> {
+    let mut chains = Chain::with_imported_addresses();
     let chain = chains.find(|chain| chain.address_pool() == pool);
     chain.ok_or_else(|| Refusal::not_found("pool"))
 }
 
 /// Returns all imported pools, with the number of addresses in each state.
 pub fn list(db: &Reader<'_>) -> Result<Vec<PoolView>, Error> {
-    Chain::imported()
+    Chain::with_imported_addresses()
         .map(|chain| pool_view(db, chain))
         .collect()
 }
@@ -165,10 +165,10 @@ pub fn import(
 ) -> Result<Json, Error> {
     let mut added: usize = 0;
     for (at, address) in imported.iter().enumerate() {
-        if addresses::is_sent_to(tx, address)? {
+        if addresses::is_destination(tx, address)? {
             let problem = "is a destination: a payout address, or the address of a refund";
             let message = format!("{} {problem}", place(at));
-            return Err(Refusal::about(Code::InvalidRequest, NAME, message).into());
+            return Err(Refusal::for_param(Code::InvalidRequest, NAME, message).into());
         }
         if pool_addresses::import(tx, chain, address, now)? {
             added = added.saturating_add(1);
@@ -219,11 +219,11 @@ fn may_take(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bo
         return Ok(false);
     };
     let taken = pool_addresses::taken_since(db, chain, account, import)?;
-    Ok(pool_addresses::has_more_than(db, chain, taken)?)
+    Ok(pool_addresses::has_more_free_than(db, chain, taken)?)
 }
 
 /// Returns the canonical forms of addresses that can receive live money.
-fn checked(
+fn canonical_addresses(
     service: &Service,
     db: &Reader<'_>,
     chain: Chain,
@@ -236,11 +236,11 @@ fn checked(
     let read = |(at, item): (usize, &Value)| {
         let wrong = |problem: String| {
             let message = format!("{NAME}[{at}] {problem}");
-            Refusal::about(Code::InvalidRequest, NAME, message)
+            Refusal::for_param(Code::InvalidRequest, NAME, message)
         };
         let text = item.as_str();
         let text = text.ok_or_else(|| wrong("must be a string".to_owned()))?;
-        let parsed = service.destination(db, Mode::Live, chain, text)?;
+        let parsed = service.valid_destination(db, Mode::Live, chain, text)?;
         let address = parsed.map_err(wrong)?;
         match import_problem(chain, &address) {
             Some(problem) => Err(wrong(problem.to_owned()).into()),

@@ -4,21 +4,21 @@
 //!
 //! Invariant: an invoice has at most one quote for each coin, and claims at most one address for each chain.
 
-use super::invoices::owned;
+use super::invoices::owned_invoice;
 use super::rates::NoRate;
-use super::settle::{Cause, judged_at, scanned};
+use super::settle::{SettleCause, judgment_time, lagging_chains};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Currency};
-use crate::domain::quote::{self, Quote, unavailable};
+use crate::domain::quote::{self, Quote, coin_unavailable};
 use crate::domain::rate::RateQuote;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
-use crate::store::addresses::Owner;
+use crate::store::addresses::AddressOwner;
 use crate::store::wallets::WalletIndex;
 use crate::store::{
     Reader, Tx, accounts, addresses, chains, coins_off, invoice_steps, payments, quotes,
@@ -31,7 +31,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`, `payment_in_flight`, `invoice_closed`, `coin_unavailable`.
-    pub async fn select(
+    pub async fn select_coin(
         self: &Arc<Self>,
         now: Time,
         scope: &Scope,
@@ -40,20 +40,20 @@ impl Service {
     ) -> Result<Json, Error> {
         let (scope, id) = (*scope, id.to_owned());
         if let Some(asset) = Asset::find(&asset) {
-            self.stock_up(scope.mode(), asset.chain)?;
+            self.fill_stock(scope.mode(), asset.chain)?;
         }
         self.write_repeatable(move |service, tx| {
-            let mut invoice = owned(tx, &scope, &id)?;
-            open_for_picking(tx, &invoice, now)?;
-            service.quote(tx, now, &mut invoice, &asset)?;
-            let invoice = service.settle(tx, now, invoice, Cause::Other)?;
+            let mut invoice = owned_invoice(tx, &scope, &id)?;
+            check_selectable(tx, &invoice, now)?;
+            service.select_quote(tx, now, &mut invoice, &asset)?;
+            let invoice = service.settle_invoice(tx, now, invoice, SettleCause::Other)?;
             Ok(render::invoice(&invoice, &service.links, &[])?)
         })
         .await
     }
 
     /// Selects the quote of a coin, and creates the quote if there is none. Does not check that the invoice is open.
-    pub(super) fn quote(
+    pub(super) fn select_quote(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -61,11 +61,11 @@ impl Service {
         asset: &str,
     ) -> Result<Quote, Error> {
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
-        self.quote_among(tx, now, invoice, asset, quotes)
+        self.select_quote_among(tx, now, invoice, asset, quotes)
     }
 
-    /// Does the work of [`Service::quote`] with quotes that the caller has loaded.
-    pub(super) fn quote_among(
+    /// Does the work of [`Service::select_quote`] with quotes that the caller has loaded.
+    pub(super) fn select_quote_among(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -73,7 +73,7 @@ impl Service {
         asset: &str,
         quotes: Vec<Quote>,
     ) -> Result<Quote, Error> {
-        let asset = find(asset)?;
+        let asset = find_coin(asset)?;
         let has_none = quotes.is_empty();
         let existing = quotes
             .into_iter()
@@ -81,15 +81,15 @@ impl Service {
         let quote = match existing {
             Some(quote) => {
                 if invoice.picked_quote != Some(quote.seq) {
-                    invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
+                    invoice_steps::replace_pick(tx, invoice.seq, quote.seq, now)?;
                 }
                 // A requested quote stays valid, even if payments that a person assigned to it are removed.
-                quotes::by_person(tx, quote.seq, false)?;
+                quotes::set_by_person(tx, quote.seq, false)?;
                 quote
             }
             None => {
                 let quote = self.new_quote(tx, now, invoice, asset, has_none)?;
-                invoice_steps::picked_first(tx, invoice.seq, quote.seq, now)?;
+                invoice_steps::insert_pick(tx, invoice.seq, quote.seq, now)?;
                 quote
             }
         };
@@ -108,8 +108,8 @@ impl Service {
         asset: &'static Asset,
         is_first: bool,
     ) -> Result<Quote, Error> {
-        let (quoted, amount_expected) = self.offer(tx, now, invoice, asset)?;
-        let owner = Owner::Invoice(invoice.seq);
+        let (quoted, amount_expected) = self.current_offer(tx, now, invoice, asset)?;
+        let owner = AddressOwner::Invoice(invoice.seq);
         let own = if is_first {
             None
         } else {
@@ -117,40 +117,42 @@ impl Service {
         };
         let address = match own {
             Some(address) => Some(address),
-            None => self.claim(tx, now, invoice.account, invoice.mode, asset.chain, owner)?,
+            None => {
+                self.claim_address(tx, now, invoice.account, invoice.mode, asset.chain, owner)?
+            }
         };
         let mut quote = Quote {
             seq: 0,
             asset,
             quoted,
             amount_expected,
-            address: address.ok_or_else(|| no_address(asset))?,
+            address: address.ok_or_else(|| no_address_refusal(asset))?,
             given: false,
             created_at: now,
         };
         quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
-        chains::expect(tx, invoice.mode, asset.chain);
+        chains::expect_payments(tx, invoice.mode, asset.chain);
         Ok(quote)
     }
 
     /// Returns the current rate and amount for paying an invoice in a coin.
-    fn offer(
+    fn current_offer(
         &self,
         tx: &Tx<'_>,
         now: Time,
         invoice: &Invoice,
         asset: &'static Asset,
     ) -> Result<(RateQuote, Units), Error> {
-        let refused = |problem: &str| unavailable(format!("{} {problem}", asset.id));
-        if !self.hands_out(tx, invoice.mode, asset)? {
+        let refused = |problem: &str| coin_unavailable(format!("{} {problem}", asset.id));
+        if !self.can_hand_out(tx, invoice.mode, asset)? {
             return Err(refused("is not configured for live payments").into());
         }
         let (mode, currency) = (invoice.mode, invoice.currency);
-        let quoted = self.rate(tx, mode, asset, currency, now)?;
+        let quoted = self.fresh_rate(tx, mode, asset, currency, now)?;
         let quoted = quoted.map_err(|NoRate| refused("has no fresh rate"))?;
         let spread = accounts::by_seq(tx, invoice.account)?.spread;
         let quoted = quoted.lowered_by(spread)?;
-        if !self.is_read(&scanned(tx, mode)?, mode, asset, now) {
+        if !self.is_recently_read(&lagging_chains(tx, mode)?, mode, asset, now) {
             return Err(
                 refused("cannot be selected now: its chain has not been read to its head").into(),
             );
@@ -170,10 +172,10 @@ impl Service {
         invoice: &Invoice,
         asset: &str,
     ) -> Result<(Quote, Option<WalletIndex>), Error> {
-        let asset = find(asset)?;
-        let (quoted, amount_expected) = self.offer(tx, now, invoice, asset)?;
+        let asset = find_coin(asset)?;
+        let (quoted, amount_expected) = self.current_offer(tx, now, invoice, asset)?;
         let taken = self.take_address(tx, now, invoice.account, invoice.mode, asset.chain)?;
-        let (address, taken) = taken.ok_or_else(|| no_address(asset))?;
+        let (address, taken) = taken.ok_or_else(|| no_address_refusal(asset))?;
         let quote = Quote {
             seq: quotes::next_seq(tx)?,
             asset,
@@ -193,7 +195,7 @@ impl Service {
     ///
     /// The quote uses the address of the payment, whoever owns it, so it claims none. The quote is selected if none
     /// is selected and the address is the invoice's.
-    pub(super) fn quote_of_what_came(
+    pub(super) fn quote_unrequested(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -208,7 +210,7 @@ impl Service {
             Some(quote) => quote,
             None => {
                 let quoted = self.newest_rate(tx, invoice.mode, asset, invoice.currency, now)?;
-                let none = |NoRate| unavailable(format!("{} has no rate", asset.id));
+                let none = |NoRate| coin_unavailable(format!("{} has no rate", asset.id));
                 let quoted = quoted.map_err(none)?;
                 let quoted = quoted.lowered_by(accounts::by_seq(tx, invoice.account)?.spread)?;
                 let owner = addresses::owner(tx, invoice.mode, asset.chain, address)?;
@@ -218,16 +220,16 @@ impl Service {
                     amount_expected: quoted.rate.units_for(invoice.amount, asset.decimals)?,
                     quoted,
                     address: address.to_owned(),
-                    given: owner != Some(Owner::Invoice(invoice.seq)),
+                    given: owner != Some(AddressOwner::Invoice(invoice.seq)),
                     created_at: now,
                 };
                 quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
-                quotes::by_person(tx, quote.seq, true)?;
+                quotes::set_by_person(tx, quote.seq, true)?;
                 quote
             }
         };
         if invoice.picked_quote.is_none() && !quote.given {
-            invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
+            invoice_steps::replace_pick(tx, invoice.seq, quote.seq, now)?;
             invoice.picked_quote = Some(quote.seq);
         }
         Ok(quote)
@@ -239,26 +241,26 @@ impl Service {
     ///
     /// [`Error::Failed`] if the file cannot be read.
     pub fn currencies(&self, now: Time, scope: &Scope) -> Result<Vec<Json>, Error> {
-        let offered = self.read(|db| self.listed(db, now, scope.mode()))?;
+        let offered = self.read(|db| self.listed_coins(db, now, scope.mode()))?;
         let rendered = offered.into_iter();
         rendered.map(|asset| Ok(render::currency(asset)?)).collect()
     }
 
     /// Returns the coins that can be selected in this mode without a price. A coin needs a rate in EUR, the currency
     /// that each account has.
-    pub(super) fn listed(
+    pub(super) fn listed_coins(
         &self,
         db: &Reader<'_>,
         now: Time,
         mode: Mode,
     ) -> Result<Vec<&'static Asset>, Error> {
-        let offered = self.offered(db, now, mode, Currency::Eur, Bps(0))?;
+        let offered = self.offered_coins(db, now, mode, Currency::Eur, Bps(0))?;
         Ok(offered.into_iter().map(|(asset, _)| asset).collect())
     }
 
     /// Returns the coins that can be selected in this mode for a price in this currency, with their rates less the
     /// spread.
-    pub(super) fn offered(
+    pub(super) fn offered_coins(
         &self,
         db: &Reader<'_>,
         now: Time,
@@ -267,16 +269,16 @@ impl Service {
         spread: Bps,
     ) -> Result<Vec<(&'static Asset, RateQuote)>, Error> {
         let mut offered = Vec::new();
-        let (off, scanned) = (coins_off::all(db)?, scanned(db, mode)?);
+        let (off, scanned) = (coins_off::all(db)?, lagging_chains(db, mode)?);
         for asset in &ASSETS {
             let is_off = off.iter().any(|(other, _)| *other == asset);
-            if is_off || !self.is_read(&scanned, mode, asset, now) {
+            if is_off || !self.is_recently_read(&scanned, mode, asset, now) {
                 continue;
             }
-            if !self.hands_out(db, mode, asset)? {
+            if !self.can_hand_out(db, mode, asset)? {
                 continue;
             }
-            if let Ok(quoted) = self.rate(db, mode, asset, currency, now)? {
+            if let Ok(quoted) = self.fresh_rate(db, mode, asset, currency, now)? {
                 offered.push((asset, quoted.lowered_by(spread)?));
             }
         }
@@ -285,22 +287,22 @@ impl Service {
 }
 
 /// Returns the coin with this id.
-fn find(asset: &str) -> Result<&'static Asset, Refusal> {
-    Asset::find(asset).ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))
+fn find_coin(asset: &str) -> Result<&'static Asset, Refusal> {
+    Asset::find(asset).ok_or_else(|| coin_unavailable(format!("{asset:?} is not an asset id")))
 }
 
-fn no_address(asset: &Asset) -> Refusal {
-    unavailable(format!("{} has no address available now", asset.id))
+fn no_address_refusal(asset: &Asset) -> Refusal {
+    coin_unavailable(format!("{} has no address available now", asset.id))
 }
 
 /// Checks that the coin of an invoice can still be selected.
-fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
+fn check_selectable(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
         // Judges the invoice by the clock, even if a chain is behind.
-        judged_at(invoice, &LaggingChains::default(), now),
+        judgment_time(invoice, &LaggingChains::default(), now),
     );
-    let is_paid = payments.iter().any(|payment| payment.counts());
+    let is_paid = payments.iter().any(|payment| payment.counts_for_invoice());
     let refusal = if is_paid && now < invoice.terms().deadline() {
         Refusal::new(
             Code::PaymentInFlight,

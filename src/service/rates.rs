@@ -11,9 +11,11 @@ mod shown;
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
-use crate::domain::rate::{FRESH_MS_MAX, Figure, Market, RateQuote, agreed_rate, file_rate};
+use crate::domain::rate::{
+    CoinMarket, FRESH_MS_MAX, RateFigure, RateQuote, agreed_rate, file_rate,
+};
 use crate::domain::time::Time;
-use crate::store::{Kind, Reader, rate_figures, rates_known};
+use crate::store::{FileKind, Reader, rate_figures, rates_known};
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,7 @@ pub(super) struct NoRate;
 
 impl Service {
     /// Returns the current rate, as fiat per whole coin. [`NoRate`] if no rate is from the last three minutes.
-    pub(super) fn rate(
+    pub(super) fn fresh_rate(
         &self,
         db: &Reader<'_>,
         mode: Mode,
@@ -70,9 +72,11 @@ impl Service {
         asset: &Asset,
         currency: Currency,
         now: Time,
-    ) -> Result<Market, Error> {
+    ) -> Result<CoinMarket, Error> {
         if self.is_simulated(mode) {
-            return Ok(Market::fixed(self.fixed_rate(mode, asset, currency, now)?));
+            return Ok(CoinMarket::fixed(
+                self.fixed_rate(mode, asset, currency, now)?,
+            ));
         }
         market(db, asset.symbol, currency, now)
     }
@@ -99,15 +103,15 @@ impl Service {
     /// Returns `true` if payments and transfers in this mode are simulated: in test mode, and in both modes of the
     /// sandbox.
     pub(super) fn is_simulated(&self, mode: Mode) -> bool {
-        mode == Mode::Test || self.kind == Kind::Sandbox
+        mode == Mode::Test || self.kind == FileKind::Sandbox
     }
 }
 
 /// Returns the figures of a coin in live mode and the rates that follow from them.
-fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<Market, Error> {
+fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<CoinMarket, Error> {
     let figures = rate_figures::of_coin(db, coin, currency)?;
     let known = last_known(db, coin, currency, &figures)?;
-    Ok(Market::new(figures, known, now))
+    Ok(CoinMarket::new(figures, known, now))
 }
 
 /// Returns the newest known rate of a coin if none of its figures is fresh.
@@ -118,7 +122,7 @@ fn last_known(
     db: &Reader<'_>,
     coin: &str,
     currency: Currency,
-    figures: &[Figure],
+    figures: &[RateFigure],
 ) -> Result<Option<RateQuote>, Error> {
     match file_rate(figures) {
         Some(said) => Ok(Some(said)),

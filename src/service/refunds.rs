@@ -3,10 +3,10 @@
 //! Invariant: when a refund is requested, the refunds of its invoice do not exceed the confirmed amount. Refunds that
 //! were put back do not count.
 
-use super::idempotency::{CreateOutcome, IdempotencySlot, once};
+use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use super::invoices::find_invoice;
-use super::invoices::owned;
-use super::transfers::request;
+use super::invoices::owned_invoice;
+use super::transfers::request_transfer;
 use super::{Error, Scope, Service};
 use crate::domain::address;
 use crate::domain::fields::Fields;
@@ -16,7 +16,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::inputs::{RequestRefund, SandboxRefund};
-use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
+use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
@@ -53,23 +53,24 @@ impl Service {
         });
         let (scope, actor) = (*scope, person.to_owned());
         let check = |db: &Reader<'_>| {
-            let fields = Fields::of(&body);
-            fields.only(RequestRefund::NAMES)?;
-            let invoice = owned(db, &scope, &RequestRefund::invoice(fields)?)?;
-            self.refund(db, now, &invoice, fields, None).map(drop)
+            let fields = Fields::new(&body);
+            fields.refuse_unknown(RequestRefund::NAMES)?;
+            let invoice = owned_invoice(db, &scope, &RequestRefund::invoice(fields)?)?;
+            self.prepare_refund(db, now, &invoice, fields, None)
+                .map(drop)
         };
-        if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
+        if let Some(kept) = self.check_early(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
         }
         self.derive_upcoming()?;
         self.write(move |service, tx| {
-            once(tx, now, slot.as_ref(), &body, || {
-                let fields = Fields::of(&body);
-                fields.only(RequestRefund::NAMES)?;
-                let invoice = owned(tx, &scope, &RequestRefund::invoice(fields)?)?;
-                let refund = service.refund(tx, now, &invoice, fields, None)?;
-                let refund = request(tx, now, &actor, refund)?;
-                let json = service.for_operator(tx, now, &refund)?;
+            run_once(tx, now, slot.as_ref(), &body, || {
+                let fields = Fields::new(&body);
+                fields.refuse_unknown(RequestRefund::NAMES)?;
+                let invoice = owned_invoice(tx, &scope, &RequestRefund::invoice(fields)?)?;
+                let refund = service.prepare_refund(tx, now, &invoice, fields, None)?;
+                let refund = request_transfer(tx, now, &actor, refund)?;
+                let json = service.render_for_operator(tx, now, &refund)?;
                 Ok((CreateOutcome::Created, json.get().to_owned()))
             })
         })
@@ -88,8 +89,8 @@ impl Service {
         client_key: Option<String>,
     ) -> Result<(CreateOutcome, String), Error> {
         self.write(move |service, tx| {
-            let fields = Fields::of(&body);
-            fields.only(SandboxRefund::NAMES)?;
+            let fields = Fields::new(&body);
+            fields.refuse_unknown(SandboxRefund::NAMES)?;
             let invoice = find_invoice(tx, &SandboxRefund::invoice(fields)?)?;
             let slot = client_key.map(|client_key| IdempotencySlot {
                 account: invoice.account,
@@ -97,9 +98,10 @@ impl Service {
                 route: "sandboxPutRefund",
                 client_key,
             });
-            once(tx, now, slot.as_ref(), &body, || {
-                let refund = service.refund(tx, now, &invoice, fields, Some(SANDBOX_LABEL))?;
-                let refund = request(tx, now, "sandbox", refund)?;
+            run_once(tx, now, slot.as_ref(), &body, || {
+                let refund =
+                    service.prepare_refund(tx, now, &invoice, fields, Some(SANDBOX_LABEL))?;
+                let refund = request_transfer(tx, now, "sandbox", refund)?;
                 let json = render::transfer(&refund)?;
                 Ok((CreateOutcome::Created, json.get().to_owned()))
             })
@@ -109,7 +111,7 @@ impl Service {
 
     /// Checks a requested refund, and returns the refund before it is stored. `label` derives the default address if
     /// the request has none.
-    fn refund(
+    fn prepare_refund(
         &self,
         db: &Reader<'_>,
         now: Time,
@@ -117,7 +119,7 @@ impl Service {
         fields: Fields<'_>,
         label: Option<&str>,
     ) -> Result<Transfer, Error> {
-        if transfers::refunds(db, invoice.seq)? >= REFUNDS_MAX {
+        if transfers::count_refunds(db, invoice.seq)? >= REFUNDS_MAX {
             let message = format!(
                 "an invoice has at most {REFUNDS_MAX} refunds; send the rest by other means, and book it as an adjustment"
             );
@@ -130,7 +132,7 @@ impl Service {
             .ok_or_else(not_refundable)?;
         let to_address = match (RequestRefund::to_address(fields)?, label) {
             (Some(text), _) => self
-                .outside_destination(db, invoice.mode, asset.chain, &text)?
+                .external_destination(db, invoice.mode, asset.chain, &text)?
                 .map_err(|problem| Refusal::field("toAddress", problem))?,
             (None, Some(label)) => address::test_address(asset.chain, label, 0),
             (None, None) => {
@@ -140,12 +142,12 @@ impl Service {
         };
         let reason = RequestRefund::reason(fields)?;
         let wanted = RequestRefund::amount(fields)?;
-        let left = left(db, invoice)?;
+        let left = refundable_amount(db, invoice)?;
         let amount = wanted.unwrap_or(left);
         if amount > left || amount <= Cents::ZERO {
             let currency = invoice.currency;
             let message = format!("{left} {currency} of this invoice are left to refund");
-            return Err(Refusal::about(Code::InvalidAmount, "amount", message).into());
+            return Err(Refusal::for_param(Code::InvalidAmount, "amount", message).into());
         }
         Ok(Transfer {
             seq: 0,
@@ -168,7 +170,7 @@ impl Service {
             reason,
             failure_reason: None,
             sending: None,
-            dispatch: Dispatch::default(),
+            dispatch: SendingProgress::default(),
             requested_at: now,
             approved_at: None,
             finalized_at: None,
@@ -177,7 +179,7 @@ impl Service {
 }
 
 /// Returns the amount left to refund: the confirmed amount less the refunds that were not put back.
-fn left(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
+fn refundable_amount(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
     let payments = payments::of_invoice(db, invoice.seq)?;
     let confirmed = payments
         .iter()
@@ -188,7 +190,7 @@ fn left(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
         return Err(not_refundable().into());
     }
     Ok(confirmed
-        .minus(transfers::refunded(db, invoice.seq)?)
+        .minus(transfers::sum_of_refunds(db, invoice.seq)?)
         .cents()?)
 }
 

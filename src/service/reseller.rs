@@ -4,7 +4,7 @@
 //!
 //! Invariant: a reseller accesses only the servers of the token's account.
 
-use super::idempotency::{CreateOutcome, IdempotencySlot, once};
+use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use super::keys::unauthorized;
 use super::{Error, Json, Scope, Service};
 use crate::domain::account::{Account, AccountStatus};
@@ -15,13 +15,13 @@ use crate::domain::server::state::{ServerState, ServerStep};
 use crate::domain::server::{OrderedServer, render};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::{apikey, id};
-use crate::store::{Kind, Reader, Tx, accounts, reseller_tokens, servers};
+use crate::store::{FileKind, Reader, Tx, accounts, reseller_tokens, servers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Result of a request to remove a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Discarded {
+pub enum DiscardOutcome {
     /// The server is removed.
     Gone,
     /// The server exists until the provisioner has removed it.
@@ -36,7 +36,7 @@ impl Service {
     /// `unauthorized` if the token is unknown or revoked. In production a checksum detects a typing error without a
     /// read of the file. The sandbox's token has no checksum.
     pub fn authenticate_reseller(self: &Arc<Self>, now: Time, text: &str) -> Result<Scope, Error> {
-        if self.kind == Kind::Production && !apikey::is_plausible_token(text) {
+        if self.kind == FileKind::Production && !apikey::is_plausible_token(text) {
             return Err(unauthorized("the token is mistyped: its checksum does not match").into());
         }
         let hash = apikey::hash(text);
@@ -48,13 +48,13 @@ impl Service {
         if !is_noted {
             let id = token.id.clone();
             // No request waits for this write, and no request fails if it fails.
-            let told = self.write_unheard(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
+            let told = self.write_detached(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a token not recorded: error={error}");
             }
         }
         // Servers have no mode. Live mode is used for all of them.
-        Ok(Scope::of(token.account, Mode::Live))
+        Ok(Scope::new(token.account, Mode::Live))
     }
 
     /// Orders a server, or returns the one already ordered with this Idempotency-Key.
@@ -78,23 +78,23 @@ impl Service {
         });
         let limits = self.server_limits;
         let check = |db: &Reader<'_>| {
-            may_order(&accounts::by_seq(db, account)?)?;
+            server_quota(&accounts::by_seq(db, account)?)?;
             ServerOrder::parse(&body, limits)?;
             Ok(())
         };
-        if let Some((_, answer)) = self.answer_early(now, slot.as_ref(), &body, check)? {
+        if let Some((_, answer)) = self.check_early(now, slot.as_ref(), &body, check)? {
             return Ok(answer);
         }
         self.write(move |service, tx| {
             let order = || {
-                let quota = may_order(&accounts::by_seq(tx, account)?)?;
+                let quota = server_quota(&accounts::by_seq(tx, account)?)?;
                 let order = ServerOrder::parse(&body, service.server_limits)?;
-                within(tx, account, quota)?;
+                check_server_quota(tx, account, quota)?;
                 let server = OrderedServer::new(id::new(now).to_string(), account, order, now);
                 servers::insert(tx, &server)?;
                 Ok((CreateOutcome::Created, render(&server)?.get().to_owned()))
             };
-            once(tx, now, slot.as_ref(), &body, order).map(|(_, answer)| answer)
+            run_once(tx, now, slot.as_ref(), &body, order).map(|(_, answer)| answer)
         })
         .await
     }
@@ -113,7 +113,7 @@ impl Service {
     ///
     /// `not_found`.
     pub fn server(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
-        self.read(|db| Ok(render(&own(db, scope.account(), id)?)?))
+        self.read(|db| Ok(render(&owned_server(db, scope.account(), id)?)?))
     }
 
     /// Removes a server. An order that has not started is removed at once. An existing server is first removed by the
@@ -127,18 +127,18 @@ impl Service {
         now: Time,
         scope: &Scope,
         id: &str,
-    ) -> Result<(Discarded, Json), Error> {
+    ) -> Result<(DiscardOutcome, Json), Error> {
         let (account, id) = (scope.account(), id.to_owned());
         self.write(move |_, tx| {
-            let mut server = own(tx, account, &id)?;
+            let mut server = owned_server(tx, account, &id)?;
             let before = server.state;
             server.take_step(ServerStep::Discard, now)?;
             if server.state != before {
                 servers::update(tx, &server, before)?;
             }
             let discarded = match server.state {
-                ServerState::Deleted => Discarded::Gone,
-                _ => Discarded::Later,
+                ServerState::Deleted => DiscardOutcome::Gone,
+                _ => DiscardOutcome::Later,
             };
             Ok((discarded, render(&server)?))
         })
@@ -151,7 +151,7 @@ impl Service {
 /// # Errors
 ///
 /// `account_not_active`. `servers_disabled` if the maximum is zero.
-fn may_order(account: &Account) -> Result<i64, Refusal> {
+fn server_quota(account: &Account) -> Result<i64, Refusal> {
     let status = account.status;
     if status != AccountStatus::Active {
         let message = format!("the account is {status}; it may not order servers");
@@ -165,8 +165,8 @@ fn may_order(account: &Account) -> Result<i64, Refusal> {
 }
 
 /// Refuses a server above the quota. Failed and deleted servers do not count.
-fn within(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
-    if servers::held(db, account)? < quota {
+fn check_server_quota(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
+    if servers::count_current(db, account)? < quota {
         return Ok(());
     }
     let message = format!("the account has {quota} servers, its quota; delete one first");
@@ -174,7 +174,7 @@ fn within(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
 }
 
 /// Returns a server of this account.
-fn own(db: &Reader<'_>, account: i64, id: &str) -> Result<OrderedServer, Error> {
+fn owned_server(db: &Reader<'_>, account: i64, id: &str) -> Result<OrderedServer, Error> {
     let server = servers::by_id(db, id)?.filter(|server| server.account == account);
     server.ok_or_else(|| Refusal::not_found("server").into())
 }
@@ -184,7 +184,7 @@ fn own(db: &Reader<'_>, account: i64, id: &str) -> Result<OrderedServer, Error> 
 /// # Errors
 ///
 /// [`Error::Failed`] if the file fails or the token already exists.
-pub fn keep(tx: &Tx<'_>, account: i64, text: &str, now: Time) -> Result<String, Error> {
+pub fn insert_token(tx: &Tx<'_>, account: i64, text: &str, now: Time) -> Result<String, Error> {
     let id = id::new(now).to_string();
     let (hash, last4) = (apikey::hash(text), apikey::last4(text));
     reseller_tokens::insert(tx, &id, account, &hash, &last4, now)?;

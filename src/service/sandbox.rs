@@ -18,7 +18,7 @@ use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox as render;
-use crate::domain::signature::has_key;
+use crate::domain::signature::has_signing_key;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
@@ -56,13 +56,13 @@ const SERVER_QUOTA: i64 = 100;
 const PAYOUT_LABEL: &str = "coffer sandbox payout";
 
 /// Returns `true` for one of the sandbox's public keys.
-pub fn is_well_known(key: &str) -> bool {
+pub fn is_sandbox_key(key: &str) -> bool {
     [SECRET_TEST, SECRET_LIVE, PUBLIC_TEST, PUBLIC_LIVE, LEGACY].contains(&key)
 }
 
 /// Returns `true` for one of the sandbox's public keys, secrets or tokens.
-pub fn is_public(text: &str) -> bool {
-    is_well_known(text) || [ENDPOINT_SECRET, LEGACY_SECRET, RESELLER_TOKEN].contains(&text)
+pub fn is_public_credential(text: &str) -> bool {
+    is_sandbox_key(text) || [ENDPOINT_SECRET, LEGACY_SECRET, RESELLER_TOKEN].contains(&text)
 }
 
 impl Service {
@@ -77,7 +77,7 @@ impl Service {
     }
 
     /// Stores the sandbox's clock in the file, so that the next start continues from this time.
-    pub async fn keep_clock(
+    pub async fn store_sandbox_clock(
         self: &Arc<Self>,
         offset_ms: i64,
         frozen_at: Option<Time>,
@@ -94,7 +94,7 @@ impl Service {
         faults: render::FaultsView,
     ) -> Result<Json, Error> {
         self.read(|db| {
-            let account = the_account(db)?;
+            let account = initial_account(db)?;
             let chain = account.payout_asset.chain;
             let payout_address = payout_addresses::get(db, account.seq, chain)?;
             let endpoints = endpoints::of_account(db, account.seq)?;
@@ -115,7 +115,7 @@ impl Service {
                     payout_address: payout_address.as_ref().map(|(address, _)| address.as_str()),
                     endpoints: endpoints
                         .iter()
-                        .map(render::EndpointSwitchView::of)
+                        .map(render::EndpointSwitchView::new)
                         .collect(),
                 },
                 faults,
@@ -135,7 +135,7 @@ impl Service {
         input: SandboxAccount,
     ) -> Result<(), Error> {
         self.write(move |service, tx| {
-            let mut account = the_account(tx)?;
+            let mut account = initial_account(tx)?;
             let before = account.status;
             input.apply(&mut account);
             if let Some(maintenance) = input.maintenance {
@@ -147,7 +147,7 @@ impl Service {
             if let Some(list) = input.endpoints.transpose()? {
                 endpoints::remove_all(tx, account.seq, now)?;
                 for (at, item) in list.iter().enumerate() {
-                    let endpoint = service.endpoint(at, item, now)?;
+                    let endpoint = service.parse_endpoint_item(at, item, now)?;
                     endpoints::insert(tx, account.seq, &endpoint, now)?;
                 }
             }
@@ -157,7 +157,12 @@ impl Service {
     }
 
     /// Parses one item of `endpoints`.
-    fn endpoint(&self, at: usize, item: &Value, now: Time) -> Result<WebhookEndpoint, Refusal> {
+    fn parse_endpoint_item(
+        &self,
+        at: usize,
+        item: &Value,
+        now: Time,
+    ) -> Result<WebhookEndpoint, Refusal> {
         let inside = |refusal: Refusal| Refusal {
             message: format!("endpoints[{at}]: {}", refusal.message),
             ..refusal
@@ -165,17 +170,17 @@ impl Service {
         let map = item
             .as_object()
             .ok_or_else(|| Refusal::field("endpoints", "must be a list of JSON objects"))?;
-        self.endpoint_of(Fields::of(map), now).map_err(inside)
+        self.parse_endpoint(Fields::new(map), now).map_err(inside)
     }
 
     /// Parses an endpoint from its fields.
-    fn endpoint_of(&self, fields: Fields<'_>, now: Time) -> Result<WebhookEndpoint, Refusal> {
-        fields.only(SandboxEndpoint::NAMES)?;
+    fn parse_endpoint(&self, fields: Fields<'_>, now: Time) -> Result<WebhookEndpoint, Refusal> {
+        fields.refuse_unknown(SandboxEndpoint::NAMES)?;
         let url = SandboxEndpoint::url(fields)?;
         (self.webhook_check)(&url).map_err(|problem| Refusal::field("url", problem))?;
         let secret = SandboxEndpoint::secret(fields)?;
         let secret = secret.unwrap_or_else(|| ENDPOINT_SECRET.to_owned());
-        if !has_key(&secret) {
+        if !has_signing_key(&secret) {
             let problem = "must have something after whsec_: with an empty key anybody can sign";
             return Err(Refusal::field("secret", problem));
         }
@@ -193,7 +198,7 @@ impl Service {
 }
 
 /// Returns the initial account, which the sandbox's routes use.
-pub(super) fn the_account(db: &Reader<'_>) -> Result<Account, Error> {
+pub(super) fn initial_account(db: &Reader<'_>) -> Result<Account, Error> {
     accounts::all(db)?
         .into_iter()
         .next()
@@ -201,7 +206,7 @@ pub(super) fn the_account(db: &Reader<'_>) -> Result<Account, Error> {
 }
 
 /// Writes the initial data into a file without an account.
-pub fn fill(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
+pub fn seed_if_empty(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     match accounts::all(tx)?.first() {
         None => seed(tx, now),
         // A file of the first version has no users.
@@ -244,14 +249,14 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
         (KeyClass::Public, Mode::Live, PUBLIC_LIVE),
         (KeyClass::Legacy, Mode::Live, LEGACY),
     ] {
-        keys::keep(tx, account.seq, class, mode, text, now)?;
+        keys::insert_key(tx, account.seq, class, mode, text, now)?;
     }
     seed_people(tx, account.seq, now)
 }
 
 /// Writes the operator and the reseller.
 fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
-    reseller::keep(tx, account, RESELLER_TOKEN, now)?;
+    reseller::insert_token(tx, account, RESELLER_TOKEN, now)?;
     members::create(
         tx,
         OPERATOR,
@@ -276,7 +281,7 @@ fn change_payout_address(
     let Some(text) = address else {
         return Ok(payout_addresses::remove(tx, account.seq, chain)?);
     };
-    let parsed = service.destination(tx, Mode::Live, chain, &text)?;
+    let parsed = service.valid_destination(tx, Mode::Live, chain, &text)?;
     let parsed = parsed.map_err(|problem| Refusal::field("payoutAddress", problem))?;
     Ok(payout_addresses::put(tx, account.seq, chain, &parsed, now)?)
 }

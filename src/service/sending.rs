@@ -10,13 +10,13 @@
 //!                                    └──────────────unknown─→ processing, unknown: an operator decides
 //! ```
 
-use super::transfers::{By, find, note};
+use super::transfers::{StepActor, find, write_audit_entry};
 use super::{Error, Service};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
-use crate::domain::transfer::request::{txid, txid_on};
+use crate::domain::transfer::request::{parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{REASON_CHARS_MAX, TransferAction, TransferStep};
-use crate::domain::transfer::{Sending, Transfer, TransferKind, TxidSource};
+use crate::domain::transfer::{SendingState, Transfer, TransferKind, TxidSource};
 use crate::store::{Tx, transfer_proposals, transfers};
 use serde_json::json;
 use std::sync::Arc;
@@ -27,12 +27,12 @@ const RETRY_MS: i64 = 10 * MINUTE_MS;
 impl Service {
     /// Returns live payouts and refunds for the signer to send, oldest first: approved ones, and those with a due
     /// retry.
-    pub fn to_send(&self, now: Time, limit: u32) -> Result<Vec<Transfer>, Error> {
+    pub fn transfers_to_send(&self, now: Time, limit: u32) -> Result<Vec<Transfer>, Error> {
         self.read(|db| Ok(transfers::to_send(db, now, limit)?))
     }
 
     /// Returns the time of the signer's next retry after `now`.
-    pub fn next_retry(&self, now: Time) -> Result<Option<Time>, Error> {
+    pub fn next_signer_retry(&self, now: Time) -> Result<Option<Time>, Error> {
         self.read(|db| Ok(transfers::next_retry(db, now)?))
     }
 
@@ -54,30 +54,30 @@ impl Service {
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;
             if service.is_simulated(transfer.mode) {
-                return Err(refused(
+                return Err(invalid_transition(
                     "a sandbox sends no real transfers, so no command is started",
                 ));
             }
             // An incoming payment of exactly the same amount may have been recorded after the worker read the
             // transfer.
-            if transfer_proposals::holds_signer(tx, transfer.seq)? {
-                return Err(refused(
+            if transfer_proposals::blocks_signer(tx, transfer.seq)? {
+                return Err(invalid_transition(
                     "an arrival of exactly its amount waits for a review",
                 ));
             }
             let is_due =
                 transfer.dispatch.retry.is_some_and(|(_, at)| at <= now) && transfer.txid.is_none();
             match transfer.sending {
-                Some(Sending::Retry) if is_due => return run_again(tx, now, &transfer),
+                Some(SendingState::Retry) if is_due => return restart_sending(tx, now, &transfer),
                 Some(_) => {
-                    return Err(refused(
+                    return Err(invalid_transition(
                         "it is on hold until a person has checked whether it was sent",
                     ));
                 }
                 None => {}
             }
-            let step = TransferStep::Process(Some(Sending::Running));
-            service.step(tx, now, By::Command, &transfer, step)
+            let step = TransferStep::Process(Some(SendingState::Running));
+            service.apply_step(tx, now, StepActor::Command, &transfer, step)
         })
         .await
     }
@@ -90,27 +90,27 @@ impl Service {
     ///
     /// `not_found`. `invalid_request` if `text` is not a transaction id. `invalid_transition` if no command is
     /// running for the transfer.
-    pub async fn sent(
+    pub async fn record_sent(
         self: &Arc<Self>,
         now: Time,
         kind: TransferKind,
         id: &str,
         text: &str,
     ) -> Result<Transfer, Error> {
-        let (id, text) = (id.to_owned(), txid(text)?);
+        let (id, text) = (id.to_owned(), parse_txid(text)?);
         self.write(move |service, tx| {
-            let transfer = running(tx, kind, &id)?;
-            match txid_on(transfer.asset.chain, &text) {
+            let transfer = find_running(tx, kind, &id)?;
+            match parse_txid_on(transfer.asset.chain, &text) {
                 Ok(txid) => {
                     let sent = (txid.as_str(), TxidSource::Signer);
-                    service.attach(tx, now, By::Command, &transfer, sent)
+                    service.attach(tx, now, StepActor::Command, &transfer, sent)
                 }
                 Err(refusal) => {
                     let cause = format!(
                         "it answered the transaction {text}, which {}",
                         refusal.message
                     );
-                    hold(tx, now, &transfer, (Sending::Unknown, &cause))
+                    end_without_transaction(tx, now, &transfer, (SendingState::Unknown, &cause))
                 }
             }
         })
@@ -123,7 +123,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`. `invalid_transition` if no command is running for the transfer.
-    pub async fn not_sent(
+    pub async fn record_not_sent(
         self: &Arc<Self>,
         now: Time,
         kind: TransferKind,
@@ -133,13 +133,13 @@ impl Service {
         let id = id.to_owned();
         let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
         let ended = if retry {
-            Sending::Retry
+            SendingState::Retry
         } else {
-            Sending::Declined
+            SendingState::Declined
         };
         self.write(move |_, tx| {
-            let transfer = running(tx, kind, &id)?;
-            hold(tx, now, &transfer, (ended, &reason))
+            let transfer = find_running(tx, kind, &id)?;
+            end_without_transaction(tx, now, &transfer, (ended, &reason))
         })
         .await
     }
@@ -152,7 +152,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`. `invalid_transition` if no command is running for the transfer.
-    pub async fn sending_unknown(
+    pub async fn record_unknown_outcome(
         self: &Arc<Self>,
         now: Time,
         kind: TransferKind,
@@ -161,8 +161,8 @@ impl Service {
     ) -> Result<(), Error> {
         let (id, cause) = (id.to_owned(), cause.to_owned());
         self.write(move |_, tx| {
-            let transfer = running(tx, kind, &id)?;
-            hold(tx, now, &transfer, (Sending::Unknown, &cause)).map(drop)
+            let transfer = find_running(tx, kind, &id)?;
+            end_without_transaction(tx, now, &transfer, (SendingState::Unknown, &cause)).map(drop)
         })
         .await
     }
@@ -172,10 +172,10 @@ impl Service {
     /// The server calls this at start, before it runs any command.
     pub async fn hold_interrupted_sendings(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |_, tx| {
-            let interrupted = transfers::sending(tx)?;
+            let interrupted = transfers::with_running_command(tx)?;
             for transfer in &interrupted {
                 let cause = "the server ended while it was running";
-                hold(tx, now, transfer, (Sending::Unknown, cause))?;
+                end_without_transaction(tx, now, transfer, (SendingState::Unknown, cause))?;
             }
             Ok(interrupted.len())
         })
@@ -184,35 +184,35 @@ impl Service {
 }
 
 /// Returns the transfer if a command is running for it.
-fn running(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
+fn find_running(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
     let transfer = find(tx, kind, id)?;
-    if transfer.sending == Some(Sending::Running) {
+    if transfer.sending == Some(SendingState::Running) {
         Ok(transfer)
     } else {
-        Err(refused("no command is running for it"))
+        Err(invalid_transition("no command is running for it"))
     }
 }
 
 /// Ends the running state after a command without a transaction: declined, retry or unknown.
-fn hold(
+fn end_without_transaction(
     tx: &Tx<'_>,
     now: Time,
     transfer: &Transfer,
-    (sending, cause): (Sending, &str),
+    (sending, cause): (SendingState, &str),
 ) -> Result<Transfer, Error> {
     let mut held = transfer.clone();
     let since = held.dispatch.retry.map_or(now, |(since, _)| since);
     held.clear_sending();
     held.sending = Some(sending);
     held.dispatch.sending_reason = Some(cause.to_owned());
-    let is_retry = sending == Sending::Retry;
+    let is_retry = sending == SendingState::Retry;
     held.dispatch.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
     transfers::update(tx, &held, transfer.status)?;
     let detail = json!({ "cause": cause });
-    note(
+    write_audit_entry(
         tx,
         now,
-        By::Command.name(),
+        StepActor::Command.actor_name(),
         sending.as_str(),
         &held,
         &detail,
@@ -221,18 +221,25 @@ fn hold(
 }
 
 /// Moves a transfer from retry to running.
-fn run_again(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Error> {
+fn restart_sending(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Error> {
     let mut running = transfer.clone();
-    running.sending = Some(Sending::Running);
+    running.sending = Some(SendingState::Running);
     running.dispatch.sending_reason = None;
     transfers::update(tx, &running, transfer.status)?;
     let detail = json!({ "again": true });
     let verb = TransferAction::Process.as_str();
-    note(tx, now, By::Command.name(), verb, &running, &detail)?;
+    write_audit_entry(
+        tx,
+        now,
+        StepActor::Command.actor_name(),
+        verb,
+        &running,
+        &detail,
+    )?;
     Ok(running)
 }
 
 /// Returns the refusal 409 `invalid_transition`.
-fn refused(message: &str) -> Error {
+fn invalid_transition(message: &str) -> Error {
     Refusal::new(Code::InvalidTransition, message).into()
 }

@@ -36,12 +36,12 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::Failed`] if the file fails or a provisioner is already running.
-    pub async fn begin_server_job(self: &Arc<Self>, now: Time) -> Result<Option<ServerJob>, Error> {
-        if self.read(|db| Ok(servers::next_to_do(db)?))?.is_none() {
+    pub async fn start_server_job(self: &Arc<Self>, now: Time) -> Result<Option<ServerJob>, Error> {
+        if self.read(|db| Ok(servers::next_pending(db)?))?.is_none() {
             return Ok(None);
         }
         self.write(move |_, tx| {
-            let Some(mut server) = servers::next_to_do(tx)? else {
+            let Some(mut server) = servers::next_pending(tx)? else {
                 return Ok(None);
             };
             let before = server.state;
@@ -67,17 +67,17 @@ impl Service {
         self.write(move |_, tx| {
             let server = servers::by_id(tx, &id)?;
             let server = server.ok_or_else(|| Error::Failed(format!("server {id} is gone")))?;
-            end(tx, server, answer, now)
+            store_job_end(tx, server, answer, now)
         })
         .await
     }
 
     /// Marks the server whose provisioner ended with the previous process: the outcome of this run is unknown.
-    pub fn give_up_server_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+    pub fn mark_interrupted_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.write_and_wait(move |_, tx| match servers::running(tx)? {
             Some(server) => {
                 let reason = "coffer ended while the provisioner was at work".to_owned();
-                end(tx, server, Err(reason), now)
+                store_job_end(tx, server, Err(reason), now)
             }
             None => Ok(()),
         })
@@ -85,7 +85,7 @@ impl Service {
 }
 
 /// Stores the end of a provisioner run, with or without a result.
-fn end(
+fn store_job_end(
     tx: &Tx<'_>,
     mut server: OrderedServer,
     answer: Result<ProvisionerResult, String>,

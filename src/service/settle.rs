@@ -2,7 +2,7 @@
 //!
 //! Invariant: no other code changes the status of an invoice.
 
-use super::events::{Subject, record};
+use super::events::{EventSubject, record};
 use super::{Error, Json, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
@@ -10,7 +10,7 @@ use crate::domain::invoice::{Invoice, InvoiceCoin};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
 use crate::domain::quote::Quote;
-use crate::domain::scanned::{LaggingChains, waits_for};
+use crate::domain::scanned::{LaggingChains, awaited_chains};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 /// Reason to settle an invoice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum SettleCause {
     /// A payment was confirmed. An event is recorded even if the status stays the same.
     Confirmed,
     /// Any other reason. An event is recorded only if the status changes.
@@ -30,35 +30,35 @@ pub(super) enum Cause {
 
 impl Service {
     /// Recomputes an invoice from its payments and the time, and records an event.
-    pub(super) fn settle(
+    pub(super) fn settle_invoice(
         &self,
         tx: &Tx<'_>,
         now: Time,
         invoice: Invoice,
-        cause: Cause,
+        cause: SettleCause,
     ) -> Result<Invoice, Error> {
-        let (invoice, _) = self.settle_and_tell(tx, now, invoice, cause)?;
+        let (invoice, _) = self.settle_and_render(tx, now, invoice, cause)?;
         Ok(invoice)
     }
 
-    /// Does the work of [`Service::settle`]. Also returns the JSON of the invoice if an event was recorded.
-    pub(super) fn settle_and_tell(
+    /// Does the work of [`Service::settle_invoice`]. Also returns the JSON of the invoice if an event was recorded.
+    pub(super) fn settle_and_render(
         &self,
         tx: &Tx<'_>,
         now: Time,
         invoice: Invoice,
-        cause: Cause,
+        cause: SettleCause,
     ) -> Result<(Invoice, Option<Json>), Error> {
         let touched = TouchedInvoice {
             invoice: invoice.seq,
-            always_notifies: cause == Cause::Confirmed,
+            always_notifies: cause == SettleCause::Confirmed,
         };
         if tx.defer(touched) {
             return Ok((invoice, None));
         }
         let before = invoice.status;
         let invoice = self.recompute(tx, now, invoice)?;
-        let is_told = invoice.status != before || cause == Cause::Confirmed;
+        let is_told = invoice.status != before || cause == SettleCause::Confirmed;
         let Some(kind) = EventType::for_status(invoice.status).filter(|_| is_told) else {
             return Ok((invoice, None));
         };
@@ -74,7 +74,7 @@ impl Service {
     ///
     /// If settling is refused, everything is rolled back and `work` runs again. Each touch then settles at once, so
     /// only the invoice that cannot be booked fails.
-    pub(super) fn settled_once<T>(
+    pub(super) fn settle_touched_once<T>(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -84,11 +84,11 @@ impl Service {
             let (done, touched) = tx.defer_settling(&mut work)?;
             for one in touched {
                 let cause = if one.always_notifies {
-                    Cause::Confirmed
+                    SettleCause::Confirmed
                 } else {
-                    Cause::Other
+                    SettleCause::Other
                 };
-                self.settle(tx, now, invoices::by_seq(tx, one.invoice)?, cause)?;
+                self.settle_invoice(tx, now, invoices::by_seq(tx, one.invoice)?, cause)?;
             }
             Ok(done)
         })?;
@@ -109,9 +109,9 @@ impl Service {
         let scanned = if quotes.is_empty() {
             LaggingChains::default()
         } else {
-            scanned(tx, invoice.mode)?
+            lagging_chains(tx, invoice.mode)?
         };
-        judge(&mut invoice, &payments, &quotes, &scanned, now)?;
+        compute_invoice(&mut invoice, &payments, &quotes, &scanned, now)?;
         invoice.confirmed_at = match (invoice.status.is_paid(), before.is_paid()) {
             (true, true) => invoice.confirmed_at,
             (true, false) => Some(now),
@@ -122,10 +122,10 @@ impl Service {
             invoice.status,
             InvoiceStatus::Expired | InvoiceStatus::Failed
         ) {
-            file::tick(tx, now)?;
+            file::save_last_tick(tx, now)?;
         }
         if invoice.status != before {
-            invoice_steps::status(tx, invoice.seq, invoice.status, now)?;
+            invoice_steps::insert_status(tx, invoice.seq, invoice.status, now)?;
         }
         Ok(invoice)
     }
@@ -139,7 +139,7 @@ impl Service {
         object: &RawValue,
         kind: EventType,
     ) -> Result<(), Error> {
-        let subject = Subject {
+        let subject = EventSubject {
             account: invoice.account,
             mode: invoice.mode,
             id: &invoice.id,
@@ -151,24 +151,24 @@ impl Service {
 }
 
 /// Returns the chains that are behind. In test mode there are none.
-pub(super) fn scanned(db: &Reader<'_>, mode: Mode) -> Result<LaggingChains, Error> {
+pub(super) fn lagging_chains(db: &Reader<'_>, mode: Mode) -> Result<LaggingChains, Error> {
     if mode.is_live() {
-        Ok(chains::scanned(db)?)
+        Ok(chains::lagging_chains(db)?)
     } else {
         Ok(LaggingChains::default())
     }
 }
 
 /// Computes the fields of an invoice that follow from its payments, its quotes and the time.
-pub(super) fn judge(
+pub(super) fn compute_invoice(
     invoice: &mut Invoice,
     payments: &[Payment],
     quotes: &[Quote],
     scanned: &LaggingChains,
     now: Time,
 ) -> Result<(), Error> {
-    invoice.waits_for = waits_for(invoice.mode, quotes, invoice.terms().deadline());
-    let at = judged_at(invoice, scanned, now);
+    invoice.waits_for = awaited_chains(invoice.mode, quotes, invoice.terms().deadline());
+    let at = judgment_time(invoice, scanned, now);
     let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
     // The selected quote stays selected.
     invoice.picked_quote = invoice.picked_quote.filter(is_own);
@@ -183,7 +183,7 @@ pub(super) fn judge(
     // Without a selected quote, the quote of the counted payments is selected.
     invoice.picked_quote = invoice.picked_quote.or(current.map(|quote| quote.seq));
     invoice.coin = current.map(InvoiceCoin::from);
-    invoice.amount_received = received(invoice, payments)?;
+    invoice.amount_received = received_amount(invoice, payments)?;
     Ok(())
 }
 
@@ -193,7 +193,7 @@ pub(super) fn judge(
 /// back does not reopen the invoice.
 ///
 /// While a chain that the invoice waits for is behind, the time does not advance for the invoice.
-pub(super) fn judged_at(invoice: &Invoice, scanned: &LaggingChains, now: Time) -> Time {
+pub(super) fn judgment_time(invoice: &Invoice, scanned: &LaggingChains, now: Time) -> Time {
     let deadline = invoice.terms().deadline();
     match invoice.status {
         InvoiceStatus::Expired | InvoiceStatus::Failed => now.max(deadline),
@@ -204,18 +204,18 @@ pub(super) fn judged_at(invoice: &Invoice, scanned: &LaggingChains, now: Time) -
         | InvoiceStatus::Overpaid
         | InvoiceStatus::Underpaid
         | InvoiceStatus::PaidLate
-        | InvoiceStatus::Cancelled => scanned.now_for(&invoice.waits_for, deadline, now),
+        | InvoiceStatus::Cancelled => scanned.effective_now(&invoice.waits_for, deadline, now),
     }
 }
 
 /// Returns the sum of seen and confirmed payments in the invoice's coin. `None` if there are none.
-fn received(invoice: &Invoice, payments: &[Payment]) -> Result<Option<Units>, Error> {
+fn received_amount(invoice: &Invoice, payments: &[Payment]) -> Result<Option<Units>, Error> {
     let Some(coin) = &invoice.coin else {
         return Ok(None);
     };
     let mut counted = payments
         .iter()
-        .filter(|payment| payment.counts() && payment.asset == coin.asset)
+        .filter(|payment| payment.counts_for_invoice() && payment.asset == coin.asset)
         .peekable();
     if counted.peek().is_none() {
         return Ok(None);

@@ -17,10 +17,10 @@ const AHEAD: u32 = 128;
 
 /// Stocks of the wallets that handed out addresses since the start.
 #[derive(Default)]
-pub(super) struct Stock(Mutex<Vec<Ahead>>);
+pub(super) struct AddressStock(Mutex<Vec<WalletStock>>);
 
 /// Stock of one wallet.
-struct Ahead {
+struct WalletStock {
     wallet: Wallet,
     branch: Arc<ReceivingBranch>,
     /// End of the indexes that are derived or being derived, exclusive.
@@ -29,8 +29,8 @@ struct Ahead {
     ready: BTreeMap<u32, Option<WalletAddress>>,
 }
 
-impl Stock {
-    fn all(&self) -> MutexGuard<'_, Vec<Ahead>> {
+impl AddressStock {
+    fn lock(&self) -> MutexGuard<'_, Vec<WalletStock>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -44,13 +44,13 @@ impl Stock {
             Vec<(u32, WalletAddress)>,
         ) -> Result<Vec<(u32, Option<WalletAddress>)>, Error>,
     ) -> Result<(), Error> {
-        let Some((branch, from, to)) = self.missing(row, waiting) else {
+        let Some((branch, from, to)) = self.missing_range(row, waiting) else {
             return Ok(());
         };
         // The lock is not held during the derivation, because the writer needs the lock.
-        let derived = (from..to).filter_map(|index| Some((index, branch.derive(index)?)));
+        let derived = (from..to).filter_map(|index| Some((index, branch.derive_address(index)?)));
         let derived = usable(derived.collect())?;
-        let mut all = self.all();
+        let mut all = self.lock();
         if let Some(ahead) = all.iter_mut().find(|ahead| ahead.wallet == row.wallet) {
             ahead.ready.extend(derived);
         }
@@ -58,13 +58,17 @@ impl Stock {
     }
 
     /// Returns the branch and the range of indexes to derive now, if any.
-    fn missing(&self, row: &WalletRow, waiting: u32) -> Option<(Arc<ReceivingBranch>, u32, u32)> {
+    fn missing_range(
+        &self,
+        row: &WalletRow,
+        waiting: u32,
+    ) -> Option<(Arc<ReceivingBranch>, u32, u32)> {
         let next = row.next_index;
-        let mut all = self.all();
+        let mut all = self.lock();
         if all.iter().all(|ahead| ahead.wallet != row.wallet) {
-            all.push(Ahead {
+            all.push(WalletStock {
                 wallet: row.wallet,
-                branch: Arc::new(row.wallet.receiving()?),
+                branch: Arc::new(row.wallet.receiving_branch()?),
                 derived_to: next,
                 ready: BTreeMap::new(),
             });
@@ -103,7 +107,7 @@ impl Stock {
     ) -> Result<Option<WalletAddress>, Error> {
         let index = u32::try_from(index).unwrap_or(INDEX_END);
         let in_stock = {
-            let all = self.all();
+            let all = self.lock();
             let ahead = all.iter().find(|ahead| ahead.wallet == *wallet);
             ahead.and_then(|ahead| ahead.ready.get(&index).cloned())
         };
@@ -112,8 +116,8 @@ impl Stock {
         }
         // Another process may have moved the index past the stock. Then the address is derived here.
         let derived = wallet
-            .receiving()
-            .and_then(|branch| branch.derive(index))
+            .receiving_branch()
+            .and_then(|branch| branch.derive_address(index))
             .ok_or_else(|| Error::Failed(format!("a wallet has no address {index}")))?;
         usable(derived)
     }
@@ -125,12 +129,12 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::Failed`] if the file cannot be read.
-    pub(super) fn stock_up(&self, mode: Mode, chain: Chain) -> Result<(), Error> {
+    pub(super) fn fill_stock(&self, mode: Mode, chain: Chain) -> Result<(), Error> {
         if self.is_simulated(mode) || chain.row().imported {
             return Ok(());
         }
         let waiting = u32::try_from(self.writes_waiting()).unwrap_or(u32::MAX);
-        let row = self.read(|db| Ok::<_, Error>(wallets::handing_out(db, chain)?))?;
+        let row = self.read(|db| Ok::<_, Error>(wallets::active_for_chain(db, chain)?))?;
         let Some(row) = row else {
             return Ok(());
         };
@@ -146,14 +150,14 @@ impl Service {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{AHEAD, Stock, WalletAddress, WalletRow};
+    use super::{AHEAD, AddressStock, WalletAddress, WalletRow};
     use crate::domain::asset::Chain;
     use crate::domain::time::Time;
     use crate::domain::wallet::{INDEX_END, WalletHints, read};
 
     const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 
-    fn row(next_index: u32) -> WalletRow {
+    fn wallet_row(next_index: u32) -> WalletRow {
         WalletRow {
             seq: 1,
             id: String::new(),
@@ -171,16 +175,16 @@ mod tests {
     }
 
     /// Returns the indexes in stock.
-    fn indexes(stock: &Stock) -> Vec<u32> {
-        let all = stock.all();
+    fn stocked_indexes(stock: &AddressStock) -> Vec<u32> {
+        let all = stock.lock();
         all.iter()
             .flat_map(|ahead| ahead.ready.keys().copied())
             .collect()
     }
 
     #[test]
-    fn a_stock_is_filled_ahead_and_says_what_the_wallet_says() {
-        let stock = Stock::default();
+    fn stock_holds_the_next_addresses_of_the_wallet() {
+        let stock = AddressStock::default();
         for (next, waiting, from, to) in [
             (0, 0, 0, AHEAD),
             (5, 0, 5, AHEAD),
@@ -200,12 +204,16 @@ mod tests {
                     .map(|(index, one)| (index, Some(one)))
                     .collect())
             };
-            stock.fill(&row(next), waiting, all).unwrap();
-            assert_eq!(indexes(&stock), (from..to).collect::<Vec<_>>(), "{next}");
+            stock.fill(&wallet_row(next), waiting, all).unwrap();
+            assert_eq!(
+                stocked_indexes(&stock),
+                (from..to).collect::<Vec<_>>(),
+                "{next}"
+            );
         }
-        let wallet = row(0).wallet;
+        let wallet = wallet_row(0).wallet;
         for index in [0, INDEX_END - 1] {
-            let derived = wallet.receiving().unwrap().derive(index);
+            let derived = wallet.receiving_branch().unwrap().derive_address(index);
             let found = stock.address(&wallet, u64::from(index), |derived| Ok(Some(derived)));
             assert_eq!(found.unwrap(), derived, "{index}");
         }
@@ -214,8 +222,8 @@ mod tests {
     }
 
     #[test]
-    fn an_index_in_stock_that_is_passed_over_has_no_address() {
-        let (stock, row) = (Stock::default(), row(0));
+    fn unusable_index_in_stock_has_no_address() {
+        let (stock, row) = (AddressStock::default(), wallet_row(0));
         let not_three = |derived: Vec<(u32, WalletAddress)>| {
             let usable = |(index, one)| (index, Some(one).filter(|_| index != 3));
             Ok(derived.into_iter().map(usable).collect())

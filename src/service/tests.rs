@@ -5,8 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::audit::audit;
-use super::chains::live::{Live, LiveChain};
-use super::{Caches, Caller, Error, Faults, Service, begin_file, sandbox};
+use super::chains::live::{LiveChain, LiveMode};
+use super::{Caches, Caller, Error, Faults, Service, init_file, sandbox};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
 use crate::domain::money::Currency;
@@ -14,16 +14,16 @@ use crate::domain::observation::StoredObservation;
 use crate::domain::progress::ignore_progress;
 use crate::domain::rate::RateQuote;
 use crate::domain::refusal::Refusal;
-use crate::domain::render::Links;
+use crate::domain::render::LinkBuilder;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
-use crate::store::addresses::Owner;
+use crate::store::addresses::AddressOwner;
 use crate::store::paths::with_suffix;
 use crate::store::{
-    Durability, Kind, OnCommit, Opening, PageBounds, Store, Tx, accounts, audit_log, chain_blocks,
-    chain_cursors, customers, invoices, observations, own_transfers, quotes, transfers,
-    unmatched_payments,
+    Durability, FileKind, OnCommit, PageBounds, Store, StoreOptions, Tx, accounts, audit_log,
+    chain_blocks, chain_cursors, customers, invoices, observations, own_transfers, quotes,
+    transfers, unmatched_payments,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -32,13 +32,13 @@ use std::sync::Arc;
 pub(crate) const NOW: Time = Time(1_795_253_400_000);
 
 /// Path of a file that is removed on drop.
-pub(crate) struct File(PathBuf);
+pub(crate) struct TempFile(PathBuf);
 
-impl File {
+impl TempFile {
     /// Returns a path at which no file exists.
-    pub(crate) fn new() -> File {
+    pub(crate) fn new() -> TempFile {
         let name = format!("coffer-seeded-{}.db", id::new(NOW));
-        File(std::env::temp_dir().join(name))
+        TempFile(std::env::temp_dir().join(name))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -46,7 +46,7 @@ impl File {
     }
 }
 
-impl Drop for File {
+impl Drop for TempFile {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm"] {
             // The file may not exist.
@@ -56,65 +56,67 @@ impl Drop for File {
 }
 
 /// Runs a use case to its end.
-pub(crate) fn done<T>(use_case: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(use_case: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.unwrap().block_on(use_case)
 }
 
 /// Returns a sandbox with its initial data and no HTTP server, and its file.
-pub(crate) fn seeded() -> (Arc<Service>, File) {
-    heard(Box::new(|_| {}))
+pub(crate) fn seeded_service() -> (Arc<Service>, TempFile) {
+    seeded_with_on_commit(Box::new(|_| {}))
 }
 
 /// Returns [`seeded`] with a callback for each commit.
-fn heard(on_commit: OnCommit) -> (Arc<Service>, File) {
-    let file = File::new();
-    let kinds = (Kind::Sandbox, Kind::Sandbox);
-    let service = opened(&file, kinds, Live::default(), on_commit);
+fn seeded_with_on_commit(on_commit: OnCommit) -> (Arc<Service>, TempFile) {
+    let file = TempFile::new();
+    let kinds = (FileKind::Sandbox, FileKind::Sandbox);
+    let service = open_service(&file, kinds, LiveMode::default(), on_commit);
     (service, file)
 }
 
 /// Returns [`seeded`] with a callback for each chain on which money becomes expected.
-pub(crate) fn expecting(tell: impl Fn(Chain) + Send + Sync + 'static) -> (Arc<Service>, File) {
-    heard(Box::new(move |changes| {
+pub(crate) fn seeded_with_on_expect(
+    tell: impl Fn(Chain) + Send + Sync + 'static,
+) -> (Arc<Service>, TempFile) {
+    seeded_with_on_commit(Box::new(move |changes| {
         changes.expected.iter().for_each(|chain| tell(*chain));
     }))
 }
 
 /// Returns a second service on a sandbox's file. Its live mode is not simulated.
-pub(crate) fn real(file: &File) -> Arc<Service> {
-    with_nodes(file, &[])
+pub(crate) fn live_service(file: &TempFile) -> Arc<Service> {
+    service_with_nodes(file, &[])
 }
 
 /// Returns [`real`] with nodes of these chains in its settings.
-pub(crate) fn with_nodes(file: &File, chains: &[Chain]) -> Arc<Service> {
-    let kinds = (Kind::Sandbox, Kind::Production);
-    opened(file, kinds, nodes(chains), Box::new(|_| {}))
+pub(crate) fn service_with_nodes(file: &TempFile, chains: &[Chain]) -> Arc<Service> {
+    let kinds = (FileKind::Sandbox, FileKind::Production);
+    open_service(file, kinds, live_with_nodes(chains), Box::new(|_| {}))
 }
 
 /// Returns a service with nodes of these chains, on a production file with the sandbox's account.
-pub(crate) fn in_production(file: &File, chains: &[Chain]) -> Arc<Service> {
-    let kinds = (Kind::Production, Kind::Production);
-    opened(file, kinds, nodes(chains), Box::new(|_| {}))
+pub(crate) fn production_service(file: &TempFile, chains: &[Chain]) -> Arc<Service> {
+    let kinds = (FileKind::Production, FileKind::Production);
+    open_service(file, kinds, live_with_nodes(chains), Box::new(|_| {}))
 }
 
-fn nodes(chains: &[Chain]) -> Live {
+fn live_with_nodes(chains: &[Chain]) -> LiveMode {
     let chains = chains.iter().map(|chain| LiveChain {
         chain: *chain,
         node: "http://node".to_owned(),
         tokens: Vec::new(),
     });
-    Live::of(chains.collect(), false)
+    LiveMode::new(chains.collect(), false)
 }
 
 /// Opens a service on a file. The file and the service each have their own kind.
-fn opened(
-    file: &File,
-    (of_file, kind): (Kind, Kind),
-    live: Live,
+fn open_service(
+    file: &TempFile,
+    (of_file, kind): (FileKind, FileKind),
+    live: LiveMode,
     on_commit: OnCommit,
 ) -> Arc<Service> {
-    let opening = Opening {
+    let opening = StoreOptions {
         path: file.0.clone(),
         durability: Durability::Process,
         create: true,
@@ -123,9 +125,9 @@ fn opened(
         tell: ignore_progress,
     };
     let store = Store::open(&opening, on_commit).unwrap();
-    let row = begin_file(&store, of_file, |tx, _| sandbox::fill(tx, NOW)).unwrap();
+    let row = init_file(&store, of_file, |tx, _| sandbox::seed_if_empty(tx, NOW)).unwrap();
     let row = row().unwrap();
-    let links = Links {
+    let links = LinkBuilder {
         public_url: "http://127.0.0.1".to_owned(),
         checkout_secret: row.checkout_secret,
     };
@@ -155,7 +157,7 @@ pub(crate) fn bitcoin() -> &'static Asset {
 }
 
 /// Returns the rate of the fixed table, with this time.
-pub(crate) fn fixed(asset: &Asset, currency: Currency, at: Time) -> RateQuote {
+pub(crate) fn fixed_rate(asset: &Asset, currency: Currency, at: Time) -> RateQuote {
     RateQuote::fixed(asset.fixed_rate(currency).unwrap(), at)
 }
 
@@ -170,19 +172,19 @@ pub(crate) fn write<T: Send + 'static>(
 
 /// Runs a write that may be refused.
 #[track_caller]
-pub(crate) fn tried<T: Send + 'static>(
+pub(crate) fn try_write<T: Send + 'static>(
     service: &Arc<Service>,
     work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Refusal> {
     match service.write_and_wait(work) {
         Ok(done) => Ok(done),
-        failed => Err(refused(failed)),
+        failed => Err(refusal_of(failed)),
     }
 }
 
 /// Returns the refusal of a result.
 #[track_caller]
-pub(crate) fn refused<T>(outcome: Result<T, Error>) -> Refusal {
+pub(crate) fn refusal_of<T>(outcome: Result<T, Error>) -> Refusal {
     match outcome {
         Err(Error::Refused(refusal)) => refusal,
         Err(Error::Failed(failed)) => unreachable!("{failed}"),
@@ -192,47 +194,47 @@ pub(crate) fn refused<T>(outcome: Result<T, Error>) -> Refusal {
 
 /// Returns a caller of live mode.
 #[track_caller]
-pub(crate) fn live(service: &Arc<Service>) -> Arc<Caller> {
+pub(crate) fn live_caller(service: &Arc<Service>) -> Arc<Caller> {
     service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap()
 }
 
 /// Creates a live invoice of 60.00. Returns the id of the invoice.
 #[track_caller]
-pub(crate) fn live_invoice(service: &Arc<Service>) -> String {
-    live_invoice_at(service, &live(service), NOW)
+pub(crate) fn create_live_invoice(service: &Arc<Service>) -> String {
+    create_live_invoice_at(service, &live_caller(service), NOW)
 }
 
 #[track_caller]
-fn live_invoice_at(service: &Arc<Service>, caller: &Caller, now: Time) -> String {
+fn create_live_invoice_at(service: &Arc<Service>, caller: &Caller, now: Time) -> String {
     let body = json!({ "amount": "60.00", "currency": "EUR" });
     let body = body.as_object().unwrap().clone();
-    let made = done(service.create_invoice(now, caller, body, None));
+    let made = block_on(service.create_invoice(now, caller, body, None));
     let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
 
 /// Creates a live customer, and returns the customer's address on a chain.
 #[track_caller]
-pub(crate) fn customer_address(service: &Arc<Service>, chain: Chain) -> String {
+pub(crate) fn create_customer_address(service: &Arc<Service>, chain: Chain) -> String {
     write(service, move |service, tx| {
         let account = accounts::all(tx)?.remove(0).seq;
         let customer = customers::insert(tx, account, Mode::Live, "ada", NOW)?;
-        let owner = Owner::Customer(customer.seq);
-        let address = service.claim(tx, NOW, account, Mode::Live, chain, owner)?;
+        let owner = AddressOwner::Customer(customer.seq);
+        let address = service.claim_address(tx, NOW, account, Mode::Live, chain, owner)?;
         Ok(address.unwrap())
     })
 }
 
 /// Creates a live invoice with a selected coin, and returns its address. `None` if the coin is not offered.
 #[track_caller]
-pub(crate) fn invoice_address(
+pub(crate) fn create_invoice_address(
     service: &Arc<Service>,
     caller: &Caller,
     now: Time,
     asset: &str,
 ) -> Option<String> {
-    let id = live_invoice_at(service, caller, now);
-    done(service.select(now, caller, &id, asset.to_owned())).ok()?;
+    let id = create_live_invoice_at(service, caller, now);
+    block_on(service.select_coin(now, caller, &id, asset.to_owned())).ok()?;
     let quote = write(service, move |_, tx| {
         let invoice = invoices::by_id(tx, &id)?.unwrap();
         Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0))
@@ -242,7 +244,7 @@ pub(crate) fn invoice_address(
 
 /// Requests a refund of the first invoice. Returns the id of the refund.
 #[track_caller]
-pub(crate) fn refund(
+pub(crate) fn request_refund(
     service: &Arc<Service>,
     caller: &Caller,
     now: Time,
@@ -251,7 +253,7 @@ pub(crate) fn refund(
     let invoice = write(service, |_, tx| Ok(invoices::by_seq(tx, 1)?.id));
     let body = json!({ "invoice": invoice, "amount": amount, "toAddress": to });
     let body = body.as_object().unwrap().clone();
-    let made = done(service.create_refund(now, caller, "o@sandbox.test", body, None));
+    let made = block_on(service.create_refund(now, caller, "o@sandbox.test", body, None));
     let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
@@ -274,7 +276,7 @@ pub(crate) fn change_transfer(
 
 /// Returns `true` if the observation is an unmatched payment or a transfer of the operator's own.
 #[track_caller]
-pub(crate) fn is_nobodys(service: &Arc<Service>, observation: i64) -> bool {
+pub(crate) fn is_unmatched_or_own(service: &Arc<Service>, observation: i64) -> bool {
     let owner = service.read(|db| {
         let unmatched = unmatched_payments::of_observation(db, observation)?;
         let own = own_transfers::of_observation(db, observation)?;
@@ -285,7 +287,7 @@ pub(crate) fn is_nobodys(service: &Arc<Service>, observation: i64) -> bool {
 
 /// Returns the findings of an audit.
 #[track_caller]
-pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
+pub(crate) fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
     let audited = service.read(|db| {
         audit(
@@ -301,31 +303,35 @@ pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
 
 /// Returns the audit log entries of an action, newest first: object id and detail.
 #[track_caller]
-pub(crate) fn noted(service: &Arc<Service>, action: &str) -> Vec<(Option<String>, Value)> {
+pub(crate) fn audit_log_entries(
+    service: &Arc<Service>,
+    action: &str,
+) -> Vec<(Option<String>, Value)> {
     let page = PageBounds::with_one_more(None, 1000);
     let entries = service.read(|db| Ok(audit_log::page(db, None, page)?));
     let of_action = entries
         .unwrap()
         .into_iter()
         .filter(|of| of.action == action);
-    let told = |of: audit_log::Entry| (of.object_id, serde_json::from_str(&of.detail).unwrap());
+    let told =
+        |of: audit_log::AuditEntry| (of.object_id, serde_json::from_str(&of.detail).unwrap());
     of_action.map(told).collect()
 }
 
 /// Replaces the hash of the chain's last final block in the file.
 #[track_caller]
-pub(crate) fn takes_for_final(service: &Arc<Service>, chain: Chain, hash: &'static str) {
+pub(crate) fn set_final_hash(service: &Arc<Service>, chain: Chain, hash: &'static str) {
     write(service, move |_, tx| {
         let mut cursor = chain_cursors::of_chain(tx, chain)?.unwrap();
         hash.clone_into(&mut cursor.complete.hash);
-        chain_blocks::keep(tx, chain, &cursor.complete)?;
+        chain_blocks::put(tx, chain, &cursor.complete)?;
         Ok(chain_cursors::put(tx, &cursor)?)
     });
 }
 
 /// Returns the observations of live mode on a chain.
 #[track_caller]
-pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<StoredObservation> {
+pub(crate) fn live_observations(service: &Arc<Service>, chain: Chain) -> Vec<StoredObservation> {
     let mut seen = Vec::new();
     for seq in 1.. {
         match service.read(|db| Ok(observations::by_seq(db, seq)?)) {
@@ -340,7 +346,7 @@ pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<StoredObserv
 
 /// Returns the balances of live mode as JSON.
 #[track_caller]
-pub(crate) fn real_books(service: &Arc<Service>, caller: &Caller) -> Vec<String> {
+pub(crate) fn live_balances(service: &Arc<Service>, caller: &Caller) -> Vec<String> {
     let balances = service.balances(caller).unwrap();
     balances.iter().map(|one| one.get().to_owned()).collect()
 }

@@ -15,13 +15,15 @@ mod simulated;
 mod view;
 mod watch;
 
-pub(super) use arrivals::{Arrival, classify};
-pub(super) use settle::known_facts;
-pub use settle::to_review;
-pub(super) use watch::{each_destination, take_out, to_ask, undated};
+pub(super) use arrivals::{Arrival, classify_arrival};
+pub use settle::list_to_review;
+pub(super) use settle::read_facts;
+pub(super) use watch::{
+    each_destination, oldest_undated_approval, remove_from_block, transactions_to_query,
+};
 
 use super::audit_log::{self, Entry};
-use super::events::{Subject, record_with};
+use super::events::{EventSubject, record_with_invoice};
 use super::{Error, Json, Scope, Service};
 use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
@@ -38,7 +40,7 @@ use std::sync::Arc;
 
 /// Actor of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By<'a> {
+pub enum StepActor<'a> {
     /// A person, identified by email.
     Person(&'a str),
     /// The sandbox's controls.
@@ -49,14 +51,14 @@ pub enum By<'a> {
     Chain,
 }
 
-impl By<'_> {
+impl StepActor<'_> {
     /// Returns the name of the actor in the audit log.
-    pub(super) fn name(&self) -> &str {
+    pub(super) fn actor_name(&self) -> &str {
         match self {
-            By::Person(email) => email,
-            By::Sandbox => "sandbox",
-            By::Command => "signer command",
-            By::Chain => "chain",
+            StepActor::Person(email) => email,
+            StepActor::Sandbox => "sandbox",
+            StepActor::Command => "signer command",
+            StepActor::Chain => "chain",
         }
     }
 }
@@ -77,7 +79,8 @@ impl Service {
         let id = id.to_owned();
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;
-            let after = service.step_by_hand(tx, now, By::Sandbox, &transfer, request)?;
+            let after =
+                service.apply_step_by_hand(tx, now, StepActor::Sandbox, &transfer, request)?;
             Ok(render::transfer(&after)?)
         })
         .await
@@ -85,16 +88,16 @@ impl Service {
 
     /// Performs a step: saves the transfer, books the amounts, releases the reservation, and records the event and
     /// the audit log entry. Every step of a transfer passes through this function.
-    pub(super) fn step(
+    pub(super) fn apply_step(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         transfer: &Transfer,
         step: TransferStep,
     ) -> Result<Transfer, Error> {
         let (action, insisted_on) = (step.action(), step.accepted_fields());
-        let mut after = transfer.after(step, now)?;
+        let mut after = transfer.after_step(step, now)?;
         if after.status == TransferStatus::Approved && transfer.status != after.status {
             self.watch_destination(tx, &mut after)?;
         }
@@ -104,22 +107,27 @@ impl Service {
             balances::reserve(tx, after.account, after.mode, after.currency, free)?;
         }
         if after.status.is_put_back() {
-            put_back(tx, now, &after)?;
+            reverse_request(tx, now, &after)?;
         }
-        self.tell(tx, now, &after)?;
+        self.record_status_event(tx, now, &after)?;
         let detail = json!({
             "status": after.status, "rate": after.terms.map(|terms| terms.rate.to_string()),
-            "networkFee": after.terms.map(|terms| after.asset.text(terms.network_fee)),
+            "networkFee": after.terms.map(|terms| after.asset.format_units(terms.network_fee)),
             "networkFeeFrom": after.fee_source, "insistedOn": insisted_on, "sentBy": after.sent_by,
             "txid": after.txid, "reason": after.failure_reason, "sending": after.sending,
             "settledBy": after.dispatch.settled_by, "settledReason": after.dispatch.settled_reason,
         });
-        note(tx, now, by.name(), action.as_str(), &after, &detail)?;
+        write_audit_entry(tx, now, by.actor_name(), action.as_str(), &after, &detail)?;
         Ok(after)
     }
 
     /// Records the event for the status of a transfer, if the status has one.
-    fn tell(&self, tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
+    fn record_status_event(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        transfer: &Transfer,
+    ) -> Result<(), Error> {
         let Some(kind) = transfer.status.event(transfer.kind) else {
             return Ok(());
         };
@@ -131,19 +139,19 @@ impl Service {
                 Some(render::invoice(&invoice, &self.links, &[])?)
             }
         };
-        let subject = Subject {
+        let subject = EventSubject {
             account: transfer.account,
             mode: transfer.mode,
             id: &transfer.id,
             object: &object,
             own_url: None,
         };
-        record_with(tx, now, kind, &subject, invoice.as_deref())
+        record_with_invoice(tx, now, kind, &subject, invoice.as_deref())
     }
 }
 
 /// Stores a requested transfer, and moves its amount from the balance to reserved.
-pub(super) fn request(
+pub(super) fn request_transfer(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,
@@ -173,12 +181,12 @@ pub(super) fn request(
         "amount": transfer.amount, "currency": transfer.currency, "asset": transfer.asset.id,
         "toAddress": transfer.to_address,
     });
-    note(tx, now, actor, "request", &transfer, &detail)?;
+    write_audit_entry(tx, now, actor, "request", &transfer, &detail)?;
     Ok(transfer)
 }
 
 /// Reverses the ledger entries that the request of a transfer made.
-fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
+fn reverse_request(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
     for (seq, amount) in unreversed(tx, BookingSource::Transfer(transfer.seq))? {
         let posting = Posting {
             kind: transfer.kind.reversal_kind(),
@@ -212,7 +220,7 @@ fn refresh_invoice(tx: &Tx<'_>, transfer: &Transfer) -> Result<(), Error> {
         return Ok(());
     };
     let mut invoice = invoices::by_seq(tx, seq)?;
-    let refunded = transfers::refunded(tx, seq)?;
+    let refunded = transfers::sum_of_refunds(tx, seq)?;
     invoice.refunded = (refunded > Cents::ZERO).then_some(refunded);
     Ok(invoices::update(tx, &invoice)?)
 }
@@ -229,7 +237,7 @@ pub(super) fn find(db: &Reader<'_>, kind: TransferKind, id: &str) -> Result<Tran
 }
 
 /// Returns the payout or refund with this id if it is the caller's.
-pub fn owned(
+pub fn owned_transfer(
     db: &Reader<'_>,
     scope: &Scope,
     kind: TransferKind,
@@ -243,12 +251,12 @@ pub fn owned(
 }
 
 /// Returns the name of a step in the audit log.
-pub(super) fn noted_as(kind: TransferKind, verb: &str) -> String {
+pub(super) fn audit_action(kind: TransferKind, verb: &str) -> String {
     format!("{kind}.{verb}")
 }
 
 /// Writes an audit log entry about a transfer.
-pub(in crate::service) fn note(
+pub(in crate::service) fn write_audit_entry(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,
@@ -256,7 +264,7 @@ pub(in crate::service) fn note(
     transfer: &Transfer,
     detail: &Value,
 ) -> Result<(), Error> {
-    let action = noted_as(transfer.kind, verb);
+    let action = audit_action(transfer.kind, verb);
     let (account, id) = (Some(transfer.account), Some(transfer.id.as_str()));
     let noted = Entry {
         action: &action,

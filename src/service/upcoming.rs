@@ -7,7 +7,7 @@ use super::{Error, Service};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::wallet::{INDEX_END, Wallet, WalletAddress};
 use crate::store::wallets::{self, WalletRow};
-use crate::store::{Kind, Reader, addresses, pool_addresses};
+use crate::store::{FileKind, Reader, addresses, pool_addresses};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +17,7 @@ pub(super) const ABOVE: u32 = 1000;
 
 /// The next addresses of each wallet, by the wallet's `seq`.
 #[derive(Default)]
-pub(super) struct Upcoming(Mutex<HashMap<i64, NextAddresses>>);
+pub(super) struct UpcomingAddresses(Mutex<HashMap<i64, NextAddresses>>);
 
 /// The next addresses of one wallet.
 struct NextAddresses {
@@ -26,14 +26,14 @@ struct NextAddresses {
 }
 
 /// Returns the indexes of a wallet whose addresses count as ours before they are handed out.
-fn upcoming(row: &WalletRow) -> RangeInclusive<u32> {
+fn upcoming_indexes(row: &WalletRow) -> RangeInclusive<u32> {
     let last = row.next_index.saturating_add(ABOVE);
     row.next_index..=last.min(INDEX_END.saturating_sub(1))
 }
 
-impl Upcoming {
+impl UpcomingAddresses {
     /// Returns `true` if an address is among the next ones of a wallet. Derives those that are missing.
-    fn has(&self, row: &WalletRow, address: &str) -> bool {
+    fn contains(&self, row: &WalletRow, address: &str) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let next = all.entry(row.seq).or_insert_with(|| NextAddresses {
             wallet: row.wallet,
@@ -45,15 +45,17 @@ impl Upcoming {
         }
         next.by_index = next.by_index.split_off(&row.next_index);
         let mut branch = None;
-        for index in upcoming(row) {
+        for index in upcoming_indexes(row) {
             next.by_index.entry(index).or_insert_with(|| {
-                let branch = branch.get_or_insert_with(|| row.wallet.receiving());
-                let derived = branch.as_ref().and_then(|branch| branch.derive(index));
+                let branch = branch.get_or_insert_with(|| row.wallet.receiving_branch());
+                let derived = branch
+                    .as_ref()
+                    .and_then(|branch| branch.derive_address(index));
                 // An index has no address with a probability of 2^-127.
                 derived.map(|derived| derived.address).unwrap_or_default()
             });
         }
-        let mut within = next.by_index.range(upcoming(row));
+        let mut within = next.by_index.range(upcoming_indexes(row));
         within.any(|(_, upcoming)| upcoming == address)
     }
 }
@@ -65,11 +67,11 @@ impl Service {
     ///
     /// [`Error::Failed`] if the file cannot be read.
     pub fn derive_upcoming(&self) -> Result<(), Error> {
-        if self.kind == Kind::Sandbox {
+        if self.kind == FileKind::Sandbox {
             return Ok(());
         }
         for row in self.read(|db| Ok::<_, Error>(wallets::all(db)?))? {
-            self.upcoming.has(&row, "");
+            self.upcoming.contains(&row, "");
         }
         Ok(())
     }
@@ -79,14 +81,14 @@ impl Service {
     /// # Errors
     ///
     /// The inner error is the end of a sentence that begins with the field's name.
-    pub fn outside_destination(
+    pub fn external_destination(
         &self,
         db: &Reader<'_>,
         mode: Mode,
         chain: Chain,
         text: &str,
     ) -> Result<Result<String, String>, Error> {
-        let address = match self.destination(db, mode, chain, text)? {
+        let address = match self.valid_destination(db, mode, chain, text)? {
             Ok(address) => address,
             Err(problem) => return Ok(Err(problem)),
         };
@@ -110,7 +112,7 @@ impl Service {
         let mut of_pool = rows
             .iter()
             .filter(|row| row.wallet.chain.address_pool() == pool);
-        Ok(of_pool.any(|row| self.upcoming.has(row, address)))
+        Ok(of_pool.any(|row| self.upcoming.contains(row, address)))
     }
 }
 
@@ -119,6 +121,6 @@ pub(super) fn unless_sent_to(
     db: &Reader<'_>,
     derived: WalletAddress,
 ) -> Result<Option<WalletAddress>, Error> {
-    let is_sent_to = addresses::is_sent_to(db, &derived.address)?;
+    let is_sent_to = addresses::is_destination(db, &derived.address)?;
     Ok((!is_sent_to).then_some(derived))
 }

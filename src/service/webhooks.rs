@@ -13,11 +13,11 @@ use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliv
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use crate::store::deliveries::{self, DeliveryRow};
-pub use crate::store::deliveries::{Attempt, Due, Signed, WaitingQueue};
+pub use crate::store::deliveries::{AttemptSignatures, DeliveryAttempt, DueDelivery, WaitingQueue};
 use crate::store::{
-    Kind, PageBounds, Reader, accounts, delivery_pages, endpoints, idempotency, sessions,
+    FileKind, PageBounds, Reader, accounts, delivery_pages, endpoints, idempotency, sessions,
 };
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
@@ -28,24 +28,24 @@ const PRUNE_BATCH_MAX: u32 = 1000;
 const ATTEMPTS_KEPT_MS: i64 = 90 * DAY_MS;
 
 /// A delivery ready to be sent.
-pub struct Outgoing {
+pub struct OutgoingDelivery {
     /// Body of the request.
     pub body: String,
     /// All headers, including the signatures.
     pub headers: Vec<(&'static str, String)>,
     /// The format and the signatures, as stored.
-    pub signed: Signed,
+    pub signed: AttemptSignatures,
 }
 
 /// A finished attempt.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct FinishedAttempt {
     /// Id of the delivery.
     pub delivery: String,
     /// Number of the attempt within the delivery, from 1, over all rounds.
     pub number: u32,
     /// Result of the attempt.
-    pub attempt: Attempt,
+    pub attempt: DeliveryAttempt,
 }
 
 /// Returns the name of the queue for a URL: one for each endpoint, and one for each origin of an account's
@@ -62,7 +62,7 @@ pub(super) fn receiver_queue(url: &str, account: i64, endpoint: Option<&str>) ->
 
 /// Returns scheme, host and port of a URL, or the whole text if it is not a URL.
 fn origin(url: &str) -> String {
-    Site::parse(url).map_or_else(|_| url.to_owned(), |site| site.origin())
+    SiteUrl::parse(url).map_or_else(|_| url.to_owned(), |site| site.origin())
 }
 
 /// Returns body and headers of a delivery, signed with the real time of the attempt.
@@ -70,7 +70,7 @@ fn origin(url: &str) -> String {
 /// # Errors
 ///
 /// [`Error::Failed`] if the stored event cannot be parsed, or the endpoint's format does not include the event.
-pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
+pub fn prepare_delivery(due: &DueDelivery, real_now: Time) -> Result<OutgoingDelivery, Error> {
     let (secret, format) = match &due.endpoint {
         Some((secret, format)) => (secret.as_str(), *format),
         None => (due.legacy_secret.as_str(), WebhookFormat::Event),
@@ -83,10 +83,10 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
     let own = service_signature(at, body.as_bytes(), &secrets);
     let standard = standard_signature(&due.event, at, body.as_bytes(), &secrets);
     let signatures = format!("{own} {standard}");
-    Ok(Outgoing {
+    Ok(OutgoingDelivery {
         headers: headers(&due.event, &signatures),
         body,
-        signed: Signed { format, signatures },
+        signed: AttemptSignatures { format, signatures },
     })
 }
 
@@ -122,36 +122,40 @@ pub(super) fn headers(event: &str, signatures: &str) -> Vec<(&'static str, Strin
 
 impl Service {
     /// Returns at most `limit` queues with pending deliveries, sorted by name, with names after `after`.
-    pub fn waiting_deliveries(
-        &self,
-        after: &str,
-        limit: usize,
-    ) -> Result<Vec<WaitingQueue>, Error> {
-        self.read(|db| Ok(deliveries::waiting(db, after, limit)?))
+    pub fn waiting_queues(&self, after: &str, limit: usize) -> Result<Vec<WaitingQueue>, Error> {
+        self.read(|db| Ok(deliveries::waiting_queues(db, after, limit)?))
     }
 
     /// Returns the due deliveries of one queue.
-    pub fn due_deliveries(&self, queue: &str, now: Time, limit: usize) -> Result<Vec<Due>, Error> {
+    pub fn due_deliveries(
+        &self,
+        queue: &str,
+        now: Time,
+        limit: usize,
+    ) -> Result<Vec<DueDelivery>, Error> {
         self.read(|db| Ok(deliveries::due(db, queue, now, limit)?))
     }
 
     /// Stores the results of attempts, and the times of the next ones.
-    pub async fn record_attempts(self: &Arc<Self>, done: Vec<Done>) -> Result<(), Error> {
+    pub async fn record_attempts(
+        self: &Arc<Self>,
+        done: Vec<FinishedAttempt>,
+    ) -> Result<(), Error> {
         self.write_repeatable(move |service, tx| {
-            for Done {
+            for FinishedAttempt {
                 delivery,
                 number,
                 attempt,
             } in &done
             {
-                let Some(before) = deliveries::made_before(tx, delivery)? else {
+                let Some(before) = deliveries::attempts_made_before(tx, delivery)? else {
                     continue;
                 };
                 let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
-                let shorter = service.shorter(delivery, of_round);
+                let shorter = service.backoff_reduction_percent(delivery, of_round);
                 let next = next_attempt(of_round, attempt.at, shorter);
                 let number = before.saturating_add(of_round);
-                deliveries::record(tx, delivery, number, attempt, next)?;
+                deliveries::record_attempt(tx, delivery, number, attempt, next)?;
             }
             Ok(())
         })
@@ -159,7 +163,7 @@ impl Service {
     }
 
     /// Gives up deliveries whose endpoint is gone, or whose format does not include the event.
-    pub async fn give_up(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
+    pub async fn give_up_deliveries(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
         self.write(move |_, tx| {
             Ok(orphans
                 .iter()
@@ -170,10 +174,10 @@ impl Service {
 
     /// Returns the percentage by which to shorten a wait, 0 to 10. The delivery and the attempt determine it. Always
     /// 0 in the sandbox, whose times are exact.
-    fn shorter(&self, delivery: &str, number: u32) -> u8 {
+    fn backoff_reduction_percent(&self, delivery: &str, number: u32) -> u8 {
         match self.kind {
-            Kind::Sandbox => 0,
-            Kind::Production => {
+            FileKind::Sandbox => 0,
+            FileKind::Production => {
                 let spread = delivery.bytes().fold(number, |sum, byte| {
                     sum.wrapping_mul(31).wrapping_add(u32::from(byte))
                 });
@@ -206,15 +210,15 @@ impl Service {
     ///
     /// `invalid_request` if `before` is not the id of a delivery.
     pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<Page, Error> {
-        self.read_at_one_moment(|db| {
-            let before = page::before(before, |id| deliveries::position_among_all(db, id))?;
+        self.read_snapshot(|db| {
+            let before = page::find_before(before, |id| deliveries::position_among_all(db, id))?;
             let mut rows = deliveries::newest(db, PageBounds::with_one_more(before, limit))?;
             let most = usize::try_from(limit).unwrap_or(usize::MAX);
             let more = rows.len() > most;
             rows.truncate(most);
             let oldest = rows.last().filter(|_| more);
             let next_before = oldest.map(|row| row.id.clone());
-            let data = rows.iter().rev().map(|row| view(db, row));
+            let data = rows.iter().rev().map(|row| render_delivery(db, row));
             Ok(Page {
                 data: data.collect::<Result<_, Error>>()?,
                 next_before,
@@ -224,7 +228,7 @@ impl Service {
 }
 
 /// Returns a delivery with its attempts, as the sandbox shows it.
-fn view(db: &Reader<'_>, row: &DeliveryRow) -> Result<Json, Error> {
+fn render_delivery(db: &Reader<'_>, row: &DeliveryRow) -> Result<Json, Error> {
     let attempts = delivery_pages::attempts(db, &row.id)?;
     let attempts = attempts.iter().map(|(_, attempt)| SandboxAttemptView {
         at: attempt.at,
@@ -250,7 +254,7 @@ mod tests {
     use super::origin;
 
     #[test]
-    fn an_origin_is_scheme_host_and_port() {
+    fn origin_is_scheme_host_and_port() {
         for (url, expected) in [
             ("https://Shop.example/hook?x=1", "https://shop.example"),
             ("http://127.0.0.1:80#f", "http://127.0.0.1"),

@@ -1,6 +1,6 @@
 //! The table `accounts`: merchants, with their terms, limits and settings.
 
-use super::memo::recall;
+use super::memo::get_or_read;
 use super::statement::{commands, rows, values};
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
@@ -23,7 +23,7 @@ rows! {
             branding: Branding {
                 color: branding_color, logo_url: branding_logo_url,
             },
-            checkout_lang, allowed_origins: origins(&allowed_origins)?, server_quota,
+            checkout_lang, allowed_origins: parse_origins(&allowed_origins)?, server_quota,
             spread: rate_spread_bps, signer_max,
         })
     }
@@ -55,7 +55,7 @@ commands! {
         ttl_seconds: account.ttl_seconds, success_url: account.success_url, cancel_url: account.cancel_url,
         legacy_secret: account.legacy_secret, created_at: account.created_at, branding_color: account.branding.color,
         branding_logo_url: account.branding.logo_url, checkout_lang: account.checkout_lang,
-        allowed_origins: origins_text(&account.allowed_origins), server_quota: account.server_quota,
+        allowed_origins: origins_to_json(&account.allowed_origins), server_quota: account.server_quota,
         rate_spread_bps: account.spread, signer_max: account.signer_max,
     };
 
@@ -69,7 +69,7 @@ commands! {
             ttl_seconds: account.ttl_seconds, success_url: account.success_url, cancel_url: account.cancel_url,
             legacy_secret: account.legacy_secret, branding_color: account.branding.color,
             branding_logo_url: account.branding.logo_url, checkout_lang: account.checkout_lang,
-            allowed_origins: origins_text(&account.allowed_origins), server_quota: account.server_quota,
+            allowed_origins: origins_to_json(&account.allowed_origins), server_quota: account.server_quota,
             rate_spread_bps: account.spread, signer_max: account.signer_max,
         };
 
@@ -83,18 +83,18 @@ commands! {
 }
 
 /// Reads the JSON array of origins in a column.
-fn origins(text: &str) -> rusqlite::Result<Vec<String>> {
+fn parse_origins(text: &str) -> rusqlite::Result<Vec<String>> {
     Ok(serde_json::from_str(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
 /// Returns origins as a JSON array.
-fn origins_text(origins: &[String]) -> String {
+fn origins_to_json(origins: &[String]) -> String {
     serde_json::json!(origins).to_string()
 }
 
 /// Returns the account with this `seq`, to which another row refers.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
-    recall(db.memo.map(|memo| &memo.accounts), seq, || {
+    get_or_read(db.memo.map(|memo| &memo.accounts), seq, || {
         let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
         found.ok_or_else(|| StoreError::Failed(format!("account {seq} is missing")))
     })
@@ -102,16 +102,16 @@ pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
 
 /// Inserts an account and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
-    tx.changes_accounts();
+    tx.note_account_change();
     let seq = insert_row(tx, account)?;
-    tx.changes_value(ValueKind::Account, seq);
+    tx.note_value_change(ValueKind::Account, seq);
     Ok(seq)
 }
 
 /// Saves the fields of an account that can change.
 pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
-    tx.changes_accounts();
-    tx.changes_value(ValueKind::Account, account.seq);
+    tx.note_account_change();
+    tx.note_value_change(ValueKind::Account, account.seq);
     update_row(tx, account)
 }
 
@@ -122,8 +122,8 @@ pub fn roll_legacy_secret(
     secret: &str,
     until: Time,
 ) -> Result<(), StoreError> {
-    tx.changes_accounts();
-    tx.changes_value(ValueKind::Account, seq);
+    tx.note_account_change();
+    tx.note_value_change(ValueKind::Account, seq);
     roll_secret(tx, seq, secret, until)
 }
 
@@ -136,6 +136,6 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
 
 /// Deletes the previous legacy secrets that no longer sign.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
-    tx.changes_accounts();
+    tx.note_account_change();
     forget_secrets(tx, now)
 }

@@ -11,25 +11,25 @@ use crate::domain::time::Time;
 
 /// The owner of an address, which never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum AddressOwner {
     /// An invoice, by its `seq`.
     Invoice(i64),
     /// A customer, by its `seq`.
     Customer(i64),
 }
 
-impl Owner {
+impl AddressOwner {
     fn invoice(self) -> Option<i64> {
         match self {
-            Owner::Invoice(seq) => Some(seq),
-            Owner::Customer(_) => None,
+            AddressOwner::Invoice(seq) => Some(seq),
+            AddressOwner::Customer(_) => None,
         }
     }
 
     fn customer(self) -> Option<i64> {
         match self {
-            Owner::Invoice(_) => None,
-            Owner::Customer(seq) => Some(seq),
+            AddressOwner::Invoice(_) => None,
+            AddressOwner::Customer(seq) => Some(seq),
         }
     }
 }
@@ -68,7 +68,7 @@ rows! {
 values! {
     /// Passes each imported address of a chain's pool that has no owner to `each`, with its `seq` and its time of
     /// import.
-    pub fn each_spare(db, chain: Chain) -> each (seq: i64, address: String, since: Time) =
+    pub fn each_unassigned(db, chain: Chain) -> each (seq: i64, address: String, since: Time) =
         "select seq, address, imported_at as since from pool_addresses where pool = :pool and state <> 'assigned'"
         with { pool: chain.address_pool() };
 
@@ -80,14 +80,14 @@ values! {
         with { pool: chain.address_pool() };
 
     /// Returns the address of an owner on this chain.
-    pub fn of_owner(db, owner: Owner, chain: Chain) -> Option<(address: String)> =
+    pub fn of_owner(db, owner: AddressOwner, chain: Chain) -> Option<(address: String)> =
         "select address from addresses where invoice = :invoice and pool = :pool \
             union all \
             select address from addresses where customer = :customer and pool = :pool"
         with { invoice: owner.invoice(), customer: owner.customer(), pool: chain.address_pool() };
 
     /// Returns `true` if payouts or refunds go to this address on any chain.
-    pub fn is_sent_to(db, address: &str) -> (found: bool) =
+    pub fn is_destination(db, address: &str) -> (found: bool) =
         "select exists ( \
             select 1 from payout_addresses where address = :address \
             union all select 1 from transfers where to_address = :address) as found";
@@ -98,7 +98,7 @@ values! {
 }
 
 commands! {
-    fn insert_row(tx, mode: Mode, chain: Chain, address: &str, index: Option<WalletIndex>, owner: Owner) =
+    fn insert_row(tx, mode: Mode, chain: Chain, address: &str, index: Option<WalletIndex>, owner: AddressOwner) =
         insert into addresses {
             mode, pool: chain.address_pool(), address, invoice: owner.invoice(), customer: owner.customer(),
             wallet: index.map(|index| index.wallet),
@@ -113,7 +113,7 @@ pub fn insert(
     mode: Mode,
     chain: Chain,
     (address, index): (&str, Option<WalletIndex>),
-    owner: Owner,
+    owner: AddressOwner,
 ) -> Result<(), StoreError> {
     insert_row(tx, mode, chain, address, index, owner)?;
     if mode.is_live() {
@@ -128,11 +128,11 @@ pub fn owner(
     mode: Mode,
     chain: Chain,
     address: &str,
-) -> Result<Option<Owner>, StoreError> {
+) -> Result<Option<AddressOwner>, StoreError> {
     match owner_columns(db, mode, chain.address_pool(), address)? {
         None => Ok(None),
-        Some((Some(invoice), None)) => Ok(Some(Owner::Invoice(invoice))),
-        Some((None, Some(customer))) => Ok(Some(Owner::Customer(customer))),
+        Some((Some(invoice), None)) => Ok(Some(AddressOwner::Invoice(invoice))),
+        Some((None, Some(customer))) => Ok(Some(AddressOwner::Customer(customer))),
         Some(_) => Err(StoreError::Failed(format!(
             "address {address} does not have exactly one owner"
         ))),

@@ -17,7 +17,7 @@ use crate::domain::time::Time;
 
 /// Numbers of rows that an audit checks.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub struct AuditCounts {
     /// Number of invoices.
     pub invoices: i64,
     /// Number of payments of invoices.
@@ -72,17 +72,17 @@ rows! {
         events = "(select count(*) from events)",
         deliveries = "(select count(*) from deliveries)",
         addresses = "(select count(*) from addresses)",
-    ) -> Counts {
-        Ok(Counts { invoices, payments, deposits, transfers, entries, events, deliveries, addresses })
+    ) -> AuditCounts {
+        Ok(AuditCounts { invoices, payments, deposits, transfers, entries, events, deliveries, addresses })
     }
 
     /// Returns the numbers of rows that an audit checks.
-    pub fn counts(db) -> Counts = select "";
+    pub fn counts(db) -> AuditCounts = select "";
 }
 
 rows! {
-    fn read_fee(id, sale, amount, rate) -> Fee {
-        Ok(Fee { id, sale, amount, rate })
+    fn read_fee(id, sale, amount, rate) -> BookedFee {
+        Ok(BookedFee { id, sale, amount, rate })
     }
 
     /// Passes every fee to `each`.
@@ -132,7 +132,7 @@ const CHECKS: [(u8, Query<Violation>); 22] = [
     (8, REQUESTS),
 ];
 
-/// Runs every query except those of [`check_whole`], and compares the schema with that of a new file. Progress goes
+/// Runs every query except those of [`check_integrity`], and compares the schema with that of a new file. Progress goes
 /// to `tell`.
 ///
 /// # Errors
@@ -143,7 +143,7 @@ pub fn check_rows(
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let [_, _, of_rows @ ..] = CHECKS;
-    run(db, &of_rows, report, tell)?;
+    run_checks(db, &of_rows, report, tell)?;
     schema_differences(db.conn, migrate::NEWEST)?
         .into_iter()
         .for_each(report);
@@ -154,17 +154,17 @@ pub fn check_rows(
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn check_whole(
+pub fn check_integrity(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let [whole, references, ..] = CHECKS;
-    run(db, &[whole, references], report, tell)
+    run_checks(db, &[whole, references], report, tell)
 }
 
 /// Runs queries and passes their findings to `report`.
-fn run(
+fn run_checks(
     db: &Reader<'_>,
     checks: &[(u8, Query<Violation>)],
     report: &mut dyn FnMut(Finding),
@@ -187,7 +187,7 @@ fn run(
 }
 
 /// A booked fee and its sale.
-pub struct Fee {
+pub struct BookedFee {
     /// Id of the ledger entry.
     pub id: String,
     /// Amount of the sale.

@@ -8,7 +8,7 @@ use crate::domain::time::Time;
 use rusqlite::{Connection, named_params};
 
 /// An audit log entry to be inserted.
-pub struct NewEntry<'a> {
+pub struct NewAuditEntry<'a> {
     /// Email of the user, or the name of the worker that acted.
     pub actor: &'a str,
     /// Name of the action, for example `account.approve`.
@@ -22,7 +22,7 @@ pub struct NewEntry<'a> {
 }
 
 /// A stored audit log entry.
-pub struct Entry {
+pub struct AuditEntry {
     /// Key of the row, in the order of insertion.
     pub seq: i64,
     /// Time of the action, in Unix milliseconds.
@@ -40,16 +40,16 @@ pub struct Entry {
 }
 
 rows! {
-    fn read(l.seq, l.at, l.actor, l.action, account = "a.id", l.object_id, l.detail) -> Entry {
-        Ok(Entry { seq, at, actor, action, account, object_id, detail })
+    fn read(l.seq, l.at, l.actor, l.action, account = "a.id", l.object_id, l.detail) -> AuditEntry {
+        Ok(AuditEntry { seq, at, actor, action, account, object_id, detail })
     }
 
-    fn page_of_account(db, account: i64, page: PageBounds) -> Vec<Entry> =
+    fn page_of_account(db, account: i64, page: PageBounds) -> Vec<AuditEntry> =
         select "from audit_log l join accounts a on a.seq = l.account \
             where l.account = :account and l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit"
         with { account, before: page.before, limit: page.limit };
 
-    fn page_of_all(db, page: PageBounds) -> Vec<Entry> =
+    fn page_of_all(db, page: PageBounds) -> Vec<AuditEntry> =
         select "from audit_log l left join accounts a on a.seq = l.account \
             where l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit"
         with { before: page.before, limit: page.limit };
@@ -61,13 +61,13 @@ values! {
         "select at, detail from audit_log where action = :action order by seq";
 
     /// Returns `true` if a person assigned a payment to an invoice, and the assignment was undone.
-    pub fn was_taken_away(db, account: i64, invoice: &str) -> (found: bool) =
+    pub fn was_assignment_undone(db, account: i64, invoice: &str) -> (found: bool) =
         "select exists (select 1 from audit_log \
             where account = :account and action = 'unmatched_payment.undo' \
             and json_extract(detail, '$.from.invoice') = :invoice) as found";
 
     /// Returns the actor and the time of the last entry with this action on an object of an account.
-    pub fn last(db, account: i64, object_id: &str, action: &str) -> Option<(actor: String, at: Time)> =
+    pub fn last_action(db, account: i64, object_id: &str, action: &str) -> Option<(actor: String, at: Time)> =
         "select actor, at from audit_log \
             where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";
 }
@@ -82,7 +82,7 @@ pub fn page(
     db: &Reader<'_>,
     account: Option<i64>,
     page: PageBounds,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<AuditEntry>, StoreError> {
     match account {
         Some(account) => page_of_account(db, account, page),
         None => page_of_all(db, page),
@@ -90,15 +90,15 @@ pub fn page(
 }
 
 /// Inserts an entry, together with the hashes of the values that the transaction has changed.
-pub fn insert(tx: &Tx<'_>, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
-    let states = tx.take_states()?;
-    tx.checked(|conn| insert_on(conn, entry, states.as_deref(), now))
+pub fn insert(tx: &Tx<'_>, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), StoreError> {
+    let states = tx.take_hashes()?;
+    tx.run_on_conn(|conn| insert_on_conn(conn, entry, states.as_deref(), now))
 }
 
 /// Inserts an entry with the given hashes, on any connection.
-pub(super) fn insert_on(
+pub(super) fn insert_on_conn(
     conn: &Connection,
-    entry: &NewEntry<'_>,
+    entry: &NewAuditEntry<'_>,
     states: Option<&str>,
     now: Time,
 ) -> rusqlite::Result<()> {

@@ -7,17 +7,17 @@ mod hold;
 mod noting;
 mod replaced;
 
-pub use hold::{HeldCopy, MovedWallet, NextIndex};
+pub use hold::{CopyChanges, MovedWallet, NextIndex};
 pub use replaced::LaterTransfer;
 
-use super::connection::prepare;
+use super::connection::configure;
 use super::identity::{Identity, identify, schema_differences};
 use super::lock::{LOCK, Lock, resolve};
-use super::open::open_plain;
-use super::paths::{is_beside, sync_folder, with_suffix};
+use super::open::open_unshared;
+use super::paths::{is_reserved_name, sync_folder, with_suffix};
 use super::source::Source;
 use super::statement::commands;
-use super::{Kind, Reader, StoreError, migrate, room};
+use super::{FileKind, Reader, StoreError, migrate, room};
 use crate::domain::progress::{ProgressSink, ignore_progress};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
@@ -49,22 +49,22 @@ commands! {
 }
 
 /// A copy with a temporary name beside its destination. Dropping it removes the copy unless it has its final name.
-pub struct Copy {
+pub struct BackupCopy {
     temporary: PathBuf,
     to: PathBuf,
     version: usize,
-    kind: Option<Kind>,
+    kind: Option<FileKind>,
     /// Lock on the temporary name, so that no other copy to this destination removes this one.
     _alone: Lock,
 }
 
 /// Copies a snapshot of a file, which may be in use, to a temporary name beside `to`. If the file can only be read
 /// through another copy, `tell` gets a note.
-pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy, StoreError> {
+pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<BackupCopy, StoreError> {
     let source = Source::open(from, tell)?;
     // The target of a symbolic link is replaced, not the link.
     let to = resolve(to);
-    if is_beside(&to) {
+    if is_reserved_name(&to) {
         let message = format!(
             "{} has a name that is kept for files beside a database: give the copy another one",
             to.display()
@@ -72,7 +72,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy,
         return Err(StoreError::Failed(message));
     }
     let temporary = with_suffix(&to, "-copying");
-    let copy = Copy {
+    let copy = BackupCopy {
         _alone: Lock::exclusive(&temporary)?,
         temporary,
         to,
@@ -83,7 +83,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy,
     copy.remove();
     let target = source
         .copy_to(&copy.temporary, tell)
-        .map_err(|error| room::named(error, &copy.to, from, &copy.temporary))?;
+        .map_err(|error| room::explain_disk_full(error, &copy.to, from, &copy.temporary))?;
     target.close().map_err(|(_, error)| error)?;
     Ok(copy)
 }
@@ -94,7 +94,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy,
 /// # Errors
 /// [`StoreError`] if one of the files cannot be opened, or others write to `used` for longer than a few seconds.
 pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
-    let (_from, _used) = (Lock::beside(from)?, Lock::beside(used)?);
+    let (_from, _used) = (Lock::shared(from)?, Lock::shared(used)?);
     let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut target = Connection::open_with_flags(used, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     target.busy_timeout(BUSY)?;
@@ -110,17 +110,17 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
     Err(StoreError::Failed(message))
 }
 
-impl Copy {
+impl BackupCopy {
     /// Checks that this copy may replace the file at its destination. A database of another program and a file of the
     /// other kind may not be replaced. A file that cannot be read may be.
-    pub fn check_replaced(&self) -> Result<(), StoreError> {
+    pub fn check_may_replace(&self) -> Result<(), StoreError> {
         if !self.to.exists() {
             return Ok(());
         }
-        let _lock = Lock::beside(&self.to)?;
+        let _lock = Lock::shared(&self.to)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let found = Connection::open_with_flags(&self.to, flags).and_then(|conn| {
-            prepare(&conn)?;
+            configure(&conn)?;
             identify(&conn)
         });
         let refused = |why: &str| Err(StoreError::Failed(format!("{} {why}", self.to.display())));
@@ -147,27 +147,27 @@ impl Copy {
     /// Upgrades the copy to the newest version. Fails if its schema is not that of the migrations.
     pub fn bring_up_to_date(&self, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
         let mut conn = Connection::open(&self.temporary)?;
-        prepare(&conn)?;
+        configure(&conn)?;
         if let Some(first) = schema_differences(&conn, self.version)?.first() {
             let message = format!("the copy has a schema of its own: {first}");
             return Err(StoreError::Failed(message));
         }
-        migrate::migrate(&mut conn, tell).map_err(|error| self.named(error))?;
+        migrate::migrate(&mut conn, tell).map_err(|error| self.explain_disk_full(error))?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
     /// Returns the error of a step after copying. The error of a full disk names the disk.
-    fn named(&self, error: StoreError) -> StoreError {
+    fn explain_disk_full(&self, error: StoreError) -> StoreError {
         let begun = with_suffix(&self.temporary, "-wal");
-        room::named(error, &self.to, &self.temporary, &begun)
+        room::explain_disk_full(error, &self.to, &self.temporary, &begun)
     }
 
     /// Stores the current time of the sandbox's clock in the copy.
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written.
-    pub fn stamp(&self, now: Time) -> Result<(), StoreError> {
-        let conn = open_plain(&self.temporary)?;
+    pub fn save_snapshot_time(&self, now: Time) -> Result<(), StoreError> {
+        let conn = open_unshared(&self.temporary)?;
         let taken = named_params! { ":now": now };
         STAMP.execute(&conn, taken)?;
         Ok(conn.close().map_err(|(_, error)| error)?)
@@ -202,10 +202,10 @@ impl Copy {
             .map_err(named)?;
         if replace && self.to.exists() {
             let mut lock = Lock::exclusive(&self.to)?;
-            lock.take_file()?;
-            self.check_replaced()?;
+            lock.lock_file()?;
+            self.check_may_replace()?;
             let owner = std::fs::metadata(&self.to).map_err(named)?;
-            write_back(&self.to)?;
+            checkpoint_file(&self.to)?;
             self.remove_logs().map_err(named)?;
             // The copy gets the owner of the replaced file, so that the server can still open it. Only root may
             // change owners.
@@ -266,7 +266,7 @@ fn read<T, E: From<StoreError>>(
 ///
 /// # Errors
 /// [`StoreError`] if another program has the file open, even one that does not use our locks.
-fn write_back(path: &Path) -> Result<(), StoreError> {
+fn checkpoint_file(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let written = Connection::open_with_flags(path, flags).and_then(|conn| {
         conn.busy_timeout(ALONE)?;
@@ -296,7 +296,7 @@ fn write_back(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-impl Drop for Copy {
+impl Drop for BackupCopy {
     fn drop(&mut self) {
         self.remove();
         // Dropping `_alone` afterwards releases the lock.

@@ -27,13 +27,13 @@ commands! {
         values (:account, :mode, :currency, :sales + :fees + :payouts + :refunds + :adjustments, :sales, :fees, :payouts, \
         :refunds, :adjustments, 0)";
 
-    fn move_reserved(tx, account: i64, mode: Mode, currency: Currency, amount: Cents) -> usize =
+    fn add_to_reserved(tx, account: i64, mode: Mode, currency: Currency, amount: Cents) -> usize =
         "update balances set reserved = reserved + :amount \
             where account = :account and mode = :mode and currency = :currency";
 }
 
 /// Adds the amount of a ledger entry to the running sums. The table rejects sums that do not add up.
-pub(super) fn move_by(
+pub(super) fn add_entry(
     tx: &Tx<'_>,
     account: i64,
     mode: Mode,
@@ -70,7 +70,8 @@ pub fn reserve(
     currency: Currency,
     amount: Cents,
 ) -> Result<(), StoreError> {
-    require_one(move_reserved(tx, account, mode, currency, amount)?, || {
-        format!("account {account} has no balance to reserve from")
-    })
+    require_one(
+        add_to_reserved(tx, account, mode, currency, amount)?,
+        || format!("account {account} has no balance to reserve from"),
+    )
 }

@@ -18,16 +18,16 @@ rows! {
 
 commands! {
     /// Saves the hash of a block.
-    pub fn keep(tx, chain: Chain, block: &Block) =
+    pub fn put(tx, chain: Chain, block: &Block) =
         "insert into chain_blocks (chain, height, hash) values (:chain, :height, :hash) \
             on conflict (chain, height) do update set hash = excluded.hash"
         with { chain, height: block.height, hash: block.hash };
 
     /// Deletes the blocks above this height, after a reorg.
-    pub fn give_up(tx, chain: Chain, height: u32) =
+    pub fn remove_above(tx, chain: Chain, height: u32) =
         "delete from chain_blocks where chain = :chain and height > :height";
 
     /// Deletes the blocks below this height, which a reorg can no longer replace.
-    pub fn prune(tx, chain: Chain, height: u32) =
+    pub fn prune_below(tx, chain: Chain, height: u32) =
         "delete from chain_blocks where chain = :chain and height < :height";
 }

@@ -11,7 +11,7 @@ use crate::domain::time::Time;
 
 /// The position up to which a chain has been read.
 #[derive(Clone, Debug)]
-pub struct Cursor {
+pub struct ChainCursor {
     /// Chain that is read.
     pub chain: Chain,
     /// Network on which the chain is read, for example its main network.
@@ -33,8 +33,8 @@ pub struct Cursor {
 rows! {
     fn read(
         chain, network, height, hash, time, complete_height, complete_hash, head_height, head_time, stepped_at, stopped,
-    ) -> Cursor {
-        Ok(Cursor {
+    ) -> ChainCursor {
+        Ok(ChainCursor {
             chain, network,
             reached: ChainPosition { block: Block { height, hash }, time },
             complete: Block { height: complete_height, hash: complete_hash },
@@ -43,14 +43,14 @@ rows! {
     }
 
     /// Returns the cursor of a chain.
-    pub fn of_chain(db, chain: Chain) -> Option<Cursor> = select "from chain_cursors where chain = :chain";
+    pub fn of_chain(db, chain: Chain) -> Option<ChainCursor> = select "from chain_cursors where chain = :chain";
 
     /// Returns the cursors of all chains.
-    pub fn all(db) -> Vec<Cursor> = select "from chain_cursors order by chain";
+    pub fn all(db) -> Vec<ChainCursor> = select "from chain_cursors order by chain";
 }
 
 commands! {
-    fn put_row(tx, cursor: &Cursor) -> usize =
+    fn put_row(tx, cursor: &ChainCursor) -> usize =
         file "sql/chain_cursors/put.sql"
         with {
             chain: cursor.chain, network: cursor.network, height: cursor.reached.block.height,
@@ -64,7 +64,7 @@ commands! {
 ///
 /// # Errors
 /// [`StoreError`] if the chain is followed on another network.
-pub fn put(tx: &Tx<'_>, cursor: &Cursor) -> Result<(), StoreError> {
+pub fn put(tx: &Tx<'_>, cursor: &ChainCursor) -> Result<(), StoreError> {
     require_one(put_row(tx, cursor)?, || {
         format!("{} is not followed on {}", cursor.chain, cursor.network)
     })

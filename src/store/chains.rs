@@ -26,31 +26,31 @@ commands! {
 }
 
 /// Returns the live chains that lag, each with the time up to which it was scanned.
-pub fn scanned(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
+pub fn lagging_chains(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
     lagging(db, Mode::Live).map(LaggingChains::new)
 }
 
 /// Records that a live chain was scanned only up to `at`. A chain that lags already keeps its time.
-pub fn hold(tx: &Tx<'_>, chain: Chain, at: Time) -> Result<(), StoreError> {
+pub fn mark_lagging(tx: &Tx<'_>, chain: Chain, at: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     insert(tx, Mode::Live, chain, at)
 }
 
 /// Records that a live chain no longer lags.
-pub fn release(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
+pub fn clear_lagging(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     remove(tx, Mode::Live, chain)
 }
 
 /// Tells the follower of a live chain to expect payments.
-pub fn expect(tx: &Tx<'_>, mode: Mode, chain: Chain) {
+pub fn expect_payments(tx: &Tx<'_>, mode: Mode, chain: Chain) {
     if mode.is_live() {
         tx.note(|changes| changes.expected.push(chain));
     }
 }
 
 /// Records that a live chain lags, and was scanned at least up to `to`.
-pub fn reach(tx: &Tx<'_>, chain: Chain, to: Time) -> Result<(), StoreError> {
+pub fn mark_scanned_to(tx: &Tx<'_>, chain: Chain, to: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     advance(tx, Mode::Live, chain, to)
 }

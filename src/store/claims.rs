@@ -17,7 +17,7 @@ rows! {
     }
 
     /// Returns the oldest open claim of a chain.
-    pub fn next(db, chain: Chain) -> Option<Claim> =
+    pub fn next_open(db, chain: Chain) -> Option<Claim> =
         select "from claims where chain = :chain and outcome is null order by seq limit 1";
 
     /// Returns the claim with this `seq`.
@@ -44,7 +44,7 @@ values! {
 
     /// Returns the accepted claim of a payment: its `seq` and its position. Prefers a claim for which a node has
     /// reported this position.
-    fn accepted(db, seen: &Observation) -> Option<(seq: i64, position: u32)> =
+    fn find_accepted(db, seen: &Observation) -> Option<(seq: i64, position: u32)> =
         file "sql/claims/accepted.sql"
         with {
             chain: seen.asset.chain, txid: seen.txid, asset: seen.asset.id, address: seen.address, amount: seen.amount,
@@ -60,22 +60,22 @@ commands! {
     };
 
     /// Ends an open claim. `reason` is set if the claim is rejected, and `observation` if it is accepted.
-    pub fn end(
+    pub fn end_claim(
         tx, seq: i64, outcome: ClaimOutcome, reason: Option<&str>, observation: Option<i64>, now: Time
     ) =
         "update claims set outcome = :outcome, ended_at = :now, reason = :reason, observation = :observation \
             where seq = :seq and outcome is null";
 
-    fn save_met(tx, seq: i64, position: u32) =
+    fn save_reported_position(tx, seq: i64, position: u32) =
         "update claims set met_position = :position where seq = :seq and met_position is null";
 }
 
 /// Finds the accepted claim of a payment that a node now reports. Returns the position of the claim, and stores that
 /// of the node in the claim.
-pub fn meet(tx: &Tx<'_>, seen: &Observation) -> Result<Option<u32>, StoreError> {
-    let Some((seq, position)) = accepted(tx, seen)? else {
+pub fn match_observation(tx: &Tx<'_>, seen: &Observation) -> Result<Option<u32>, StoreError> {
+    let Some((seq, position)) = find_accepted(tx, seen)? else {
         return Ok(None);
     };
-    save_met(tx, seq, seen.position)?;
+    save_reported_position(tx, seq, seen.position)?;
     Ok(Some(position))
 }

@@ -25,12 +25,12 @@ pub fn is_off_everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
 
 /// Switches a coin off. Returns `false` if it was off before.
 pub fn insert(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
-    tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
+    tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id);
     INSERT.changes(tx, named_params! { ":asset": asset.id, ":since": since })
 }
 
 /// Switches a coin on. Returns `false` if it was on before.
 pub fn remove(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
-    tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
+    tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id);
     REMOVE.changes(tx, named_params! { ":asset": asset.id })
 }

@@ -7,7 +7,7 @@ use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Asset;
 use crate::domain::chain::Depth;
-use crate::domain::confirmations::{Tier, Tiers};
+use crate::domain::confirmations::{ConfirmationTier, ConfirmationTiers};
 use crate::domain::money::Cents;
 
 values! {
@@ -16,7 +16,7 @@ values! {
 }
 
 commands! {
-    fn insert(tx, asset: &str, tier: &Tier) = insert into confirmation_tiers {
+    fn insert(tx, asset: &str, tier: &ConfirmationTier) = insert into confirmation_tiers {
         asset, below: tier.below, confirmations: blocks(tier.needed),
     };
 
@@ -32,23 +32,27 @@ fn blocks(depth: Depth) -> Option<u32> {
 }
 
 /// Returns the tiers of a coin: those that the operator has set, or else the default tiers of its chain.
-pub fn for_asset(db: &Reader<'_>, asset: &Asset) -> Result<Tiers, StoreError> {
+pub fn for_asset(db: &Reader<'_>, asset: &Asset) -> Result<ConfirmationTiers, StoreError> {
     let stored = of_asset(db, asset.id)?;
     if stored.is_empty() {
-        return Ok(Tiers::default_for(asset.chain));
+        return Ok(ConfirmationTiers::default_for(asset.chain));
     }
-    let tiers = stored.into_iter().map(|(below, blocks)| Tier {
+    let tiers = stored.into_iter().map(|(below, blocks)| ConfirmationTier {
         below,
         needed: blocks.map_or(Depth::Final, Depth::Blocks),
     });
-    Ok(Tiers::new(tiers.collect()))
+    Ok(ConfirmationTiers::new(tiers.collect()))
 }
 
 /// Stores the operator's tiers of a coin. `None` restores the default tiers of its chain.
-pub fn set(tx: &Tx<'_>, asset: &Asset, tiers: Option<&Tiers>) -> Result<(), StoreError> {
-    tx.changes_coin(ValueKind::Confirmations, "confirmations", asset.id);
+pub fn set(
+    tx: &Tx<'_>,
+    asset: &Asset,
+    tiers: Option<&ConfirmationTiers>,
+) -> Result<(), StoreError> {
+    tx.note_coin_change(ValueKind::Confirmations, "confirmations", asset.id);
     remove(tx, asset.id)?;
-    for tier in tiers.map_or(&[][..], Tiers::as_slice) {
+    for tier in tiers.map_or(&[][..], ConfirmationTiers::as_slice) {
         insert(tx, asset.id, tier)?;
     }
     Ok(())

@@ -20,7 +20,7 @@ pub(super) const READ_ONLY: OpenFlags =
 const MMAP_BYTES_MAX: i64 = 1 << 28;
 
 /// Configures a connection. Triggers and views never run, as only a stranger can have added them to the file.
-pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+pub(super) fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(128);
     // Without this option the planner looks at the value of a bound `limit`, and SQLite prepares the statement anew
@@ -42,13 +42,13 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
-    prepare(&conn)?;
+    configure(&conn)?;
     Ok(conn)
 }
 
 /// Opens a read-only connection.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, READ_ONLY)?;
-    prepare(&conn)?;
+    configure(&conn)?;
     Ok(conn)
 }

@@ -10,7 +10,7 @@ use rusqlite::named_params;
 
 /// A delivery that is due, with everything that its request needs.
 #[derive(Clone)]
-pub struct Due {
+pub struct DueDelivery {
     /// Id of the delivery.
     pub id: String,
     /// Destination URL.
@@ -47,7 +47,7 @@ pub struct WaitingQueue {
 
 /// One attempt to send a delivery, with its result.
 #[derive(Clone, Debug)]
-pub struct Attempt {
+pub struct DeliveryAttempt {
     /// Start of the attempt, in Unix milliseconds.
     pub at: Time,
     /// HTTP status of the response; `None` without a response.
@@ -59,12 +59,12 @@ pub struct Attempt {
     /// First bytes of the response body.
     pub answer: Option<String>,
     /// Signatures of the request; `None` if no request was made.
-    pub signed: Option<Signed>,
+    pub signed: Option<AttemptSignatures>,
 }
 
 /// Format and signatures of a sent request.
 #[derive(Clone, Debug)]
-pub struct Signed {
+pub struct AttemptSignatures {
     /// Format of the body that was sent.
     pub format: WebhookFormat,
     /// The two signatures, separated by a space.
@@ -110,7 +110,7 @@ rows! {
     }
 
     /// Returns at most `limit` queues with a pending delivery, by name, after the queue `after`.
-    pub fn waiting(db, after: &str, limit: usize) -> Vec<WaitingQueue> =
+    pub fn waiting_queues(db, after: &str, limit: usize) -> Vec<WaitingQueue> =
         file "sql/deliveries/waiting.sql" with { after, limit: sql_limit(limit) };
 }
 
@@ -118,8 +118,8 @@ rows! {
     fn read_due(
         id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<WebhookFormat>, is_untold: bool,
         legacy_secret, event, body, invoice, old_secret,
-    ) -> Due {
-        Ok(Due {
+    ) -> DueDelivery {
+        Ok(DueDelivery {
             id, url, attempts,
             endpoint: secret.zip(format),
             is_orphan: endpoint.is_some() && is_untold,
@@ -128,7 +128,7 @@ rows! {
     }
 
     /// Returns the due deliveries of a queue, the longest overdue first.
-    pub fn due(db, queue: &str, now: Time, limit: usize) -> Vec<Due> =
+    pub fn due(db, queue: &str, now: Time, limit: usize) -> Vec<DueDelivery> =
         file "sql/deliveries/due.sql" with { queue, now, limit: sql_limit(limit) };
 }
 
@@ -157,7 +157,7 @@ rows! {
 
 values! {
     /// Returns the number of attempts in earlier rounds; `None` if the delivery no longer exists.
-    pub fn made_before(db, id: &str) -> Option<(made_before: u32)> =
+    pub fn attempts_made_before(db, id: &str) -> Option<(made_before: u32)> =
         "select made_before from deliveries where id = :id";
 }
 
@@ -168,7 +168,7 @@ commands! {
     fn update(tx, id: &str, state: DeliveryState, number: u32, next_attempt_at: Option<Time>) -> bool =
         file "sql/deliveries/update.sql";
 
-    fn insert_attempt(tx, delivery: &str, number: u32, attempt: &Attempt) =
+    fn insert_attempt(tx, delivery: &str, number: u32, attempt: &DeliveryAttempt) =
         file "sql/attempts/insert.sql"
         with {
             delivery, number, compared_from: number.saturating_sub(RETURNED_ATTEMPTS_MAX), at: attempt.at, status: attempt.status,
@@ -212,11 +212,11 @@ pub fn insert(
 
 /// Stores an attempt and the resulting state of its delivery. `number` counts the attempts of all rounds. Returns
 /// `false` if the delivery no longer exists.
-pub fn record(
+pub fn record_attempt(
     tx: &Tx<'_>,
     id: &str,
     number: u32,
-    attempt: &Attempt,
+    attempt: &DeliveryAttempt,
     next: Option<Time>,
 ) -> Result<bool, StoreError> {
     let delivered = attempt

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every query for an account also tests the account and the mode of the event.
 
-use super::deliveries::{Attempt, Signed};
+use super::deliveries::{AttemptSignatures, DeliveryAttempt};
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
@@ -158,14 +158,14 @@ rows! {
     }
 
     /// Returns the delivery with this id, for sending it again, if it belongs to the account.
-    pub fn to_resend(db, account: i64, mode: Mode, id: &str) -> Option<ResendableDelivery> =
+    pub fn resendable_by_id(db, account: i64, mode: Mode, id: &str) -> Option<ResendableDelivery> =
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
             where d.id = :id and e.account = :account and e.mode = :mode";
 
     /// Returns the next deliveries after a position that can be sent again, oldest first.
     ///
     /// Leaves out deliveries with too many attempts, and those whose endpoint was removed or does not get the event.
-    pub fn to_resend_since(
+    pub fn resendable_after(
         db, account: i64, mode: Mode, query: &ResendQuery, after: DeliveryPosition, limit: u32
     ) -> Vec<ResendableDelivery> =
         select "from events e cross join deliveries d on d.event = e.seq \
@@ -196,12 +196,12 @@ rows! {
     fn read_attempt(
         a.number, a.at, a.status, a.latency_ms, a.error, answer = "ifnull(a.answer, same.answer)",
         signatures: Option<String> = "a.signatures", format: Option<WebhookFormat> = "a.format",
-    ) -> (u32, Attempt) {
-        let signed = format.zip(signatures).map(|(format, signatures)| Signed { format, signatures });
-        Ok((number, Attempt { at, status, latency_ms, error, answer, signed }))
+    ) -> (u32, DeliveryAttempt) {
+        let signed = format.zip(signatures).map(|(format, signatures)| AttemptSignatures { format, signatures });
+        Ok((number, DeliveryAttempt { at, status, latency_ms, error, answer, signed }))
     }
 
-    fn newest_attempts(db, delivery: &str, limit: u32) -> Vec<(u32, Attempt)> =
+    fn newest_attempts(db, delivery: &str, limit: u32) -> Vec<(u32, DeliveryAttempt)> =
         select "from attempts a left join attempts same on same.delivery = a.delivery and same.number = a.answer_of \
             where a.delivery = :delivery order by a.number desc limit :limit";
 }
@@ -261,7 +261,10 @@ pub fn page(
 }
 
 /// Returns the newest attempts of a delivery with their numbers, oldest first: at most [`RETURNED_ATTEMPTS_MAX`].
-pub fn attempts(db: &Reader<'_>, delivery: &str) -> Result<Vec<(u32, Attempt)>, StoreError> {
+pub fn attempts(
+    db: &Reader<'_>,
+    delivery: &str,
+) -> Result<Vec<(u32, DeliveryAttempt)>, StoreError> {
     let mut newest = newest_attempts(db, delivery, RETURNED_ATTEMPTS_MAX)?;
     newest.reverse();
     Ok(newest)

@@ -38,7 +38,7 @@ rows! {
             where d.observation = :observation";
 
     /// Returns the next deposits of all accounts after the `seq` `after`.
-    pub fn after(db, after: i64, limit: u32) -> Vec<Deposit> =
+    pub fn list_after(db, after: i64, limit: u32) -> Vec<Deposit> =
         select "from deposits d join customers c on c.seq = d.customer \
             join observations o on o.seq = d.observation \
             where d.seq > :after order by d.seq limit :limit";
@@ -65,7 +65,7 @@ commands! {
         created_at: deposit.created_at,
     };
 
-    fn fix_row(tx, deposit: &Deposit) -> usize =
+    fn update_terms(tx, deposit: &Deposit) -> usize =
         file "sql/deposits/fix.sql"
         with {
             seq: deposit.seq, rate: deposit.quoted.rate, rate_source: deposit.quoted.source, rate_at: deposit.quoted.at,
@@ -80,8 +80,8 @@ commands! {
 ///
 /// # Errors
 /// [`StoreError`] if the deposit was confirmed before.
-pub fn fix(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
-    require_one(fix_row(tx, deposit)?, || {
+pub fn save_terms(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
+    require_one(update_terms(tx, deposit)?, || {
         format!("deposit {} was confirmed before", deposit.seq)
     })
 }

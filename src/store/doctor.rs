@@ -54,7 +54,7 @@ const CHECKS: [(&str, Query<Complaint>); 12] = [
 ];
 
 /// Runs all checks. Returns the name of each check with the problems that it found.
-pub fn check(
+pub fn run_checks(
     db: &Reader<'_>,
     now: Time,
 ) -> Result<Vec<(&'static str, Vec<Complaint>)>, StoreError> {

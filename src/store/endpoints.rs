@@ -1,6 +1,6 @@
 //! The table `endpoints`: URLs that receive the events of an account.
 
-use super::memo::recall;
+use super::memo::get_or_read;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::account::WebhookEndpoint;
@@ -12,7 +12,7 @@ use rusqlite::types::FromSqlError;
 
 rows! {
     fn read(seq, id, mode, url, secret, format, types, enabled) -> WebhookEndpoint {
-        Ok(WebhookEndpoint { seq, id, mode, url, secret, format, types: event_types(types)?, enabled })
+        Ok(WebhookEndpoint { seq, id, mode, url, secret, format, types: parse_event_types(types)?, enabled })
     }
     OF_ACCOUNT = select "from endpoints where account = :account and removed_at is null order by seq";
 }
@@ -52,7 +52,7 @@ commands! {
 }
 
 /// Reads the JSON array of event types in a column.
-fn event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {
+fn parse_event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {
     let Some(text) = text else { return Ok(None) };
     let names: Vec<String> =
         serde_json::from_str(&text).map_err(|error| FromSqlError::Other(error.into()))?;
@@ -64,7 +64,7 @@ fn event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>>
 }
 
 /// Returns the event types of an endpoint as a JSON array; `None` for all types.
-fn types_text(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> {
+fn event_types_to_json(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> {
     let types = endpoint.types.as_ref().map(serde_json::to_string);
     types
         .transpose()
@@ -73,7 +73,7 @@ fn types_text(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> 
 
 /// Returns the endpoints of an account, oldest first, without the removed ones.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<WebhookEndpoint>, StoreError> {
-    recall(db.memo.map(|memo| &memo.endpoints), account, || {
+    get_or_read(db.memo.map(|memo| &memo.endpoints), account, || {
         OF_ACCOUNT.all(db, named_params! { ":account": account })
     })
 }
@@ -85,40 +85,40 @@ pub fn insert(
     endpoint: &WebhookEndpoint,
     now: Time,
 ) -> Result<i64, StoreError> {
-    tx.changes_accounts();
-    insert_row(tx, account, endpoint, types_text(endpoint)?, now)
+    tx.note_account_change();
+    insert_row(tx, account, endpoint, event_types_to_json(endpoint)?, now)
 }
 
 /// Saves the fields of an endpoint that can change, except its secret.
 pub fn update(tx: &Tx<'_>, endpoint: &WebhookEndpoint) -> Result<(), StoreError> {
-    tx.changes_accounts();
-    update_row(tx, endpoint, types_text(endpoint)?)
+    tx.note_account_change();
+    update_row(tx, endpoint, event_types_to_json(endpoint)?)
 }
 
 /// Replaces the secret of an endpoint. The previous secret signs too until `until`.
 pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
-    tx.changes_accounts();
+    tx.note_account_change();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
     ROLL_SECRET.run(tx, params)
 }
 
 /// Removes an endpoint of an account, and marks its pending deliveries as failed.
 pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), StoreError> {
-    tx.changes_accounts();
+    tx.note_account_change();
     let params = named_params! { ":account": account, ":id": id, ":now": now };
     REMOVE.run(tx, params)?;
-    give_up_removed(tx, account)
+    give_up_orphans(tx, account)
 }
 
 /// Removes every endpoint of an account, and marks their pending deliveries as failed.
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
-    tx.changes_accounts();
+    tx.note_account_change();
     REMOVE_ALL.run(tx, named_params! { ":account": account, ":now": now })?;
-    give_up_removed(tx, account)
+    give_up_orphans(tx, account)
 }
 
 /// Marks pending deliveries to removed endpoints of an account as failed.
-fn give_up_removed(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
+fn give_up_orphans(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     give_up_deliveries(tx, account)
 }
@@ -132,6 +132,6 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
 
 /// Deletes the previous secrets that no longer sign.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
-    tx.changes_accounts();
+    tx.note_account_change();
     FORGET_OLD_SECRETS.run(tx, named_params! { ":now": now })
 }

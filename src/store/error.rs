@@ -1,6 +1,6 @@
 //! The error of the store. Its text goes to the log, never into a response.
 
-use super::health::Refusing;
+use super::health::WriteRefusal;
 
 /// An error of reading or writing the file.
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ pub enum StoreError {
     /// A balance would exceed the range of its column.
     TooLarge,
     /// Writes are refused for this reason. Nothing was changed.
-    Refusing(Refusing),
+    Refusing(WriteRefusal),
     /// Another error, with its message.
     Failed(String),
 }
@@ -43,9 +43,11 @@ impl From<rusqlite::Error> for StoreError {
             return StoreError::TooLarge;
         }
         // After the error of a full disk nothing was written. A failed disk may have written something.
-        match Refusing::from_error(&error) {
-            Some(why @ (Refusing::DiskFull | Refusing::Locked)) => StoreError::Refusing(why),
-            Some(Refusing::DiskFailed | Refusing::FileMoved) | None => {
+        match WriteRefusal::from_error(&error) {
+            Some(why @ (WriteRefusal::DiskFull | WriteRefusal::Locked)) => {
+                StoreError::Refusing(why)
+            }
+            Some(WriteRefusal::DiskFailed | WriteRefusal::FileMoved) | None => {
                 StoreError::Failed(format!("sqlite: {error}"))
             }
         }

@@ -42,7 +42,7 @@ values! {
     /// Returns the `seq` of the newest event; 0 without events.
     pub fn last_seq(db) -> (seq: i64) = "select ifnull(max(seq), 0) as seq from events";
 
-    fn newest_before(db, account: i64, mode: Mode, since: Time) -> Option<(seq: i64)> =
+    fn newest_seq_before(db, account: i64, mode: Mode, since: Time) -> Option<(seq: i64)> =
         "select seq from events \
             where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
 
@@ -87,13 +87,13 @@ commands! {
 }
 
 /// Returns the `seq` of the newest event of an account before a time; 0 without such an event.
-pub fn last_before(
+pub fn last_seq_before(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     since: Time,
 ) -> Result<i64, StoreError> {
-    Ok(newest_before(db, account, mode, since)?.unwrap_or(0))
+    Ok(newest_seq_before(db, account, mode, since)?.unwrap_or(0))
 }
 
 /// Inserts an event and returns its `seq`.

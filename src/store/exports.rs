@@ -26,7 +26,7 @@ pub struct ExportQuery {
 }
 
 /// Returns the query of an export. Its rows have a `seq` and the columns of the export.
-fn rows(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
+fn query_for(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
     match export {
         ExportKind::Invoices => made!(Query, text!(file "sql/exports/invoices.sql"), read),
         ExportKind::Payments => made!(Query, text!(file "sql/exports/payments.sql"), read),
@@ -41,7 +41,7 @@ fn rows(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
 /// Reads the `seq` and the cells of a row.
 fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Vec<Cell>)> {
     let mut next = Columns::new(row);
-    Ok((next.take()?, next.rest()?))
+    Ok((next.take()?, next.take_remaining()?))
 }
 
 /// Returns the next rows: the `seq` and the cells of each.
@@ -63,7 +63,7 @@ pub fn page(
         ExportKind::Invoices | ExportKind::Payments | ExportKind::Ledger | ExportKind::Deposits => {
         }
     }
-    rows(export).all(db, params.as_slice())
+    query_for(export).all(db, params.as_slice())
 }
 
 impl FromSql for Cell {
@@ -80,15 +80,15 @@ impl FromSql for Cell {
 
 #[cfg(test)]
 mod tests {
-    use super::{ExportKind, rows};
+    use super::{ExportKind, query_for};
     use crate::store::statement::check;
 
     #[test]
-    fn every_export_is_prepared_and_answers_its_columns() {
+    fn every_export_query_returns_its_columns() {
         for &export in ExportKind::ALL {
             let names = export.columns().iter().map(|(name, _)| *name);
             let columns: Vec<&str> = std::iter::once("seq").chain(names).collect();
-            check(rows(export).sql(), &columns);
+            check(query_for(export).sql(), &columns);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::statement::{commands, rows, text, values};
 use super::states::ValueKind;
-use super::{Kind, Reader, StoreError, Tx};
+use super::{FileKind, Reader, StoreError, Tx};
 use crate::domain::render::sandbox::CountsView;
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -10,7 +10,7 @@ use rusqlite::named_params;
 /// The only row of the table `file`.
 pub struct FileRow {
     /// Kind of server that made the file.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Secret key from which checkout tokens are derived.
     pub checkout_secret: Vec<u8>,
     /// Whether live invoices and payouts are paused.
@@ -74,13 +74,13 @@ commands! {
     SET_MAINTENANCE = "update file set maintenance = :maintenance where id = 1";
 
     /// Stores the latest time at which a worker updated statuses that depend on time.
-    pub fn tick(tx, now: Time) = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
+    pub fn save_last_tick(tx, now: Time) = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
 
     /// Stores the time of the server's clock. An earlier time replaces a later one only with `set_back`.
     ///
     /// `ahead_ms` is the time by which the wall clock is ahead of the server's clock, in milliseconds. It is `None`
     /// while the wall clock is trusted.
-    pub fn keep_clock(tx, now: Time, set_back: bool, ahead_ms: Option<i64>) =
+    pub fn save_clock_time(tx, now: Time, set_back: bool, ahead_ms: Option<i64>) =
         "update file set last_tick_at = iif(:set_back, :now, max(last_tick_at, :now)), \
             clock_ahead_ms = :ahead_ms where id = 1";
 
@@ -97,8 +97,8 @@ commands! {
 }
 
 /// Inserts the row of a new file.
-pub fn insert(tx: &Tx<'_>, kind: Kind, checkout_secret: &[u8]) -> Result<(), StoreError> {
-    tx.changes_value(ValueKind::Maintenance, 1);
+pub fn insert(tx: &Tx<'_>, kind: FileKind, checkout_secret: &[u8]) -> Result<(), StoreError> {
+    tx.note_value_change(ValueKind::Maintenance, 1);
     INSERT.run(
         tx,
         named_params! { ":kind": kind, ":checkout_secret": checkout_secret },
@@ -107,7 +107,7 @@ pub fn insert(tx: &Tx<'_>, kind: Kind, checkout_secret: &[u8]) -> Result<(), Sto
 
 /// Pauses or resumes live invoices and payouts.
 pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError> {
-    tx.changes_value(ValueKind::Maintenance, 1);
+    tx.note_value_change(ValueKind::Maintenance, 1);
     SET_MAINTENANCE.run(tx, named_params! { ":maintenance": maintenance })
 }
 
@@ -118,13 +118,13 @@ pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
 }
 
 /// Returns how often a server has continued from a restored copy.
-pub fn restored(db: &Reader<'_>) -> Result<i64, StoreError> {
+pub fn restore_count(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(RESTORED.first(db, &[])?.unwrap_or_default())
 }
 
 /// Deletes the rows of all tables, and keeps the row of this table.
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.everything = true);
-    tx.changes_value(ValueKind::Maintenance, 1);
+    tx.note_value_change(ValueKind::Maintenance, 1);
     tx.script(RESET)
 }

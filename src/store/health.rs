@@ -11,7 +11,7 @@ const SHM_SIZE: i32 = 4874;
 
 /// The reason why the store refuses writes. Reads continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusing {
+pub enum WriteRefusal {
     /// The disk is full. Writes resume when there is room again.
     DiskFull,
     /// Another program has locked the database. Writes resume when the lock is released.
@@ -23,41 +23,41 @@ pub enum Refusing {
     FileMoved,
 }
 
-impl Refusing {
+impl WriteRefusal {
     /// Returns `true` if only a restart ends this state.
     fn is_final(self) -> bool {
         match self {
-            Refusing::DiskFull | Refusing::Locked => false,
-            Refusing::DiskFailed | Refusing::FileMoved => true,
+            WriteRefusal::DiskFull | WriteRefusal::Locked => false,
+            WriteRefusal::DiskFailed | WriteRefusal::FileMoved => true,
         }
     }
 
     /// Returns the reason for refusing writes that follows from an error of SQLite, if any.
-    pub(super) fn from_error(error: &rusqlite::Error) -> Option<Refusing> {
+    pub(super) fn from_error(error: &rusqlite::Error) -> Option<WriteRefusal> {
         let failure = error.sqlite_error()?;
         match failure.code {
-            ErrorCode::DiskFull => Some(Refusing::DiskFull),
-            ErrorCode::DatabaseBusy => Some(Refusing::Locked),
+            ErrorCode::DiskFull => Some(WriteRefusal::DiskFull),
+            ErrorCode::DatabaseBusy => Some(WriteRefusal::Locked),
             ErrorCode::SystemIoFailure if failure.extended_code == SHM_SIZE => {
-                Some(Refusing::DiskFull)
+                Some(WriteRefusal::DiskFull)
             }
-            ErrorCode::SystemIoFailure => Some(Refusing::DiskFailed),
+            ErrorCode::SystemIoFailure => Some(WriteRefusal::DiskFailed),
             _ => None,
         }
     }
 }
 
-impl std::fmt::Display for Refusing {
+impl std::fmt::Display for WriteRefusal {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
-            Refusing::DiskFull => "the disk is full; writes are accepted again once there is space",
-            Refusing::Locked => {
+            WriteRefusal::DiskFull => "the disk is full; writes are accepted again once there is space",
+            WriteRefusal::Locked => {
                 "another program has locked the database; end its transaction, or that program"
             }
-            Refusing::DiskFailed => {
+            WriteRefusal::DiskFailed => {
                 "the disk failed; check the disk, then restart"
             }
-            Refusing::FileMoved => {
+            WriteRefusal::FileMoved => {
                 "the file was moved, removed or replaced; stop the server, put it back with what was beside it, restart"
             }
         })
@@ -67,12 +67,12 @@ impl std::fmt::Display for Refusing {
 /// Whether writes are accepted, shared by the writer and the readers.
 #[derive(Default)]
 pub(super) struct Health {
-    refusing: Mutex<Option<Refusing>>,
+    refusing: Mutex<Option<WriteRefusal>>,
 }
 
 impl Health {
     /// Returns the reason why writes are refused; `None` if they are accepted.
-    pub(super) fn refusing(&self) -> Option<Refusing> {
+    pub(super) fn refusal(&self) -> Option<WriteRefusal> {
         *self.refusing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,25 +80,25 @@ impl Health {
     ///
     /// # Errors
     /// [`StoreError::Refusing`] with the reason.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        self.refusing()
+    pub(super) fn check_writable(&self) -> Result<(), StoreError> {
+        self.refusal()
             .map_or(Ok(()), |why| Err(StoreError::Refusing(why)))
     }
 
     /// Returns `true` if writes are refused until a restart.
     pub(super) fn needs_restart(&self) -> bool {
-        self.refusing().is_some_and(Refusing::is_final)
+        self.refusal().is_some_and(WriteRefusal::is_final)
     }
 
     /// Refuses writes from now on if an error on the writer's connection is a reason.
     pub(super) fn observe(&self, error: &rusqlite::Error) {
-        if let Some(why) = Refusing::from_error(error) {
+        if let Some(why) = WriteRefusal::from_error(error) {
             self.refuse(why, &error.to_string());
         }
     }
 
     /// Refuses writes from now on, and logs the reason with its cause. A reason that only a restart ends is kept.
-    pub(super) fn refuse(&self, why: Refusing, cause: &str) {
+    pub(super) fn refuse(&self, why: WriteRefusal, cause: &str) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         let stays = refusing.is_some_and(|before| before == why || before.is_final());
         if !stays {
@@ -109,11 +109,11 @@ impl Health {
 
     /// Refuses writes, as the file is out of its place. It is called by the thread that finds this first.
     pub(super) fn refuse_moved(&self) {
-        self.refuse(Refusing::FileMoved, "its name is no longer its own");
+        self.refuse(WriteRefusal::FileMoved, "its name is no longer its own");
     }
 
     /// Accepts writes again, unless a restart is needed.
-    pub(super) fn recovered(&self) {
+    pub(super) fn accept_writes(&self) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         if refusing.is_some_and(|why| !why.is_final()) {
             *refusing = None;
@@ -124,21 +124,21 @@ impl Health {
 
 #[cfg(test)]
 mod tests {
-    use super::{Health, Refusing};
+    use super::{Health, WriteRefusal};
 
     #[test]
     fn final_reason_stays_until_a_restart() {
         let health = Health::default();
-        assert!(health.check().is_ok());
-        health.refuse(Refusing::DiskFull, "a test");
-        assert!(health.check().is_err() && !health.needs_restart());
-        health.recovered();
-        assert_eq!(health.refusing(), None);
-        health.refuse(Refusing::DiskFull, "a test");
-        health.refuse(Refusing::DiskFailed, "a test");
-        health.refuse(Refusing::DiskFull, "a test");
-        health.recovered();
-        assert_eq!(health.refusing(), Some(Refusing::DiskFailed));
+        assert!(health.check_writable().is_ok());
+        health.refuse(WriteRefusal::DiskFull, "a test");
+        assert!(health.check_writable().is_err() && !health.needs_restart());
+        health.accept_writes();
+        assert_eq!(health.refusal(), None);
+        health.refuse(WriteRefusal::DiskFull, "a test");
+        health.refuse(WriteRefusal::DiskFailed, "a test");
+        health.refuse(WriteRefusal::DiskFull, "a test");
+        health.accept_writes();
+        assert_eq!(health.refusal(), Some(WriteRefusal::DiskFailed));
         assert!(health.needs_restart());
     }
 }

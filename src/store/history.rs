@@ -6,7 +6,7 @@ use super::statement::{Params, Statement, commands, rows, values};
 use super::{Reader, StoreError};
 use crate::domain::export::Cell;
 use crate::domain::history::{
-    ChainStart, ChainedLog, HashLink, HashedFields, HashedValue, LogHead,
+    ChainedLog, HashChainStart, HashLink, HashedFields, HashedValue, LogHead,
 };
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, named_params};
@@ -33,7 +33,7 @@ commands! {
 }
 
 /// Returns a row of a log. Its hash covers `seq`, then `fields`.
-fn chained(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
+fn chained_row(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
     let mut form = HashedFields::default();
     form.add("seq", HashedValue::Number(seq));
     for (name, cell) in fields {
@@ -47,7 +47,7 @@ rows! {
         link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, memo, payment, deposit, transfer,
         reverses, sale_fee_bps, created_at,
     ) -> ChainedRow {
-        Ok(chained(link, seq, &[
+        Ok(chained_row(link, seq, &[
             ("id", id), ("account", account), ("mode", mode), ("currency", currency), ("amount", amount), ("kind", kind),
             ("ref_type", ref_type), ("ref_id", ref_id), ("fee_bps", fee_bps), ("memo", memo), ("payment", payment),
             ("deposit", deposit), ("transfer", transfer), ("reverses", reverses), ("sale_fee_bps", sale_fee_bps),
@@ -59,7 +59,7 @@ rows! {
 
 rows! {
     fn read_audit_log(link, seq, at, actor, action, account, object_id, detail, states) -> ChainedRow {
-        Ok(chained(link, seq, &[
+        Ok(chained_row(link, seq, &[
             ("at", at), ("actor", actor), ("action", action), ("account", account), ("object_id", object_id),
             ("detail", detail), ("states", states),
         ]))
@@ -74,7 +74,7 @@ pub(super) fn append(
     insert: &Statement,
     fields: Params<'_>,
 ) -> rusqlite::Result<i64> {
-    let head = head_on(conn, log)?;
+    let head = log_head(conn, log)?;
     let seq = head.seq.saturating_add(1);
     let mut form = HashedFields::default();
     form.add("seq", HashedValue::Number(seq));
@@ -88,9 +88,9 @@ pub(super) fn append(
                 return Err(rusqlite::Error::ToSqlConversionFailure(problem.into()));
             }
         };
-        form.add(name.trim_start_matches(':'), field(value)?);
+        form.add(name.trim_start_matches(':'), to_hashed_value(value)?);
     }
-    let link = head.link.next(log, &form);
+    let link = head.link.next_link(log, &form);
     let mut params: Vec<(&str, &dyn ToSql)> = vec![(":seq", &seq), (":link", &link)];
     params.extend_from_slice(fields);
     match insert.execute(conn, &params)? {
@@ -100,17 +100,17 @@ pub(super) fn append(
 }
 
 /// Returns the newest `seq` and link of a log.
-fn head_on(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
+fn log_head(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     let last = match log {
-        ChainedLog::Ledger => LAST_OF_LEDGER.first_on(conn, &[])?,
-        ChainedLog::AuditLog => LAST_OF_AUDIT_LOG.first_on(conn, &[])?,
+        ChainedLog::Ledger => LAST_OF_LEDGER.first_on_conn(conn, &[])?,
+        ChainedLog::AuditLog => LAST_OF_AUDIT_LOG.first_on_conn(conn, &[])?,
     };
     let (seq, link) = last.unwrap_or((0, None));
     let link = match link {
         Some(link) => link,
         None => {
-            let start = START.first_on(conn, named_params! { ":log": log })?;
-            start.map_or_else(|| HashLink::first(log), |(_, link)| link)
+            let start = START.first_on_conn(conn, named_params! { ":log": log })?;
+            start.map_or_else(|| HashLink::before_first_row(log), |(_, link)| link)
         }
     };
     Ok(LogHead { log, seq, link })
@@ -118,27 +118,30 @@ fn head_on(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
 
 /// Returns the newest `seq` and link of every log; nothing for a file without hash chains.
 pub fn heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
-    db.checked(heads_on)
+    db.run_on_conn(log_heads_on_conn)
 }
 
 /// Returns the same as [`heads`], on a connection that no server uses.
-pub(super) fn heads_on(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
-    if IS_CHAINED.first_on(conn, &[])? != Some(true) {
+pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
+    if IS_CHAINED.first_on_conn(conn, &[])? != Some(true) {
         return Ok(Vec::new());
     }
     ChainedLog::ALL
         .iter()
-        .map(|log| head_on(conn, *log))
+        .map(|log| log_head(conn, *log))
         .collect()
 }
 
 /// Returns the `seq` of the last row before the chain, and the link that covers all rows up to it.
-pub fn start(db: &Reader<'_>, log: ChainedLog) -> Result<Option<(i64, HashLink)>, StoreError> {
+pub fn chain_start(
+    db: &Reader<'_>,
+    log: ChainedLog,
+) -> Result<Option<(i64, HashLink)>, StoreError> {
     START.first(db, named_params! { ":log": log })
 }
 
 /// Passes every row of a log to `each`, oldest first.
-pub fn each(
+pub fn each_row(
     db: &Reader<'_>,
     log: ChainedLog,
     each: impl FnMut(ChainedRow),
@@ -150,15 +153,15 @@ pub fn each(
 }
 
 /// Starts the hash chains of an older file. The first link covers the existing rows.
-pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
+pub(super) fn start_chains(conn: &Connection) -> Result<(), StoreError> {
     for &log in ChainedLog::ALL {
-        let (mut start, mut last) = (ChainStart::new(log), 0);
-        each(&Reader::new(conn), log, |row| {
+        let (mut start, mut last) = (HashChainStart::new(log), 0);
+        each_row(&Reader::new(conn), log, |row| {
             start.add(&row.form);
             last = row.seq;
         })?;
         if last > 0 {
-            let link = start.end();
+            let link = start.into_link();
             let params = named_params! { ":log": log, ":last_seq": last, ":link": link };
             BEGIN.execute(conn, params)?;
         }
@@ -167,7 +170,7 @@ pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
 }
 
 /// Converts a value of SQLite to the form in which it is hashed.
-fn field(value: ValueRef<'_>) -> rusqlite::Result<HashedValue<'_>> {
+fn to_hashed_value(value: ValueRef<'_>) -> rusqlite::Result<HashedValue<'_>> {
     match value {
         ValueRef::Null => Ok(HashedValue::Nothing),
         ValueRef::Integer(number) => Ok(HashedValue::Number(number)),

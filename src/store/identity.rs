@@ -4,7 +4,7 @@
 
 use super::integrity::Finding;
 use super::statement::values;
-use super::{Kind, StoreError, migrate};
+use super::{FileKind, StoreError, migrate};
 use rusqlite::{Connection, named_params};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ values! {
     COUNT_OBJECTS(count: i64) = "select count(*) as count from sqlite_schema";
     COUNT_COLUMNS(count: i64) =
         "select count(*) as count from pragma_table_info('file') where name in ('kind', 'checkout_secret')";
-    KIND(kind: Kind) = "select kind from file where id = 1";
+    KIND(kind: FileKind) = "select kind from file where id = 1";
     COUNT_REFERENCES(count: i64) = "select count(*) as count from pragma_foreign_key_list(:table)";
     OBJECTS(kind: String, name: String, of: String, statement: String, has_pages: bool) =
         "select type as kind, name, tbl_name as of, ifnull(sql, '') as statement, rootpage <> 0 as has_pages \
@@ -31,7 +31,7 @@ pub(super) enum Identity {
     /// A database of another program.
     Foreign,
     /// A file of Coffer: its version, and its kind. The kind is `None` for a new file without a row in `file`.
-    Ours(usize, Option<Kind>),
+    Ours(usize, Option<FileKind>),
 }
 
 /// Returns the identity of a file.
@@ -48,17 +48,17 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
     let version = usize::try_from(version).unwrap_or_default();
     let is_ours = match application {
         APPLICATION_ID => true,
-        0 if version == 0 && COUNT_OBJECTS.first_on(conn, &[])? == Some(0) => {
+        0 if version == 0 && COUNT_OBJECTS.first_on_conn(conn, &[])? == Some(0) => {
             return Ok(Identity::Empty);
         }
         // Files of versions 1 and 2 have no application id. They are recognized by the columns of `file`.
-        0 => COUNT_COLUMNS.first_on(conn, &[])? == Some(2),
+        0 => COUNT_COLUMNS.first_on_conn(conn, &[])? == Some(2),
         _ => false,
     };
     if !is_ours || version == 0 {
         return Ok(Identity::Foreign);
     }
-    Ok(Identity::Ours(version, KIND.first_on(conn, &[])?))
+    Ok(Identity::Ours(version, KIND.first_on_conn(conn, &[])?))
 }
 
 /// Returns the version and the kind of a file if this program can read it.
@@ -68,7 +68,7 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
 pub(super) fn require_ours(
     identity: Identity,
     path: &Path,
-) -> Result<(usize, Option<Kind>), StoreError> {
+) -> Result<(usize, Option<FileKind>), StoreError> {
     let refused = |why: &str| Err(StoreError::Failed(format!("{} {why}", path.display())));
     match identity {
         Identity::Empty => refused("is empty, which no file of coffer's is"),
@@ -79,7 +79,7 @@ pub(super) fn require_ours(
 
 /// Objects of a schema. The key is type and name. The value is table, statement, and whether the object has its own
 /// pages.
-type Objects = BTreeMap<(String, String), (String, String, bool)>;
+type SchemaObjects = BTreeMap<(String, String), (String, String, bool)>;
 
 /// Returns the differences between the schema of a file and that of a new file of the same version.
 ///
@@ -89,7 +89,7 @@ pub(super) fn schema_differences(
     version: usize,
 ) -> Result<Vec<Finding>, StoreError> {
     let fresh = Connection::open_in_memory()?;
-    migrate::replay(&fresh, version)?;
+    migrate::create_schema(&fresh, version)?;
     let (mut right, found) = (objects(&fresh)?, objects(conn)?);
     let mut findings = Vec::new();
     let mut find = |(kind, name): &(String, String), is: &str, should: &str| {
@@ -124,12 +124,12 @@ fn is_bookkeeping_of_others(
     if !is_known || !has_pages || !(kind == "table" || kind == "index") {
         return Ok(false);
     }
-    let count = COUNT_REFERENCES.first_on(conn, named_params! { ":table": table })?;
+    let count = COUNT_REFERENCES.first_on_conn(conn, named_params! { ":table": table })?;
     Ok(count == Some(0))
 }
 
-fn objects(conn: &Connection) -> Result<Objects, StoreError> {
-    let found = OBJECTS.all_on(conn, &[])?.into_iter();
+fn objects(conn: &Connection) -> Result<SchemaObjects, StoreError> {
+    let found = OBJECTS.all_on_conn(conn, &[])?.into_iter();
     let objects =
         found.map(|(kind, name, table, sql, has_pages)| ((kind, name), (table, sql, has_pages)));
     Ok(objects.collect())

@@ -30,7 +30,7 @@ rows! {
 
 commands! {
     /// Records that a payment of an invoice changed its state.
-    pub(super) fn payment(tx, invoice: i64, payment: i64, state: PaymentState, at: Time) =
+    pub(super) fn insert_payment_state(tx, invoice: i64, payment: i64, state: PaymentState, at: Time) =
         insert into invoice_steps { invoice, at, payment, state };
 
     /// Deletes the pick of a quote if no other change than picks followed.
@@ -39,7 +39,7 @@ commands! {
             and seq > ifnull((select max(seq) from invoice_steps where invoice = :invoice and quote is null), 0)";
 
     /// Records the first pick of a coin, with its new quote.
-    pub fn picked_first(tx, invoice: i64, quote: i64, at: Time) = insert into invoice_steps { invoice, at, quote };
+    pub fn insert_pick(tx, invoice: i64, quote: i64, at: Time) = insert into invoice_steps { invoice, at, quote };
 
     /// Deletes the steps of a payment whose assignment was undone.
     pub(super) fn remove_payment(tx, payment: i64) = "delete from invoice_steps where payment = :payment";
@@ -48,12 +48,12 @@ commands! {
     pub(super) fn remove_quote(tx, quote: i64) = "delete from invoice_steps where quote = :quote";
 
     /// Records a new status of an invoice.
-    pub fn status(tx, invoice: i64, status: InvoiceStatus, at: Time) =
+    pub fn insert_status(tx, invoice: i64, status: InvoiceStatus, at: Time) =
         insert into invoice_steps { invoice, at, status };
 }
 
 /// Records the pick of a coin. An earlier pick of the coin is deleted if no other change than picks followed it.
-pub fn picked(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
+pub fn replace_pick(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     remove_pick(tx, invoice, quote)?;
-    picked_first(tx, invoice, quote, now)
+    insert_pick(tx, invoice, quote, now)
 }

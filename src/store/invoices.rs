@@ -36,7 +36,7 @@ rows! {
         });
         Ok(Invoice {
             seq, id, account, mode, order_id, status, amount, currency, description, coin, amount_received, picked_quote,
-            redirect_url, cancel_url, webhook_url, metadata: json(metadata)?, customer_email, payment_link_id, refunded,
+            redirect_url, cancel_url, webhook_url, metadata: parse_json(metadata)?, customer_email, payment_link_id, refunded,
             under: under_bps, over: over_bps, created_at, expires_at, confirmed_at, cancelled_at, waits_for,
         })
     }
@@ -93,7 +93,7 @@ commands! {
 }
 
 /// Parses the JSON text of a column.
-fn json(text: String) -> rusqlite::Result<Box<RawValue>> {
+fn parse_json(text: String) -> rusqlite::Result<Box<RawValue>> {
     Ok(RawValue::from_string(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
@@ -176,15 +176,15 @@ pub fn search(
     if search.text.is_some_and(|text| text.contains('\0')) {
         return Ok(Vec::new());
     }
-    let like = search.text.map(contains);
+    let like = search.text.map(like_pattern);
     // SQLite parses the metadata only if its JSON contains the text.
-    let in_json = search.text.map(|text| contains(&within_json(text)));
+    let in_json = search.text.map(|text| like_pattern(&escape_json(text)));
     // Keys and values may contain a `=`. Every key that matches starts with the text before the first `=`. Every
     // value that matches ends with the text after the last `=`.
     let key = search.text.and_then(|text| text.split_once('='));
-    let key = key.map(|(start, _)| format!("\"{}", within_json(start)));
+    let key = key.map(|(start, _)| format!("\"{}", escape_json(start)));
     let value = search.text.and_then(|text| text.rsplit_once('='));
-    let value = value.map(|(_, end)| contains(&within_json(end)));
+    let value = value.map(|(_, end)| like_pattern(&escape_json(end)));
     let mut params = named_params! {
         ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
         ":like": like, ":in_json": in_json, ":key": key, ":value": value, ":before": search.page.before,
@@ -199,7 +199,7 @@ pub fn search(
         }
     };
     let limit = usize::try_from(search.page.limit).unwrap_or(usize::MAX);
-    query.first_that(db, params.as_slice(), limit, |invoice| {
+    query.first_matching(db, params.as_slice(), limit, |invoice| {
         search.text.map_or(Ok(true), |text| {
             let found = matches_text(text, invoice);
             found.map_err(|error| StoreError::Failed(format!("invoice {}: {error}", invoice.id)))
@@ -208,7 +208,7 @@ pub fn search(
 }
 
 /// Returns the newest invoices that match a search and whose id, address or txid is exactly the text.
-pub fn named(
+pub fn find_exact(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
@@ -216,7 +216,7 @@ pub fn named(
     search: &InvoiceSearch<'_>,
 ) -> Result<Vec<Invoice>, StoreError> {
     let canonical = |chain: Chain| {
-        address::parse_on(chain, &Network::BOTH, text)
+        address::parse_on_any(chain, &Network::BOTH, text)
             .map_or_else(|_| text.to_owned(), |(_, canonical)| canonical)
     };
     let addresses =
@@ -242,7 +242,7 @@ pub struct SearchScope {
 }
 
 /// Returns the `seq` and the id of the oldest invoice that a search reads; `None` if the limits are not reached.
-pub fn floor(
+pub fn search_floor(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
@@ -257,7 +257,7 @@ pub fn floor(
 }
 
 /// Returns a text with the escapes of JSON, without quotes.
-fn within_json(text: &str) -> String {
+fn escape_json(text: &str) -> String {
     let json = Value::from(text).to_string();
     let inside = json
         .strip_prefix('"')
@@ -266,7 +266,7 @@ fn within_json(text: &str) -> String {
 }
 
 /// Returns a `like` pattern that matches every text that contains this text.
-fn contains(text: &str) -> String {
+fn like_pattern(text: &str) -> String {
     let literal = text
         .replace('\\', "\\\\")
         .replace('%', "\\%")

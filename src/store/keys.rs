@@ -95,7 +95,7 @@ values! {
         "select exists (select 1 from keys where hash = :hash) as found";
 
     /// Returns `true` if an active account has a live key that is neither revoked nor expired.
-    pub fn any_live(db, now: Time) -> (found: bool) =
+    pub fn has_live_key(db, now: Time) -> (found: bool) =
         "select exists (select 1 from keys k join accounts a on a.seq = k.account \
             where a.status = 'active' and k.mode = 'live' and k.revoked_at is null \
             and ifnull(k.expires_at, :now + 1) > :now) as found";
@@ -124,20 +124,20 @@ commands! {
 /// Inserts a key.
 pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.keys = true);
-    tx.changes_key(key.id);
+    tx.note_key_change(key.id);
     insert_row(tx, key)
 }
 
 /// Revokes a key. Returns `false` if there is no key with this id, or the key is revoked already.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
-    tx.changes_key(id);
+    tx.note_key_change(id);
     REVOKE.changes(tx, named_params! { ":id": id, ":now": now })
 }
 
 /// Sets the expiry of a key. Returns `false` if there is no key with this id, or the key is revoked or has an expiry.
 pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
-    tx.changes_key(id);
+    tx.note_key_change(id);
     EXPIRE.changes(tx, named_params! { ":id": id, ":expires_at": expires_at })
 }

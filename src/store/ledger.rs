@@ -111,8 +111,8 @@ pub fn book(
         ":fee_bps": posting.fee_bps, ":memo": posting.memo, ":payment": payment, ":deposit": deposit,
         ":transfer": transfer, ":reverses": posting.reverses, ":sale_fee_bps": posting.sale_fee_bps, ":created_at": now,
     };
-    tx.checked(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
-    balances::move_by(
+    tx.run_on_conn(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
+    balances::add_entry(
         tx,
         booking.account,
         booking.mode,
@@ -137,8 +137,8 @@ pub fn adjust(
         ":memo": entry.memo, ":payment": none, ":deposit": none, ":transfer": none, ":reverses": none,
         ":sale_fee_bps": none, ":created_at": now,
     };
-    tx.checked(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
-    balances::move_by(tx, account, mode, entry.currency, entry.kind, entry.amount)
+    tx.run_on_conn(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
+    balances::add_entry(tx, account, mode, entry.currency, entry.kind, entry.amount)
 }
 
 /// Returns a page of entries, newest first. With `currency`, only entries in this currency.

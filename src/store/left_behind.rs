@@ -14,7 +14,7 @@ use std::time::Duration;
 const AFTER: Duration = Duration::from_secs(600);
 
 /// A directory entry that has not been opened. A link has not been followed.
-pub struct LeftFile {
+pub struct LeftoverFile {
     /// File name.
     pub name: String,
     /// Path of the file.
@@ -23,7 +23,7 @@ pub struct LeftFile {
     pub metadata: Metadata,
 }
 
-impl LeftFile {
+impl LeftoverFile {
     /// Returns `true` if the file is more than ten minutes older than ours. By then its creator has locked the file
     /// or has exited.
     pub fn is_older_than(&self, ours: &Metadata) -> bool {
@@ -35,14 +35,14 @@ impl LeftFile {
 }
 
 /// Returns the entries of a directory that belong to this process's user and whose names match.
-pub fn own(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<LeftFile> {
+pub fn find_own_files(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<LeftoverFile> {
     let user = geteuid().as_raw();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let found = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok();
         let name = name.filter(|name| is_named_so(name))?;
         let metadata = entry.metadata().ok()?;
-        (metadata.uid() == user).then(|| LeftFile {
+        (metadata.uid() == user).then(|| LeftoverFile {
             name,
             path: entry.path(),
             metadata,

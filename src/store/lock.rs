@@ -32,7 +32,7 @@ const HAS_SEPARATE_LOCKS: bool = cfg!(target_os = "linux");
 type FileId = (u64, u64);
 
 /// Database files that this process has open. The map is global because POSIX locks belong to the process.
-static OPEN: Mutex<BTreeMap<FileId, Descriptor>> = Mutex::new(BTreeMap::new());
+static OPEN_FILES: Mutex<BTreeMap<FileId, Descriptor>> = Mutex::new(BTreeMap::new());
 
 /// Our descriptor of a database file, with the number of its users.
 struct Descriptor {
@@ -57,7 +57,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Locks the `-lock` file against other servers. If the database exists, [`Lock::take_file`] must follow.
+    /// Locks the `-lock` file against other servers. If the database exists, [`Lock::lock_file`] must follow.
     ///
     /// # Errors
     /// [`StoreError`] if another process has locked the `-lock` file.
@@ -68,7 +68,7 @@ impl Lock {
             // An older version locks a `-lock` file beside the link.
             names.push(with_suffix(path, LOCK));
         }
-        let beside = names.iter().map(|name| lock_beside(name, path));
+        let beside = names.iter().map(|name| take_lock_file(name, path));
         Ok(Lock {
             _beside: beside.collect::<Result<_, _>>()?,
             path: resolved,
@@ -80,23 +80,23 @@ impl Lock {
     ///
     /// # Errors
     /// [`StoreError`] if another process has locked the file, or the file does not exist.
-    pub(super) fn take_file(&mut self) -> Result<(), StoreError> {
+    pub(super) fn lock_file(&mut self) -> Result<(), StoreError> {
         for attempt in 0..TRIES {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            if self.try_take_file()? {
+            if self.try_lock_file()? {
                 return Ok(());
             }
         }
-        Err(in_use(&self.path))
+        Err(in_use_error(&self.path))
     }
 
     /// Tries once to lock the database file. Returns `false` if another process has locked it.
-    fn try_take_file(&mut self) -> Result<bool, StoreError> {
+    fn try_lock_file(&mut self) -> Result<bool, StoreError> {
         let mut held = DescriptorUse::open(&self.path)?;
         // The file may have been replaced after it was opened.
-        let is_ours = held.lock()? && id_at(&self.path)? == Some(held.id);
+        let is_ours = held.try_lock()? && id_at(&self.path)? == Some(held.id);
         if is_ours {
             self.file = Some(held);
         }
@@ -120,15 +120,15 @@ impl Lock {
         };
         let name = with_suffix(path, LOCK);
         if is_there(&name) {
-            let file = open_beside(&name)?;
-            if !try_lock_beside(&file, &name)? {
+            let file = open_lock_file(&name)?;
+            if !try_take_lock_file(&file, &name)? {
                 return Ok(None);
             }
             lock._beside.push(file);
         } else if !HAS_SEPARATE_LOCKS {
             return Ok(None);
         }
-        let is_free = !is_there(&lock.path) || lock.try_take_file()?;
+        let is_free = !is_there(&lock.path) || lock.try_lock_file()?;
         Ok(is_free.then_some(lock))
     }
 
@@ -136,7 +136,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file under another name, because SQLite would keep a log for each name.
-    pub(super) fn beside(path: &Path) -> Result<Lock, StoreError> {
+    pub(super) fn shared(path: &Path) -> Result<Lock, StoreError> {
         let path = resolve(path);
         let held = DescriptorUse::open(&path)?;
         let lock = Lock {
@@ -148,7 +148,7 @@ impl Lock {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            if !lock.is_server_file()? || is_locked_beside(&lock.path)? {
+            if !lock.is_held_by_server()? || is_lock_file_locked(&lock.path)? {
                 return Ok(lock);
             }
         }
@@ -161,7 +161,7 @@ impl Lock {
 
     /// Returns `true` if a server has locked the file. The check holds a shared lock for a moment, and a starting
     /// server waits for its end.
-    pub(super) fn is_server_file(&self) -> Result<bool, StoreError> {
+    pub(super) fn is_held_by_server(&self) -> Result<bool, StoreError> {
         let open = open_files();
         let Some(descriptor) = self.file.as_ref().and_then(|held| open.get(&held.id)) else {
             return Ok(false);
@@ -181,7 +181,7 @@ impl Lock {
 impl DescriptorUse {
     /// Opens a descriptor of the file, or shares the one that this process has.
     fn open(path: &Path) -> Result<DescriptorUse, StoreError> {
-        let failed = |error| of_path(path, error);
+        let failed = |error| path_error(path, error);
         let found = std::fs::metadata(path).map_err(failed)?;
         if !found.is_file() {
             let message = format!("{} is not a file", path.display());
@@ -212,7 +212,7 @@ impl DescriptorUse {
     }
 
     /// Tries once to lock the file for this use. Returns `false` if another use or process has locked it.
-    fn lock(&mut self) -> Result<bool, StoreError> {
+    fn try_lock(&mut self) -> Result<bool, StoreError> {
         let mut open = open_files();
         let Some(descriptor) = open.get_mut(&self.id).filter(|one| !one.locked) else {
             return Ok(false);
@@ -259,7 +259,7 @@ pub(super) struct FilePlace {
 
 /// Whether an open database file and its log are still in their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FoundPlace {
+pub(super) enum PlaceState {
     /// Both the file and its log are in their places.
     InPlace,
     /// The file was moved or removed. Its log is still in its place.
@@ -277,7 +277,7 @@ impl FilePlace {
         // SQLite creates the log at the first read.
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         let database = conn.path().map_or(path, Path::new);
-        let id = id_at(path)?.ok_or_else(|| of_path(path, ErrorKind::NotFound.into()))?;
+        let id = id_at(path)?.ok_or_else(|| path_error(path, ErrorKind::NotFound.into()))?;
         let mut beside = Vec::new();
         for suffix in ["-wal", "-shm"] {
             let name = with_suffix(database, suffix);
@@ -293,30 +293,30 @@ impl FilePlace {
 
     /// Compares the files that are now at the paths with the open ones. Opens no file. A file that cannot be examined
     /// counts as in its place.
-    pub(super) fn look(&self) -> FoundPlace {
+    pub(super) fn current_state(&self) -> PlaceState {
         let is_there =
             |(path, id): &(PathBuf, FileId)| id_at(path).map_or(true, |now| now == Some(*id));
         if !self.beside.iter().all(is_there) {
-            FoundPlace::Torn
+            PlaceState::Torn
         } else if !is_there(&self.database) {
-            FoundPlace::Moved
+            PlaceState::Moved
         } else {
-            FoundPlace::InPlace
+            PlaceState::InPlace
         }
     }
 }
 
 /// Returns an error that names the file.
-fn of_path(path: &Path, error: std::io::Error) -> StoreError {
+fn path_error(path: &Path, error: std::io::Error) -> StoreError {
     StoreError::Failed(format!("{}: {error}", path.display()))
 }
 
-fn in_use(path: &Path) -> StoreError {
+fn in_use_error(path: &Path) -> StoreError {
     StoreError::Failed(format!("{} is in use by another coffer", path.display()))
 }
 
 fn open_files() -> MutexGuard<'static, BTreeMap<FileId, Descriptor>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+    OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn id_of(metadata: &Metadata) -> FileId {
@@ -330,7 +330,7 @@ fn id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)
         }
-        Err(error) => Err(of_path(path, error)),
+        Err(error) => Err(path_error(path, error)),
     }
 }
 
@@ -345,30 +345,30 @@ pub(super) fn resolve(path: &Path) -> PathBuf {
 }
 
 /// Locks a `-lock` file, and creates it if necessary. The system releases the lock when the process ends.
-fn lock_beside(name: &Path, path: &Path) -> Result<File, StoreError> {
+fn take_lock_file(name: &Path, path: &Path) -> Result<File, StoreError> {
     for attempt in 0..TRIES {
         if attempt > 0 {
             std::thread::sleep(PAUSE);
         }
         let file = match create_private(name) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => open_beside(name)?,
-            made => made.map_err(|error| of_path(name, error))?,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => open_lock_file(name)?,
+            made => made.map_err(|error| path_error(name, error))?,
         };
-        if try_lock_beside(&file, name)? {
+        if try_take_lock_file(&file, name)? {
             return Ok(file);
         }
     }
-    Err(in_use(path))
+    Err(in_use_error(path))
 }
 
-fn open_beside(name: &Path) -> Result<File, StoreError> {
+fn open_lock_file(name: &Path) -> Result<File, StoreError> {
     let opened = File::options().read(true).write(true).open(name);
-    opened.map_err(|error| of_path(name, error))
+    opened.map_err(|error| path_error(name, error))
 }
 
 /// Tries once to lock a `-lock` file. Returns `false` if another process has locked it.
-fn try_lock_beside(file: &File, name: &Path) -> Result<bool, StoreError> {
-    let failed = |error| of_path(name, error);
+fn try_take_lock_file(file: &File, name: &Path) -> Result<bool, StoreError> {
+    let failed = |error| path_error(name, error);
     match file.try_lock() {
         // The previous holder may have removed the file, and another process may have created a new one.
         Ok(()) => Ok(id_at(name)? == Some(id_of(&file.metadata().map_err(failed)?))),
@@ -378,14 +378,14 @@ fn try_lock_beside(file: &File, name: &Path) -> Result<bool, StoreError> {
 }
 
 /// Returns `true` if a server has locked the `-lock` file.
-fn is_locked_beside(path: &Path) -> Result<bool, StoreError> {
+fn is_lock_file_locked(path: &Path) -> Result<bool, StoreError> {
     match File::open(with_suffix(path, LOCK)) {
         Ok(file) => is_locked(&file),
         Err(error) => match error.kind() {
             ErrorKind::NotFound => Ok(false),
             // A server of another user has created the file.
             ErrorKind::PermissionDenied => Ok(true),
-            _ => Err(of_path(path, error)),
+            _ => Err(path_error(path, error)),
         },
     }
 }

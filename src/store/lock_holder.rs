@@ -5,7 +5,7 @@
 
 use super::StoreError;
 use super::connection::{BUSY_TIMEOUT, WRITER_BUSY};
-use super::health::Refusing;
+use super::health::WriteRefusal;
 use super::paths::with_suffix;
 use crate::domain::progress::Progress;
 use rusqlite::Connection;
@@ -25,7 +25,7 @@ pub(super) fn wait_until_unlocked(
     let mut is_told = false;
     loop {
         match conn.execute_batch("begin immediate; rollback") {
-            Err(error) if Refusing::from_error(&error) == Some(Refusing::Locked) => {
+            Err(error) if WriteRefusal::from_error(&error) == Some(WriteRefusal::Locked) => {
                 let holder = find_holder(path);
                 let holder = holder.unwrap_or_else(|| "another program".to_owned());
                 let note = format!(
@@ -52,7 +52,7 @@ pub(super) fn find_holder(database: &Path) -> Option<String> {
     let ours: u32 = ours.to_str()?.parse().ok()?;
     let process = locks
         .lines()
-        .find_map(|line| writer(line, inode).filter(|process| *process != ours))?;
+        .find_map(|line| parse_writer(line, inode).filter(|process| *process != ours))?;
     let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok();
     Some(match name {
         Some(name) => format!("process {process} ({})", name.trim()),
@@ -62,7 +62,7 @@ pub(super) fn find_holder(database: &Path) -> Option<String> {
 
 /// Returns the process id in a line of `/proc/locks` if the line is a write lock on the file with this inode. A line
 /// looks like `1: POSIX  ADVISORY  WRITE 812 fd:01:131 120 120`.
-fn writer(line: &str, inode: u64) -> Option<u32> {
+fn parse_writer(line: &str, inode: u64) -> Option<u32> {
     let fields: Vec<_> = line.split_whitespace().collect();
     let [_, "POSIX", _, "WRITE", process, file, first, last] = fields[..] else {
         return None;
@@ -76,7 +76,7 @@ fn writer(line: &str, inode: u64) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::writer;
+    use super::parse_writer;
 
     #[test]
     fn only_a_write_lock_on_the_file_counts() {
@@ -90,10 +90,10 @@ mod tests {
             ("WRITE 812 fd:01:131 0 EOF", None),
             ("WRITE 0 fd:01:131 120 120", None),
         ] {
-            assert_eq!(writer(&line(holder), 131), found, "{holder}");
+            assert_eq!(parse_writer(&line(holder), 131), found, "{holder}");
         }
         assert_eq!(
-            writer("3: -> POSIX  ADVISORY  WRITE 812 fd:01:131 120 120", 131),
+            parse_writer("3: -> POSIX  ADVISORY  WRITE 812 fd:01:131 120 120", 131),
             None
         );
     }

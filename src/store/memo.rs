@@ -12,26 +12,26 @@ use std::collections::HashMap;
 const ACCOUNTS_MAX: usize = 1024;
 
 /// Cached values by the `seq` of their account.
-pub(super) type Cached<T> = RefCell<HashMap<i64, T>>;
+pub(super) type AccountCache<T> = RefCell<HashMap<i64, T>>;
 
 /// The writer's cache of accounts and endpoints.
 #[derive(Default)]
-pub(super) struct Memo {
-    pub(super) accounts: Cached<Account>,
-    pub(super) endpoints: Cached<Vec<WebhookEndpoint>>,
+pub(super) struct WriterCache {
+    pub(super) accounts: AccountCache<Account>,
+    pub(super) endpoints: AccountCache<Vec<WebhookEndpoint>>,
 }
 
-impl Memo {
+impl WriterCache {
     /// Clears the cache.
-    pub(super) fn forget(&self) {
+    pub(super) fn clear(&self) {
         self.accounts.borrow_mut().clear();
         self.endpoints.borrow_mut().clear();
     }
 }
 
 /// Returns the cached value of an account. If there is none, reads the value and caches it.
-pub(super) fn recall<T: Clone>(
-    cached: Option<&Cached<T>>,
+pub(super) fn get_or_read<T: Clone>(
+    cached: Option<&AccountCache<T>>,
     account: i64,
     read: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
@@ -52,10 +52,10 @@ pub(super) fn recall<T: Clone>(
 
 impl Tx<'_> {
     /// Records that accounts or endpoints change, and clears the cache.
-    pub(super) fn changes_accounts(&self) {
+    pub(super) fn note_account_change(&self) {
         self.note(|changes| changes.accounts = true);
         if let Some(memo) = self.memo {
-            memo.forget();
+            memo.clear();
         }
     }
 }

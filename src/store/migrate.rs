@@ -77,14 +77,17 @@ pub(super) fn migrate(
     let defensive = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false);
     let migrated = defensive
         .map_err(StoreError::from)
-        .and_then(|_| migrate_in_one(conn, tell));
+        .and_then(|_| migrate_in_transaction(conn, tell));
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.pragma_update(None, "foreign_keys", enforced)?;
     migrated
 }
 
 /// Runs the missing migrations in one transaction.
-fn migrate_in_one(conn: &mut Connection, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
+fn migrate_in_transaction(
+    conn: &mut Connection,
+    tell: &mut ProgressSink<'_>,
+) -> Result<(), StoreError> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // The version is read again, as another process may have upgraded the file.
     let version = user_version(&tx)?;
@@ -98,15 +101,15 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut ProgressSink<'_>) -> Result<
     let done = of.saturating_sub(1);
     tell(Progress::Done { part, done, of });
     if version < indexes::SINCE {
-        indexes::work_out(&tx)?;
+        indexes::save_wallet_indexes(&tx)?;
     }
     if version < HISTORY_SINCE {
-        history::begin(&tx)?;
+        history::start_chains(&tx)?;
     }
     if version < STATES_SINCE {
-        states::begin(&tx)?;
+        states::note_all_values(&tx)?;
     }
-    let first = FOREIGN_KEYS.first_on(&tx, &[])?;
+    let first = FOREIGN_KEYS.first_on_conn(&tx, &[])?;
     if let Some((about, _, should)) = first {
         return Err(StoreError::Failed(format!(
             "the file was left as it was: {about} refers to {should}, which does not exist"
@@ -155,7 +158,7 @@ pub(super) fn require_known(version: usize) -> Result<(), StoreError> {
 }
 
 /// Creates the empty schema of a version.
-pub(super) fn replay(conn: &Connection, version: usize) -> rusqlite::Result<()> {
+pub(super) fn create_schema(conn: &Connection, version: usize) -> rusqlite::Result<()> {
     let mut migrations = MIGRATIONS.iter().take(version);
     migrations.try_for_each(|migration| conn.execute_batch(migration))
 }
@@ -185,7 +188,7 @@ fn user_version(conn: &Connection) -> Result<usize, StoreError> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{MIGRATIONS, NEWEST, migrate, replay, user_version};
+    use super::{MIGRATIONS, NEWEST, create_schema, migrate, user_version};
     use crate::domain::progress::{Progress, ignore_progress};
     use crate::store::statement::{commands, values};
     use rusqlite::{Connection, named_params};
@@ -217,9 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn each_step_is_told_once() {
+    fn each_upgrade_step_is_reported_once() {
         let mut conn = Connection::open_in_memory().unwrap();
-        replay(&conn, 14).unwrap();
+        create_schema(&conn, 14).unwrap();
         conn.pragma_update(None, "user_version", 14).unwrap();
         for expected in [(0..=NEWEST as u64 - 13).collect(), Vec::new()] {
             let mut told = Vec::new();
@@ -262,7 +265,7 @@ mod tests {
     fn upgrade_of_damaged_file_rolls_back() {
         for version in [24, 26] {
             let mut conn = Connection::open_in_memory().unwrap();
-            replay(&conn, version).unwrap();
+            create_schema(&conn, version).unwrap();
             conn.pragma_update(None, "user_version", version as i64)
                 .unwrap();
             conn.execute_batch(
@@ -317,7 +320,7 @@ mod tests {
         for version in [5, 6, 7] {
             let conn = Connection::open_in_memory().unwrap();
             conn.pragma_update(None, "foreign_keys", false).unwrap();
-            replay(&conn, version).unwrap();
+            create_schema(&conn, version).unwrap();
             let mut expected = Vec::new();
             for (id, chain) in COINS_THEN {
                 insert_quoted(&conn, expected.len(), ("live", None), &[(id, 0)]);
@@ -337,7 +340,7 @@ mod tests {
             for migration in MIGRATIONS.iter().skip(version) {
                 conn.execute_batch(migration).unwrap();
             }
-            let kept = WAITS_FOR.all_on(&conn, &[]).unwrap();
+            let kept = WAITS_FOR.all_on_conn(&conn, &[]).unwrap();
             assert_eq!(kept, expected, "of version {version}");
         }
     }

@@ -84,15 +84,15 @@ pub mod wallets;
 mod writer;
 
 pub use error::StoreError;
-pub use health::Refusing;
-pub use open::{Durability, Kind, Opening, read_only};
+pub use health::WriteRefusal;
+pub use open::{Durability, FileKind, StoreOptions, read_only};
 pub use page::PageBounds;
-pub use same_file::SameFile;
-pub use source::read_any;
+pub use same_file::ReopenableFile;
+pub use source::read_any_version;
 pub use writer::{Changes, TouchedInvoice, Tx};
 
 use health::Health;
-use memo::Memo;
+use memo::WriterCache;
 use rusqlite::Connection;
 use std::sync::Arc;
 use tokio::sync::oneshot::{self, error::RecvError};
@@ -106,7 +106,7 @@ pub struct Reader<'c> {
     /// Health of the writer; `None` unless this is the writer's connection.
     health: Option<&'c Health>,
     /// The writer's cache; `None` unless this is the writer's connection.
-    memo: Option<&'c Memo>,
+    memo: Option<&'c WriterCache>,
 }
 
 impl<'c> Reader<'c> {
@@ -122,7 +122,7 @@ impl<'c> Reader<'c> {
 
 impl Reader<'_> {
     /// Runs `work` in one read transaction, so that all its statements read the same snapshot.
-    fn at_one_moment<T, E: From<StoreError>>(
+    fn on_snapshot<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -138,14 +138,14 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the database has no file.
-    pub fn same_file(&self) -> Result<SameFile, StoreError> {
+    pub fn reopenable_file(&self) -> Result<ReopenableFile, StoreError> {
         let path = self.conn.path().filter(|path| !path.is_empty());
         let nameless = || StoreError::Failed("a database without a file".to_owned());
-        Ok(SameFile::at(path.ok_or_else(nameless)?.as_ref()))
+        Ok(ReopenableFile::new(path.ok_or_else(nameless)?.as_ref()))
     }
 
     /// Runs `work` on the connection. An error on the writer's connection may make the store refuse writes.
-    fn checked<T>(
+    fn run_on_conn<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
@@ -161,11 +161,11 @@ impl Reader<'_> {
 /// An open database file. Clones share it.
 #[derive(Clone)]
 pub struct Store {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
 }
 
 /// The state that all clones of a [`Store`] share. The last clone closes the file.
-struct Shared {
+struct StoreState {
     readers: readers::Readers,
     writer: writer::Writer,
     /// Path of the write-ahead log.
@@ -189,11 +189,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::read`].
-    pub fn read_at_one_moment<T, E: From<StoreError>>(
+    pub fn read_snapshot<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.shared.readers.read(|db| db.at_one_moment(work))
+        self.shared.readers.read(|db| db.on_snapshot(work))
     }
 
     /// Runs `work` in the writer's next transaction, and returns its result after the commit.
@@ -266,7 +266,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] if the write is not accepted.
-    pub fn write_unheard<E>(
+    pub fn write_detached<E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<(), E> + Send + 'static,
     ) -> Result<(), E>
@@ -295,8 +295,8 @@ impl Store {
     }
 
     /// Returns the reason why writes are refused; `None` if they are accepted.
-    pub fn refusing(&self) -> Option<Refusing> {
-        self.shared.writer.health.refusing()
+    pub fn refusal(&self) -> Option<WriteRefusal> {
+        self.shared.writer.health.refusal()
     }
 
     /// Returns the size of the write-ahead log, in bytes; 0 without a log.
@@ -305,8 +305,8 @@ impl Store {
     }
 
     /// Returns the number of jobs that wait for the writer.
-    pub fn waiting(&self) -> usize {
-        self.shared.writer.waiting()
+    pub fn waiting_count(&self) -> usize {
+        self.shared.writer.waiting_count()
     }
 }
 

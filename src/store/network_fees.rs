@@ -22,7 +22,7 @@ commands! {
 
 /// Sets the network fee of a coin. `None` restores the program's default.
 pub fn set(tx: &Tx<'_>, asset: &Asset, fee: Option<Units>) -> Result<(), StoreError> {
-    tx.changes_coin(ValueKind::NetworkFee, "network_fee", asset.id);
+    tx.note_coin_change(ValueKind::NetworkFee, "network_fee", asset.id);
     match fee {
         Some(fee) => put(tx, asset.id, fee),
         None => remove(tx, asset.id),

@@ -23,7 +23,7 @@ rows! {
     }
 
     /// Returns the observation with this key: mode, chain, transaction and position.
-    pub fn at(db, place: &ObservationKey) -> Option<StoredObservation> =
+    pub fn by_key(db, place: &ObservationKey) -> Option<StoredObservation> =
         select "from observations \
             where mode = :mode and chain = :chain and txid = :txid and position = :position"
         with { mode: place.mode, chain: place.chain, txid: place.txid, position: place.position };
@@ -52,14 +52,14 @@ commands! {
             where seq = :seq and state = :before";
 
     /// Records that the next step of an observation cannot be booked. Returns `false` if that was recorded before.
-    pub fn cannot_be_booked(tx, seq: i64, now: Time) -> bool =
+    pub fn mark_unbookable(tx, seq: i64, now: Time) -> bool =
         "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
 
     /// Gives an observation an unused position above all real ones, because another output is now at its position.
-    pub fn give_way(tx, seq: i64) = file "sql/observations/give_way.sql";
+    pub fn move_to_free_place(tx, seq: i64) = file "sql/observations/give_way.sql";
 
     /// Moves the time of first sight back to `seen_at`, if `seen_at` is earlier.
-    pub fn seen_earlier(tx, seq: i64, seen_at: Time) =
+    pub fn set_earlier_seen_at(tx, seq: i64, seen_at: Time) =
         "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
 
     /// Stores the block that contains an observation.

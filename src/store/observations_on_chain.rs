@@ -24,10 +24,10 @@ rows! {
         Ok(OpenObservation { txid, position, state, block, has_vanished, spends: spends.0 })
     }
 
-    fn seen(db, chain: Chain) -> Vec<OpenObservation> =
+    fn all_seen(db, chain: Chain) -> Vec<OpenObservation> =
         select "from observations where mode = 'live' and chain = :chain and state = 'seen'";
 
-    fn vanished(db, chain: Chain, since: Time, limit: u32) -> Vec<OpenObservation> =
+    fn vanished_since(db, chain: Chain, since: Time, limit: u32) -> Vec<OpenObservation> =
         select "from observations where mode = 'live' and chain = :chain and vanished_at >= :since \
             and state = 'dropped' and position < 2147483648 order by vanished_at desc limit :limit";
 
@@ -71,7 +71,7 @@ rows! {
     }
 
     /// Returns the next unconfirmed observations after the `seq` `after`, in blocks up to this height.
-    pub fn waiting(db, chain: Chain, height: u32, after: i64, limit: usize) -> Vec<UnconfirmedObservation> =
+    pub fn unconfirmed_up_to(db, chain: Chain, height: u32, after: i64, limit: usize) -> Vec<UnconfirmedObservation> =
         file "sql/observations_on_chain/waiting.sql"
         with { chain, height, after, limit: sql_limit(limit) };
 }
@@ -83,7 +83,7 @@ values! {
             where mode = 'live' and chain = :chain and block_height > :height and state = 'confirmed'";
 
     /// Returns the transactions and positions of observations that vanished before this time and are not dropped yet.
-    pub fn given_up(db, chain: Chain, before: Time, limit: usize)
+    pub fn vanished_before(db, chain: Chain, before: Time, limit: usize)
         -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
             where mode = 'live' and chain = :chain and vanished_at < :before and state = 'seen' \
@@ -91,7 +91,7 @@ values! {
         with { chain, before, limit: sql_limit(limit) };
 
     /// Returns the position of a transaction's first output to an address in a coin that is in no block yet.
-    pub fn first_seen_in(db, txid: &str, asset: &Asset, address: &str) -> Option<(position: u32)> =
+    pub fn first_mempool_output(db, txid: &str, asset: &Asset, address: &str) -> Option<(position: u32)> =
         "select position from observations where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and block_height is null and asset = :asset and address = :address \
             and position < 2147483648 order by position limit 1"
@@ -99,7 +99,7 @@ values! {
 
     /// Returns the transactions and positions of observations that are confirmed although a reorg removed their
     /// block: their confirmation could not be reversed.
-    pub fn unbooked(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32)> =
+    pub fn confirmed_without_block(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
             where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
             and block_height is null limit :limit"
@@ -112,7 +112,7 @@ values! {
         with { chain: asset.chain, asset: asset.id, address, height };
 
     /// Returns `true` if a chain has an observation that is neither confirmed nor dropped.
-    pub fn is_any_seen(db, chain: Chain) -> (found: bool) =
+    pub fn is_any_unconfirmed(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from observations \
             where mode = 'live' and chain = :chain and state = 'seen') as found";
 
@@ -140,43 +140,43 @@ values! {
 
 commands! {
     /// Removes all observations from blocks above this height, after a reorg.
-    pub fn take_out_above(tx, chain: Chain, height: u32, now: Time) =
+    pub fn remove_from_blocks_above(tx, chain: Chain, height: u32, now: Time) =
         "update observations set block_height = null, block_hash = null, \
             vanished_at = ifnull(vanished_at, :now) \
             where mode = 'live' and chain = :chain and block_height > :height";
 
     /// Removes an observation from its block.
-    pub fn take_out(tx, place: &ObservationKey, now: Time) =
+    pub fn remove_from_block(tx, place: &ObservationKey, now: Time) =
         "update observations set block_height = null, block_hash = null, vanished_at = ifnull(vanished_at, :now) \
             where mode = 'live' and chain = :chain and txid = :txid and position = :position \
             and block_height is not null"
         with { chain: place.chain, txid: place.txid, position: place.position, now };
 
     /// Records that a transaction is neither in a block nor in the mempool. An earlier time stays.
-    pub fn vanish(tx, chain: Chain, txid: &str, now: Time) =
+    pub fn mark_vanished(tx, chain: Chain, txid: &str, now: Time) =
         "update observations set vanished_at = :now where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and block_height is null and vanished_at is null";
 
     /// Records that a vanished transaction is in the mempool again.
-    pub fn appear(tx, chain: Chain, txid: &str) =
+    pub fn mark_reappeared(tx, chain: Chain, txid: &str) =
         "update observations set vanished_at = null where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and vanished_at is not null";
 }
 
 /// Returns the unconfirmed observations of a chain, and the newest ones that vanished at `since` or later.
-pub fn open(
+pub fn list_open(
     db: &Reader<'_>,
     chain: Chain,
     since: Time,
 ) -> Result<Vec<OpenObservation>, StoreError> {
-    let mut open = seen(db, chain)?;
-    open.extend(vanished(db, chain, since, COMES_BACK_MAX)?);
+    let mut open = all_seen(db, chain)?;
+    open.extend(vanished_since(db, chain, since, COMES_BACK_MAX)?);
     Ok(open)
 }
 
 /// Returns the amount that decides the needed confirmations. For a customer, it is the sum of all unconfirmed
 /// payments. For an invoice, it is that sum or the price, whichever is larger.
-pub fn at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
+pub fn amount_at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
     match payer {
         Payer::Invoice(invoice) => stake_of_invoice(db, invoice),
         Payer::Customer(customer) => stake_of_customer(db, customer),

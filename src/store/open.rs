@@ -2,15 +2,15 @@
 //!
 //! Invariant: no two servers use the same file. A new file is complete or does not exist.
 
-use super::connection::{WRITER_BUSY, open_reader, open_writer, prepare};
-use super::health::{Health, Refusing};
+use super::connection::{WRITER_BUSY, configure, open_reader, open_writer};
+use super::health::{Health, WriteRefusal};
 use super::identity::{Identity, identify, require_ours};
 use super::lock::{FilePlace, Lock};
 use super::paths::{create_private, sync_folder, with_suffix};
 use super::readers::Readers;
 use super::row::enum_as_text;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
-use super::{OnCommit, Reader, Shared, Store, StoreError, lock_holder, migrate, room};
+use super::{OnCommit, Reader, Store, StoreError, StoreState, lock_holder, migrate, room};
 use crate::domain::progress::{Progress, ignore_progress, to_count};
 use crate::domain::text_enum::text_enum;
 use rusqlite::Connection;
@@ -26,7 +26,7 @@ const BESIDE_MAX: u32 = 100;
 
 text_enum! {
     /// Kind of server that created a file. A server of the other kind does not open it.
-    pub enum Kind {
+    pub enum FileKind {
         /// Created by `coffer sandbox`.
         Sandbox = "sandbox",
         /// Created by `coffer serve`.
@@ -34,7 +34,7 @@ text_enum! {
     }
 }
 
-enum_as_text!(Kind);
+enum_as_text!(FileKind);
 
 /// Size of the `-shm` file without which SQLite cannot open a file, in bytes.
 const BESIDE_BYTES: u64 = 32 * 1024;
@@ -49,11 +49,11 @@ pub enum Durability {
 }
 
 /// Options for opening a file.
-pub struct Opening {
+pub struct StoreOptions {
     /// Path of the file.
     pub path: PathBuf,
     /// Required kind; `None` accepts any.
-    pub kind: Option<Kind>,
+    pub kind: Option<FileKind>,
     /// How durable commits are.
     pub durability: Durability,
     /// Whether to create the file if it does not exist.
@@ -70,7 +70,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] with a message for the operator: the file does not exist, is in use by another server, or is
     /// newer than this program.
-    pub fn open(opening: &Opening, on_commit: OnCommit) -> Result<Store, StoreError> {
+    pub fn open(opening: &StoreOptions, on_commit: OnCommit) -> Result<Store, StoreError> {
         if rusqlite::version_number() < SQLITE_MIN {
             return Err(StoreError::Failed(format!(
                 "SQLite {} is too old",
@@ -87,15 +87,15 @@ impl Store {
                     path.display()
                 )));
             }
-            begin(opening)?;
+            create_file(opening)?;
         }
         // Declared before the connection, so that the lock is dropped after the connection, even on an error.
         let lock = match held {
             Some(mut lock) => {
-                lock.take_file()?;
+                lock.lock_file()?;
                 lock
             }
-            None => Lock::beside(path)?,
+            None => Lock::shared(path)?,
         };
         let mut conn = open_writer(path)?;
         bring_up_to_date(&mut conn, opening)?;
@@ -123,7 +123,7 @@ impl Store {
         // Created last: nothing can fail after this, so the lock outlives every connection.
         let readers = Readers::new(path, place, health);
         Ok(Store {
-            shared: Arc::new(Shared {
+            shared: Arc::new(StoreState {
                 readers,
                 writer,
                 log,
@@ -133,8 +133,8 @@ impl Store {
 }
 
 /// Checks a file and upgrades it. A server first waits until no other program has locked the file.
-fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
-    let (version, is_empty) = admit(conn, opening)?;
+fn bring_up_to_date(conn: &mut Connection, opening: &StoreOptions) -> Result<(), StoreError> {
+    let (version, is_empty) = check_may_open(conn, opening)?;
     if opening.exclusive {
         lock_holder::wait_until_unlocked(conn, &opening.path, opening.tell)?;
     }
@@ -150,7 +150,7 @@ fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), Stor
     if !opening.exclusive && version != migrate::NEWEST {
         // While a server of an older version runs, its tables must not change.
         let mut alone = Lock::exclusive(&opening.path)?;
-        alone.take_file()?;
+        alone.lock_file()?;
         upgrade(conn, opening)
     } else {
         upgrade(conn, opening)
@@ -158,27 +158,26 @@ fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), Stor
 }
 
 /// Runs the missing migrations. The error of a full disk names the disk.
-fn upgrade(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
+fn upgrade(conn: &mut Connection, opening: &StoreOptions) -> Result<(), StoreError> {
     let path = &opening.path;
     migrate::migrate(conn, &mut { opening.tell })
-        .map_err(|error| room::named(error, path, path, &with_suffix(path, "-wal")))
+        .map_err(|error| room::explain_disk_full(error, path, path, &with_suffix(path, "-wal")))
 }
 
 /// Checks that a file may be opened, before anything is written. Returns the version of the file, and whether it is
 /// empty.
-fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreError> {
+fn check_may_open(conn: &Connection, opening: &StoreOptions) -> Result<(usize, bool), StoreError> {
     let path = &opening.path;
     let identity = identify(conn);
     let identity = identity.map_err(|error| {
         // On a full disk the log may fail first, which SQLite reports as an error of the disk.
-        match Refusing::from_error(&error) {
-            Some(Refusing::DiskFull) => room::missing(path, BESIDE_BYTES, 0),
-            Some(Refusing::DiskFailed | Refusing::FileMoved | Refusing::Locked) | None => {
-                StoreError::Failed(format!("{}: {error}", path.display()))
-            }
+        match WriteRefusal::from_error(&error) {
+            Some(WriteRefusal::DiskFull) => room::disk_full_error(path, BESIDE_BYTES, 0),
+            Some(WriteRefusal::DiskFailed | WriteRefusal::FileMoved | WriteRefusal::Locked)
+            | None => StoreError::Failed(format!("{}: {error}", path.display())),
         }
     })?;
-    if identity == Identity::Empty && opening.exclusive && opening.kind == Some(Kind::Sandbox) {
+    if identity == Identity::Empty && opening.exclusive && opening.kind == Some(FileKind::Sandbox) {
         return Ok((0, true));
     }
     let (version, made_by) = require_ours(identity, path)?;
@@ -186,16 +185,16 @@ fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreErr
         return Ok((version, false));
     };
     let why = match (made_by, kind) {
-        (Kind::Sandbox, Kind::Sandbox) | (Kind::Production, Kind::Production) => {
+        (FileKind::Sandbox, FileKind::Sandbox) | (FileKind::Production, FileKind::Production) => {
             return Ok((version, false));
         }
         _ if opening.exclusive => {
             format!("was made by a {made_by} server; a {kind} server does not open it")
         }
-        (Kind::Sandbox, Kind::Production) => {
+        (FileKind::Sandbox, FileKind::Production) => {
             "was made by a sandbox server: it is changed with --sandbox only".to_owned()
         }
-        (Kind::Production, Kind::Sandbox) => {
+        (FileKind::Production, FileKind::Sandbox) => {
             "was made by a production server: leave --sandbox out".to_owned()
         }
     };
@@ -221,7 +220,7 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
         let message = format!("{} does not exist", path.display());
         return Err(StoreError::Failed(message));
     }
-    let lock = Lock::beside(path)?;
+    let lock = Lock::shared(path)?;
     let conn = open_reader(path)?;
     migrate::require_newest(&conn)?;
     conn.execute_batch("begin")?;
@@ -229,7 +228,7 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
 }
 
 /// Fails if the log of a removed file exists, because SQLite would apply this log to the new file.
-fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
+fn check_no_leftover_log(path: &Path) -> Result<(), StoreError> {
     let logs = ["-wal", "-journal"].map(|suffix| with_suffix(path, suffix));
     let is_there = |log: &&PathBuf| std::fs::metadata(log).is_ok_and(|found| found.len() > 0);
     match logs.iter().find(is_there) {
@@ -247,10 +246,10 @@ fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
 
 /// Creates the file. A command also prints its path, because the user may have meant another file. A server prints
 /// its path anyway.
-fn begin(opening: &Opening) -> Result<(), StoreError> {
+fn create_file(opening: &StoreOptions) -> Result<(), StoreError> {
     let path = &opening.path;
-    check_nothing_left(path)?;
-    if make(path, opening.durability)? && !opening.exclusive {
+    check_no_leftover_log(path)?;
+    if create_from_template(path, opening.durability)? && !opening.exclusive {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         (opening.tell)(Progress::Note(&format!(
             "made a new file {}",
@@ -261,20 +260,22 @@ fn begin(opening: &Opening) -> Result<(), StoreError> {
 }
 
 /// Creates a file from the template. Returns `false` if another process has created it first.
-fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
+fn create_from_template(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::StorageFull => room::missing(path, to_count(migrate::template().len()), 0),
+        ErrorKind::StorageFull => {
+            room::disk_full_error(path, to_count(migrate::template().len()), 0)
+        }
         _ => StoreError::Failed(format!("{}: {error}", path.display())),
     };
-    let (file, temporary) = fresh_beside(path).map_err(failed)?;
-    let made = make_by_way_of(file, &temporary, path, durability);
+    let (file, temporary) = create_temporary(path).map_err(failed)?;
+    let made = write_and_link(file, &temporary, path, durability);
     // The created file has its final name now.
     let _ = std::fs::remove_file(&temporary);
     made.map_err(failed)
 }
 
 /// Creates a temporary file beside `path`.
-fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
+fn create_temporary(path: &Path) -> std::io::Result<(File, PathBuf)> {
     let names = (0..BESIDE_MAX).map(|number| with_suffix(path, &format!("-new{number}")));
     for name in names {
         match create_private(&name) {
@@ -286,7 +287,7 @@ fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
 }
 
 /// Writes the template to `file`, and gives it the name `path` by a hard link or a rename.
-fn make_by_way_of(
+fn write_and_link(
     mut file: File,
     temporary: &Path,
     path: &Path,
@@ -310,9 +311,9 @@ fn make_by_way_of(
 }
 
 /// Opens a read-write connection to a file that nobody else uses, and upgrades the file.
-pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn open_unshared(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = Connection::open(path)?;
-    prepare(&conn)?;
+    configure(&conn)?;
     conn.pragma_update(None, "foreign_keys", true)?;
     migrate::migrate(&mut conn, &mut ignore_progress)?;
     Ok(conn)

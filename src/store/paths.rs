@@ -31,7 +31,7 @@ pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
 
 /// Returns `true` if the path ends like the name of a file beside a database. SQLite might take such a file for its
 /// log.
-pub fn is_beside(path: &Path) -> bool {
+pub fn is_reserved_name(path: &Path) -> bool {
     let name = path.as_os_str().as_encoded_bytes();
     BESIDE.iter().any(|end| name.ends_with(end.as_bytes()))
 }

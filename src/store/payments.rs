@@ -48,12 +48,12 @@ rows! {
 
 values! {
     /// Returns the values of an invoice's payments, without dropped ones.
-    pub fn counting(db, invoice: i64) -> Vec<(value: Cents)> =
+    pub fn undropped_values(db, invoice: i64) -> Vec<(value: Cents)> =
         "select p.value from payments p join observations o on o.seq = p.observation \
             where p.invoice = :invoice and o.state <> 'dropped'";
 
     /// Returns the values of the unconfirmed payments of an account's invoices in `detected`.
-    pub fn pending(db, account: i64, mode: Mode) -> Vec<(currency: Currency, value: Cents)> =
+    pub fn pending_values(db, account: i64, mode: Mode) -> Vec<(currency: Currency, value: Cents)> =
         "select i.currency, p.value \
             from invoices i join payments p on p.invoice = i.seq join observations o on o.seq = p.observation \
             where o.state = 'seen' and i.account = :account and i.mode = :mode and i.status = 'detected'";
@@ -83,7 +83,7 @@ commands! {
 /// Inserts a new payment and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreError> {
     let seq = insert_row(tx, payment, now)?;
-    invoice_steps::payment(tx, payment.invoice, seq, PaymentState::Seen, now)?;
+    invoice_steps::insert_payment_state(tx, payment.invoice, seq, PaymentState::Seen, now)?;
     Ok(seq)
 }
 
@@ -105,7 +105,7 @@ pub fn update(
 ///
 /// # Errors
 /// [`StoreError`] if the payment was confirmed before.
-pub fn judge_again(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
+pub fn save_terms(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
     require_one(update_terms(tx, payment)?, || {
         format!("payment {} was confirmed before", payment.seq)
     })
@@ -121,7 +121,7 @@ pub fn note_state(
     if state == PaymentState::Confirmed && !payment.was_confirmed {
         confirm(tx, payment.seq)?;
     }
-    invoice_steps::payment(tx, payment.invoice, payment.seq, state, now)
+    invoice_steps::insert_payment_state(tx, payment.invoice, payment.seq, state, now)
 }
 
 /// Deletes a payment and its steps, because its assignment to the invoice was undone.

@@ -28,12 +28,12 @@ pub fn put(
     changed_at: Time,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":chain": chain, ":address": address, ":changed_at": changed_at };
-    tx.changes_payout_address(account, chain.as_str());
+    tx.note_payout_address_change(account, chain.as_str());
     PUT.run(tx, params)
 }
 
 /// Removes the payout address of an account.
 pub fn remove(tx: &Tx<'_>, account: i64, chain: Chain) -> Result<(), StoreError> {
-    tx.changes_payout_address(account, chain.as_str());
+    tx.note_payout_address_change(account, chain.as_str());
     REMOVE.run(tx, named_params! { ":account": account, ":chain": chain })
 }

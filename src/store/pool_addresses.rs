@@ -74,7 +74,7 @@ pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<boo
         named_params! { ":pool": chain.address_pool(), ":address": address, ":imported_at": now };
     let added = IMPORT.insert_unless_there(tx, params)?;
     if let Some(seq) = added {
-        tx.adds_to_pool(chain.address_pool(), seq);
+        tx.note_pool_addition(chain.address_pool(), seq);
     }
     tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
     Ok(added.is_some())
@@ -92,7 +92,7 @@ pub fn take(
 }
 
 /// Returns `true` if a pool has more than `count` free addresses.
-pub fn has_more_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
+pub fn has_more_free_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
     let limit = i64::from(count).saturating_add(1);
     Ok(free_up_to(db, chain.address_pool(), limit)? > count)
 }

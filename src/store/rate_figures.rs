@@ -3,15 +3,15 @@
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
 use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, Figure, FigureSource};
+use crate::domain::rate::{CoinFigure, FigureSource, RateFigure};
 
 rows! {
-    fn read(source, rate, via, at) -> Figure {
-        Ok(Figure { source, rate, via, at })
+    fn read(source, rate, via, at) -> RateFigure {
+        Ok(RateFigure { source, rate, via, at })
     }
 
     /// Returns the last prices of a coin in a currency, one from each source.
-    pub fn of_coin(db, coin: &str, currency: Currency) -> Vec<Figure> =
+    pub fn of_coin(db, coin: &str, currency: Currency) -> Vec<RateFigure> =
         select "from rate_figures where coin = :coin and currency = :currency order by source";
 }
 

@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 values! {
     /// Returns the time from which older blocks of a chain are to be read. `None` if no older blocks are to be read,
     /// or the first of them is known.
-    pub fn undated(db, chain: Chain) -> Option<(since: Time)> =
+    pub fn undated_since(db, chain: Chain) -> Option<(since: Time)> =
         "select since from read_backs \
             where chain = :chain and until_height is not null and from_height is null";
 
@@ -22,12 +22,12 @@ values! {
 
 commands! {
     /// Stores the height at which following a chain started. A stored height stays.
-    pub fn begin(tx, chain: Chain, height: u32) =
+    pub fn set_until_height(tx, chain: Chain, height: u32) =
         "update read_backs set until_height = :height where chain = :chain and until_height is null";
 
     /// Stores the height of the first older block to read. Payments before the time `unread` are not read. Returns
     /// `false` if the height was known.
-    pub fn date(tx, chain: Chain, from: u32, unread: Time) -> bool =
+    pub fn set_from_height(tx, chain: Chain, from: u32, unread: Time) -> bool =
         "update read_backs set from_height = min(:from, until_height), \
             unread_before = iif(since < :unread, :unread, null) \
             where chain = :chain and until_height is not null and from_height is null";

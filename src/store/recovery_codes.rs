@@ -12,7 +12,7 @@ commands! {
     pub fn insert(tx, user: i64, hash: &[u8; 32]) = insert into recovery_codes { hash, user };
 
     /// Uses up a code. Returns `false` if the user has no such unused code.
-    pub fn take(tx, user: i64, hash: &[u8; 32]) -> bool =
+    pub fn use_code(tx, user: i64, hash: &[u8; 32]) -> bool =
         "delete from recovery_codes where hash = :hash and user = :user";
 
     /// Deletes all codes of a user.

@@ -1,14 +1,14 @@
 //! The error message of a full disk.
 
 use super::StoreError;
-use super::health::Refusing;
+use super::health::WriteRefusal;
 use rustix::fs::statvfs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Returns the error of a full disk. It names the file and the disk, and says how many of `needed` bytes are missing.
 /// `written` bytes count as free.
-pub(super) fn missing(path: &Path, needed: u64, written: u64) -> StoreError {
+pub(super) fn disk_full_error(path: &Path, needed: u64, written: u64) -> StoreError {
     let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder.parent().unwrap_or(&folder);
     let disk = mount_point(folder);
@@ -29,12 +29,19 @@ pub(super) fn missing(path: &Path, needed: u64, written: u64) -> StoreError {
     ))
 }
 
-/// Replaces an error of a full disk by [`missing`]. The needed size is that of the file `like`. The file `begun` will
-/// be removed, so its bytes count as free.
-pub(super) fn named(error: StoreError, path: &Path, like: &Path, begun: &Path) -> StoreError {
+/// Replaces an error of a full disk by [`disk_full_error`]. The needed size is that of the file `like`. The file
+/// `begun` will be removed, so its bytes count as free.
+pub(super) fn explain_disk_full(
+    error: StoreError,
+    path: &Path,
+    like: &Path,
+    begun: &Path,
+) -> StoreError {
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
     match error {
-        StoreError::Refusing(Refusing::DiskFull) => missing(path, bytes(like), bytes(begun)),
+        StoreError::Refusing(WriteRefusal::DiskFull) => {
+            disk_full_error(path, bytes(like), bytes(begun))
+        }
         error => error,
     }
 }

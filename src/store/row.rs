@@ -22,8 +22,8 @@ use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
 use crate::domain::transfer::on_chain::{ReviewKind, SentState};
 use crate::domain::transfer::sender::SentBy;
-use crate::domain::transfer::{Sending, SettledBy, TransferKind, TransferStatus, TxidSource};
-use crate::domain::unmatched::{Resolution, UnmatchedReason};
+use crate::domain::transfer::{SendingState, SettledBy, TransferKind, TransferStatus, TxidSource};
+use crate::domain::unmatched::{UnmatchedReason, UnmatchedResolution};
 use crate::domain::user::Role;
 use crate::domain::wallet::{ScriptType, WalletNetwork};
 use rusqlite::Row;
@@ -49,7 +49,7 @@ impl<'r> Columns<'r> {
     }
 
     /// Reads the remaining columns.
-    pub(super) fn rest<T: FromSql>(&mut self) -> rusqlite::Result<Vec<T>> {
+    pub(super) fn take_remaining<T: FromSql>(&mut self) -> rusqlite::Result<Vec<T>> {
         let count = self.row.as_ref().column_count();
         let mut values = Vec::with_capacity(count.saturating_sub(self.next));
         while self.next < count {
@@ -114,11 +114,11 @@ enum_as_text!(
     Role,
     TransferKind,
     TransferStatus,
-    Sending,
+    SendingState,
     SentBy,
     FeeSource,
     UnmatchedReason,
-    Resolution,
+    UnmatchedResolution,
     ClaimOutcome,
     ServerType,
     ServerStatus,

@@ -5,12 +5,12 @@ use super::{Reader, StoreError};
 use std::path::{Path, PathBuf};
 
 /// The file of a [`Reader`], for opening further connections to it.
-pub struct SameFile(PathBuf);
+pub struct ReopenableFile(PathBuf);
 
-impl SameFile {
+impl ReopenableFile {
     /// Returns the file at this path.
-    pub(super) fn at(path: &Path) -> SameFile {
-        SameFile(path.to_owned())
+    pub(super) fn new(path: &Path) -> ReopenableFile {
+        ReopenableFile(path.to_owned())
     }
 
     /// Runs `work` on a snapshot of the file, on a new connection. The connection maps as much of the file as SQLite

@@ -28,6 +28,6 @@ commands! {
     pub fn insert(tx, observation: i64) = insert into sent_outputs { observation };
 
     /// Assigns an output to a transfer, or to none.
-    pub fn count_for(tx, observation: i64, transfer: Option<i64>) =
+    pub fn assign_to_transfer(tx, observation: i64, transfer: Option<i64>) =
         "update sent_outputs set transfer = :transfer where observation = :observation";
 }

@@ -26,7 +26,7 @@ rows! {
     ///
     /// A mined transaction is asked about only if it is reverted and not final, or after [`ask_again`]. A transaction
     /// of a paid transfer is asked about while a person has to review its disappearance.
-    pub fn to_ask(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
+    pub fn next_to_ask_for(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
         select "from sent_transactions s where s.mode = 'live' and s.chain = :chain \
             and (s.state <> 'mined' or s.is_reverted or s.asked_at = 0) and exists (select 1 from transfers t \
             where t.chain = s.chain and t.txid = s.txid and t.mode = 'live' and (t.status = 'processing' \
@@ -64,7 +64,7 @@ commands! {
 
     /// Rolls transactions back to a height after a reorg. Blocks and replacing transactions above this height are
     /// forgotten.
-    pub fn give_up(tx, chain: Chain, height: u32) =
+    pub fn roll_back_above(tx, chain: Chain, height: u32) =
         "update sent_transactions set state = iif(block_height > :height, 'absent', state), \
             block_height = iif(block_height > :height, null, block_height), \
             is_reverted = iif(block_height > :height, 0, is_reverted), \
@@ -73,7 +73,7 @@ commands! {
             where mode = 'live' and chain = :chain and (block_height > :height or gone_height > :height)";
 
     /// Removes a transaction from its block.
-    pub fn take_out(tx, chain: Chain, txid: &str) =
+    pub fn remove_from_block(tx, chain: Chain, txid: &str) =
         "update sent_transactions set state = 'absent', block_height = null, is_reverted = 0 \
             where mode = 'live' and chain = :chain and txid = :txid and state = 'mined'";
 }

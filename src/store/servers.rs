@@ -37,7 +37,7 @@ rows! {
         select "from servers where status = :status order by seq desc limit :limit";
 
     /// Returns the oldest order or removal that a provisioner can start.
-    pub fn next_to_do(db) -> Option<OrderedServer> =
+    pub fn next_pending(db) -> Option<OrderedServer> =
         select "from servers \
             where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) \
             and ordering is null order by seq limit 1";
@@ -48,7 +48,7 @@ rows! {
 
 values! {
     /// Returns the number of servers that an account has or has ordered, without failed and deleted ones.
-    pub fn held(db, account: i64) -> (count: i64) =
+    pub fn count_current(db, account: i64) -> (count: i64) =
         "select count(*) as count from servers where account = :account and status not in ('failed', 'deleted')";
 }
 

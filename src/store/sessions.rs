@@ -12,7 +12,7 @@ rows! {
     }
 
     /// Returns the user of a session, and the time of the last password check, in real time.
-    pub fn user(db, hash: &[u8; 32], now: Time) -> Option<(User, Time)> =
+    pub fn find_user(db, hash: &[u8; 32], now: Time) -> Option<(User, Time)> =
         select "from sessions s join users u on u.seq = s.user \
             where s.hash = :hash and s.expires_at > :now and u.disabled_at is null";
 }
@@ -23,7 +23,7 @@ commands! {
         insert into sessions { hash, user, created_at, expires_at, password_at };
 
     /// Stores the real time of another password check. Returns `false` if the session has ended.
-    pub fn confirm(tx, hash: &[u8; 32], user: i64, password_at: Time) -> bool =
+    pub fn save_password_check(tx, hash: &[u8; 32], user: i64, password_at: Time) -> bool =
         "update sessions set password_at = :password_at where hash = :hash and user = :user";
 
     /// Ends a session.

@@ -4,8 +4,8 @@
 //! Invariant: the file is not changed. Only this user can read the copy, which is removed after reading. If the
 //! process is killed, a later process removes the copy.
 
-use super::Kind;
-use super::connection::prepare;
+use super::FileKind;
+use super::connection::configure;
 use super::identity::{identify, require_ours};
 use super::left_behind;
 use super::lock::Lock;
@@ -26,9 +26,9 @@ use std::path::{Path, PathBuf};
 pub(super) struct Source {
     pub(super) conn: Connection,
     pub(super) version: usize,
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<FileKind>,
     _lock: Option<Lock>,
-    _folder: Option<Folder>,
+    _folder: Option<CopyFolder>,
 }
 
 /// Prefix of the names of folders for copies.
@@ -41,24 +41,24 @@ const STEP_PAGES: i32 = 256;
 const STEP_BYTES: u64 = 1 << 20;
 
 /// A temporary folder for one copy. Dropping it removes the folder.
-struct Folder {
+struct CopyFolder {
     path: PathBuf,
     _in_use: File,
 }
 
-impl Folder {
-    fn new() -> Result<Folder, StoreError> {
+impl CopyFolder {
+    fn new() -> Result<CopyFolder, StoreError> {
         // The name is random. If a folder with this name exists, it is not ours, and creating it fails.
         let folder = std::env::temp_dir();
         let path = folder.join(format!("{PREFIX}{}", id::new(Time(0))));
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| {
             let in_use = create_private(&path.join(IN_USE))?;
             in_use.lock()?;
-            sweep(&folder, &in_use.metadata()?);
+            remove_left_folders(&folder, &in_use.metadata()?);
             Ok(in_use)
         });
         match made {
-            Ok(in_use) => Ok(Folder {
+            Ok(in_use) => Ok(CopyFolder {
                 path,
                 _in_use: in_use,
             }),
@@ -71,12 +71,12 @@ impl Folder {
     }
 
     /// Returns the path of the copy.
-    fn file(&self) -> PathBuf {
+    fn copy_path(&self) -> PathBuf {
         self.path.join("copy.db")
     }
 }
 
-impl Drop for Folder {
+impl Drop for CopyFolder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
             log::warn!(
@@ -88,16 +88,16 @@ impl Drop for Folder {
 }
 
 /// Removes the folders of killed processes.
-fn sweep(folder: &Path, ours: &Metadata) {
+fn remove_left_folders(folder: &Path, ours: &Metadata) {
     let is_named_so = |name: &str| {
         let id = name.strip_prefix(PREFIX);
         id.is_some_and(|id| id::parse(id).as_deref() == Some(id))
     };
-    for found in left_behind::own(folder, is_named_so) {
+    for found in left_behind::find_own_files(folder, is_named_so) {
         if !found.metadata.is_dir() {
             continue;
         }
-        for lock in left_behind::own(&found.path, |name| name == IN_USE) {
+        for lock in left_behind::find_own_files(&found.path, |name| name == IN_USE) {
             if lock.metadata.is_file()
                 && lock.is_older_than(ours)
                 && let Ok(held) = File::open(&lock.path)
@@ -121,19 +121,19 @@ impl Source {
             let message = format!("{} does not exist", path.display());
             return Err(StoreError::Failed(message));
         }
-        let lock = Lock::beside(path)?;
+        let lock = Lock::shared(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(path, flags).and_then(|conn| {
-            prepare(&conn)?;
+            configure(&conn)?;
             // At the first read SQLite opens the log.
             conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
             Ok(conn)
         });
         match opened {
-            Ok(conn) => Source::identified(conn, path, Some(lock), None),
+            Ok(conn) => Source::from_connection(conn, path, Some(lock), None),
             // While a server writes to the file, a copy of its bytes is not consistent.
-            Err(error) if needs_room(&error) && !lock.is_server_file()? => {
-                Source::copied(path, &error, tell)
+            Err(error) if cannot_write_beside(&error) && !lock.is_held_by_server()? => {
+                Source::open_copy(path, &error, tell)
             }
             Err(error) => {
                 let message = format!("{}: {error}", path.display());
@@ -143,11 +143,11 @@ impl Source {
     }
 
     /// Creates the source from a connection to a file, or to its copy.
-    fn identified(
+    fn from_connection(
         conn: Connection,
         path: &Path,
         lock: Option<Lock>,
-        folder: Option<Folder>,
+        folder: Option<CopyFolder>,
     ) -> Result<Source, StoreError> {
         // Created first, so that its fields are dropped in order even if the file does not belong to Coffer.
         let mut source = Source {
@@ -163,31 +163,32 @@ impl Source {
 
     /// Copies the file and its log byte by byte, and opens the copy. Nobody writes to the file, as its folder is
     /// read-only.
-    fn copied(
+    fn open_copy(
         path: &Path,
         why: &rusqlite::Error,
         tell: &mut ProgressSink<'_>,
     ) -> Result<Source, StoreError> {
-        let folder = Folder::new()?;
+        let folder = CopyFolder::new()?;
         for suffix in ["", "-wal", "-journal"] {
-            let to = with_suffix(&folder.file(), suffix);
+            let to = with_suffix(&folder.copy_path(), suffix);
             copy_file(&with_suffix(path, suffix), &to, tell)?;
         }
-        let conn = Connection::open_with_flags(folder.file(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        prepare(&conn)?;
+        let conn =
+            Connection::open_with_flags(folder.copy_path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        configure(&conn)?;
         tell(Progress::Note(&format!(
             "{} cannot be read where it is ({why}): a copy in {} is read",
             path.display(),
             folder.path.display()
         )));
-        Source::identified(conn, path, None, Some(folder))
+        Source::from_connection(conn, path, None, Some(folder))
     }
 
     /// Returns an upgraded copy if the file is of an older version; otherwise the source itself.
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be created.
-    pub(super) fn up_to_date(
+    pub(super) fn into_upgraded(
         self,
         path: &Path,
         tell: &mut ProgressSink<'_>,
@@ -196,21 +197,21 @@ impl Source {
         if version == migrate::NEWEST {
             return Ok(self);
         }
-        let folder = Folder::new()?;
+        let folder = CopyFolder::new()?;
         tell(Progress::Note(&format!(
             "{} is of version {version}: a copy in {} is brought up to date and read",
             path.display(),
             folder.path.display()
         )));
-        let copy = folder.file();
+        let copy = folder.copy_path();
         let log = with_suffix(&copy, "-wal");
-        let named = |error, begun| room::named(error, &copy, path, begun);
+        let named = |error, begun| room::explain_disk_full(error, &copy, path, begun);
         let mut conn = self
             .copy_to(&copy, tell)
             .map_err(|error| named(error, &copy))?;
-        prepare(&conn)?;
+        configure(&conn)?;
         migrate::migrate(&mut conn, tell).map_err(|error| named(error, &log))?;
-        Source::identified(conn, path, None, Some(folder))
+        Source::from_connection(conn, path, None, Some(folder))
     }
 
     /// Copies a snapshot to a new file that only this user can read.
@@ -257,19 +258,19 @@ impl Source {
 /// # Errors
 /// The error of `work`, or [`StoreError`] with a message for the operator: the file does not exist, or is newer than
 /// this program.
-pub fn read_any<T, E: From<StoreError>>(
+pub fn read_any_version<T, E: From<StoreError>>(
     path: &Path,
     tell: &mut ProgressSink<'_>,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let source = Source::open(path, tell)?.up_to_date(path, tell)?;
+    let source = Source::open(path, tell)?.into_upgraded(path, tell)?;
     let begun = source.conn.execute_batch("begin");
     begun.map_err(StoreError::from)?;
     work(&Reader::new(&source.conn))
 }
 
 /// Returns `true` if the error means that SQLite cannot write beside the file.
-fn needs_room(error: &rusqlite::Error) -> bool {
+fn cannot_write_beside(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure)

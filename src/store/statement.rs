@@ -44,7 +44,7 @@ pub(super) fn sql_limit(rows: usize) -> i64 {
 }
 
 /// Returns a prepared statement with bound parameters. Each connection prepares a statement only once.
-fn bound<'c>(
+fn prepare_bound<'c>(
     conn: &'c Connection,
     sql: &str,
     names: &Names,
@@ -87,7 +87,7 @@ impl Statement {
 
     /// Runs the statement and returns the number of rows that it changed.
     pub(super) fn count(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<usize, StoreError> {
-        tx.checked(|conn| self.execute(conn, params))
+        tx.run_on_conn(|conn| self.execute(conn, params))
     }
 
     /// Runs the statement and returns `true` if it changed any row.
@@ -100,7 +100,7 @@ impl Statement {
     /// # Errors
     /// [`StoreError`] if not exactly one row is inserted.
     pub(super) fn insert(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<i64, StoreError> {
-        tx.checked(|conn| match self.execute(conn, params)? {
+        tx.run_on_conn(|conn| match self.execute(conn, params)? {
             1 => Ok(conn.last_insert_rowid()),
             rows => Err(Error::StatementChangedRows(rows)),
         })
@@ -113,7 +113,7 @@ impl Statement {
         tx: &Tx<'_>,
         params: Params<'_>,
     ) -> Result<Option<i64>, StoreError> {
-        tx.checked(|conn| {
+        tx.run_on_conn(|conn| {
             let rows = self.execute(conn, params)?;
             Ok((rows == 1).then(|| conn.last_insert_rowid()))
         })
@@ -121,7 +121,7 @@ impl Statement {
 
     /// Runs the statement on a connection that no server uses, and returns the number of rows that it changed.
     pub(super) fn execute(&self, conn: &Connection, params: Params<'_>) -> rusqlite::Result<usize> {
-        bound(conn, self.sql, self.names, params)?.raw_execute()
+        prepare_bound(conn, self.sql, self.names, params)?.raw_execute()
     }
 }
 
@@ -153,7 +153,7 @@ impl<T> Query<T> {
         db: &Reader<'_>,
         params: Params<'_>,
     ) -> Result<Option<T>, StoreError> {
-        db.checked(|conn| self.first_on(conn, params))
+        db.run_on_conn(|conn| self.first_on_conn(conn, params))
     }
 
     /// Returns the row of a query that always returns one.
@@ -167,7 +167,7 @@ impl<T> Query<T> {
 
     /// Returns every row.
     pub(super) fn all(&self, db: &Reader<'_>, params: Params<'_>) -> Result<Vec<T>, StoreError> {
-        db.checked(|conn| self.all_on(conn, params))
+        db.run_on_conn(|conn| self.all_on_conn(conn, params))
     }
 
     /// Passes every row to `work`, one at a time. For results that may not fit in memory.
@@ -177,8 +177,8 @@ impl<T> Query<T> {
         params: Params<'_>,
         mut work: impl FnMut(T),
     ) -> Result<(), StoreError> {
-        db.checked(|conn| {
-            let mut statement = bound(conn, self.sql, self.names, params)?;
+        db.run_on_conn(|conn| {
+            let mut statement = prepare_bound(conn, self.sql, self.names, params)?;
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
                 work((self.read)(row)?);
@@ -191,15 +191,15 @@ impl<T> Query<T> {
     ///
     /// # Errors
     /// [`StoreError`] of the query or of `fits`.
-    pub(super) fn first_that(
+    pub(super) fn first_matching(
         &self,
         db: &Reader<'_>,
         params: Params<'_>,
         limit: usize,
         fits: impl Fn(&T) -> Result<bool, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        db.checked(|conn| {
-            let mut statement = bound(conn, self.sql, self.names, params)?;
+        db.run_on_conn(|conn| {
+            let mut statement = prepare_bound(conn, self.sql, self.names, params)?;
             let mut rows = statement.raw_query();
             let mut found = Vec::new();
             while found.len() < limit
@@ -217,19 +217,23 @@ impl<T> Query<T> {
     }
 
     /// Returns the first row, on a connection that no server uses.
-    pub(super) fn first_on(
+    pub(super) fn first_on_conn(
         &self,
         conn: &Connection,
         params: Params<'_>,
     ) -> rusqlite::Result<Option<T>> {
-        let mut statement = bound(conn, self.sql, self.names, params)?;
+        let mut statement = prepare_bound(conn, self.sql, self.names, params)?;
         let mut rows = statement.raw_query();
         rows.next()?.map(self.read).transpose()
     }
 
     /// Returns every row, on a connection that no server uses.
-    pub(super) fn all_on(&self, conn: &Connection, params: Params<'_>) -> rusqlite::Result<Vec<T>> {
-        let mut statement = bound(conn, self.sql, self.names, params)?;
+    pub(super) fn all_on_conn(
+        &self,
+        conn: &Connection,
+        params: Params<'_>,
+    ) -> rusqlite::Result<Vec<T>> {
+        let mut statement = prepare_bound(conn, self.sql, self.names, params)?;
         statement.raw_query().mapped(self.read).collect()
     }
 }

@@ -8,10 +8,10 @@
 mod pending;
 mod values;
 
-pub(super) use pending::Pending;
-pub use values::{ValueKind, ValueState, each, of_pool, pool_counts};
+pub(super) use pending::PendingChanges;
+pub use values::{ValueKind, ValueState, each_value, pool_counts_outside, pool_hash};
 
-use super::audit_log::{self, NewEntry};
+use super::audit_log::{self, NewAuditEntry};
 use super::statement::values;
 use super::{Reader, StoreError};
 use crate::domain::history::HashLink;
@@ -34,7 +34,7 @@ values! {
 
 /// Passes every recorded hash to `each`, oldest first: the name of the value, and its hash. The hash is `None` if the
 /// value was removed.
-pub fn noted(
+pub fn each_noted_hash(
     db: &Reader<'_>,
     mut each: impl FnMut(String, Option<String>),
 ) -> Result<(), StoreError> {
@@ -43,32 +43,32 @@ pub fn noted(
 
 /// Returns the name under which an import of pool addresses is hashed. `first` and `last` are the `seq` of its first
 /// and last address.
-pub fn pool_name(pool: &str, first: i64, last: i64) -> String {
+pub fn pool_import_name(pool: &str, first: i64, last: i64) -> String {
     format!("pool {pool} {first}-{last}")
 }
 
-/// Parses a [`pool_name`] into the pool and the `seq` of the first and last address.
-pub fn pool_of(name: &str) -> Option<(&str, i64, i64)> {
+/// Parses a [`pool_import_name`] into the pool and the `seq` of the first and last address.
+pub fn parse_pool_import_name(name: &str) -> Option<(&str, i64, i64)> {
     let (pool, range) = name.strip_prefix("pool ")?.rsplit_once(' ')?;
     let (first, last) = range.split_once('-')?;
     Some((pool, first.parse().ok()?, last.parse().ok()?))
 }
 
 /// Inserts an audit log entry that contains only hashes.
-pub(super) fn note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Result<()> {
-    let entry = NewEntry {
+pub(super) fn insert_note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Result<()> {
+    let entry = NewAuditEntry {
         actor,
         action: NOTE,
         account: None,
         object_id: None,
         detail: "{}",
     };
-    let at = NEWEST.first_on(conn, &[])?.unwrap_or(Time(0));
-    audit_log::insert_on(conn, &entry, Some(states), at)
+    let at = NEWEST.first_on_conn(conn, &[])?.unwrap_or(Time(0));
+    audit_log::insert_on_conn(conn, &entry, Some(states), at)
 }
 
 /// Converts hashes to the JSON that an audit log entry stores.
-fn text(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String {
+fn hashes_to_json(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String {
     let value = |link: Option<HashLink>| link.map_or(Value::Null, |link| link.to_string().into());
     let states = states.into_iter();
     let states: Map<_, _> = states.map(|(name, link)| (name, value(link))).collect();
@@ -76,35 +76,35 @@ fn text(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String 
 }
 
 /// Records the hash of each value of an older file, one audit log entry for each.
-pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
+pub(super) fn note_all_values(conn: &Connection) -> Result<(), StoreError> {
     let db = Reader::new(conn);
     let mut states = Vec::new();
     for &kind in ValueKind::ALL {
-        each(&db, kind, |state| {
+        each_value(&db, kind, |state| {
             states.push((state.name, Some(state.link)));
         })?;
     }
     for (pool, first, last) in POOL_ENDS.all(&db, &[])? {
-        let link = of_pool(&db, &pool, first, last)?;
-        states.push((pool_name(&pool, first, last), Some(link)));
+        let link = pool_hash(&db, &pool, first, last)?;
+        states.push((pool_import_name(&pool, first, last), Some(link)));
     }
     for state in states {
-        note(conn, "upgrade", &text([state]))?;
+        insert_note(conn, "upgrade", &hashes_to_json([state]))?;
     }
     Ok(())
 }
 
 /// Returns the hashes of the values that a restore may change: those of all wallets, and those of added pool
 /// addresses.
-pub(super) fn of_restored(conn: &Connection) -> Result<String, StoreError> {
+pub(super) fn hashes_after_restore(conn: &Connection) -> Result<String, StoreError> {
     let db = Reader::new(conn);
     let mut states = Vec::new();
-    each(&db, ValueKind::Wallet, |state| {
+    each_value(&db, ValueKind::Wallet, |state| {
         states.push((state.name, Some(state.link)));
     })?;
     let mut known: Vec<(String, i64)> = Vec::new();
-    noted(&db, |name, _| {
-        if let Some((pool, _, last)) = pool_of(&name) {
+    each_noted_hash(&db, |name, _| {
+        if let Some((pool, _, last)) = parse_pool_import_name(&name) {
             known.push((pool.to_owned(), last));
         }
     })?;
@@ -116,9 +116,9 @@ pub(super) fn of_restored(conn: &Connection) -> Result<String, StoreError> {
             .unwrap_or(0)
             .saturating_add(1);
         if first <= last {
-            let link = of_pool(&db, &pool, first, last)?;
-            states.push((pool_name(&pool, first, last), Some(link)));
+            let link = pool_hash(&db, &pool, first, last)?;
+            states.push((pool_import_name(&pool, first, last), Some(link)));
         }
     }
-    Ok(text(states))
+    Ok(hashes_to_json(states))
 }

@@ -36,7 +36,7 @@ values! {
 
     /// Returns `true` if a payment of exactly the transfer's amount is proposed. The signer must not send the
     /// transfer before a person decides.
-    pub fn holds_signer(db, transfer: i64) -> (found: bool) =
+    pub fn blocks_signer(db, transfer: i64) -> (found: bool) =
         "select exists (select 1 from transfer_proposals p join transfers t on t.seq = p.transfer \
             where p.transfer = :transfer and p.dismissed_at is null and p.amount = t.amount_crypto \
             and p.seen_at >= t.approved_at - t.approved_at % 1000) as found";
@@ -76,7 +76,7 @@ commands! {
             and transfer in (select seq from transfers where mode = :mode and chain = :chain)";
 
     /// Removes proposals from the blocks above this height, after a reorg.
-    pub fn take_out_above(tx, chain: Chain, height: u32) =
+    pub fn remove_from_blocks_above(tx, chain: Chain, height: u32) =
         "update transfer_proposals set block_height = null, block_hash = null where block_height > :height \
             and transfer in (select seq from transfers where mode = 'live' and chain = :chain)";
 }

@@ -8,7 +8,7 @@ use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use crate::domain::transfer::terms::TransferTerms;
-use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
+use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
 use rusqlite::named_params;
 
 rows! {
@@ -20,7 +20,7 @@ rows! {
         t.finalized_at, t.txid_from, t.attached_at, t.handed_over_at, t.sending_reason, t.retry_since: Option<Time>,
         t.retry_at: Option<Time>, t.settled_by, t.settled_reason, t.watched_from,
     ) -> Transfer {
-        let dispatch = Dispatch {
+        let dispatch = SendingProgress {
             txid_from, attached_at, handed_over_at, sending_reason, retry: retry_since.zip(retry_at), settled_by,
             settled_reason, watched_from,
         };
@@ -100,7 +100,7 @@ rows! {
             order by t.seq";
 
     /// Returns the next transfers of all accounts after the `seq` `after`.
-    pub fn after(db, after: i64, limit: u32) -> Vec<Transfer> =
+    pub fn list_after(db, after: i64, limit: u32) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.seq > :after order by t.seq limit :limit";
@@ -110,7 +110,7 @@ rows! {
         where t.seq = :seq";
 
     /// Returns every transfer to an address of a chain, oldest first.
-    pub fn to_address(db, mode: Mode, chain: Chain, address: &str) -> Vec<Transfer> =
+    pub fn list_to_address(db, mode: Mode, chain: Chain, address: &str) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.to_address = :address and t.chain = :chain and t.mode = :mode order by t.seq";
@@ -122,21 +122,21 @@ rows! {
             where t.chain = :chain and t.txid = :txid and t.mode = :mode order by t.seq";
 
     /// Returns the transfers with the status `processing`, oldest first.
-    pub fn processing(db, mode: Mode) -> Vec<Transfer> =
+    pub fn list_processing(db, mode: Mode) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status = 'processing' and t.mode = :mode order by t.seq";
 
     /// Returns approved and processing live transfers of a chain for which the first block to watch is unknown. They
     /// are in the order of approval.
-    pub fn undated(db, chain: Chain) -> Vec<Transfer> =
+    pub fn without_first_block(db, chain: Chain) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status in ('approved', 'processing') and t.chain = :chain and t.mode = 'live' \
             and t.watched_from is null order by t.approved_at";
 
     /// Returns the transfers whose signer command is still running, oldest first.
-    pub fn sending(db) -> Vec<Transfer> =
+    pub fn with_running_command(db) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status = 'processing' and t.sending = 'running' order by t.seq";
@@ -170,11 +170,11 @@ values! {
             where status in ('approved', 'processing') and status = 'approved' and sent_by = 'signer'";
 
     /// Returns the number of requested refunds of an invoice, of any status.
-    pub fn refunds(db, invoice: i64) -> (count: u32) =
+    pub fn count_refunds(db, invoice: i64) -> (count: u32) =
         "select count(*) as count from transfers where invoice = :invoice";
 
     /// Returns the sum of an invoice's refunds, without failed, rejected and cancelled ones.
-    pub fn refunded(db, invoice: i64) -> (sum: Cents) =
+    pub fn sum_of_refunds(db, invoice: i64) -> (sum: Cents) =
         "select ifnull(sum(amount), 0) as sum from transfers \
             where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
 }
@@ -237,7 +237,7 @@ commands! {
 pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Result<(), StoreError> {
     note_change(tx);
     if transfer.status == TransferStatus::Processing {
-        chains::expect(tx, transfer.mode, transfer.asset.chain);
+        chains::expect_payments(tx, transfer.mode, transfer.asset.chain);
     }
     require_one(update_row(tx, transfer, before)?, || {
         format!("{} {} is not {before} any more", transfer.kind, transfer.id)

@@ -8,7 +8,7 @@ use crate::domain::time::Time;
 
 /// An address with a higher balance than its known payments.
 #[derive(Clone, Debug)]
-pub struct Unexplained {
+pub struct UnexplainedBalance {
     /// Coin of the balance.
     pub asset: &'static Asset,
     /// Text of the address.
@@ -22,18 +22,18 @@ pub struct Unexplained {
 }
 
 rows! {
-    fn read(asset, address, balance, known, height) -> Unexplained {
-        Ok(Unexplained { asset, address, balance, known, height })
+    fn read(asset, address, balance, known, height) -> UnexplainedBalance {
+        Ok(UnexplainedBalance { asset, address, balance, known, height })
     }
 
     /// Returns the addresses of a chain with an unexplained balance.
-    pub fn of_chain(db, chain: Chain, limit: u32) -> Vec<Unexplained> =
+    pub fn of_chain(db, chain: Chain, limit: u32) -> Vec<UnexplainedBalance> =
         select "from unexplained where chain = :chain order by address limit :limit";
 }
 
 values! {
     /// Returns the last address that the search has checked, and the time of this check.
-    pub fn walk(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
+    pub fn search_position(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
         "select address, looked_at from balance_walks where chain = :chain";
 
     /// Returns the next live addresses after this one, in alphabetical order.
@@ -45,7 +45,7 @@ values! {
 
 commands! {
     /// Saves the unexplained balance of an address.
-    pub fn put(tx, found: &Unexplained, now: Time) =
+    pub fn put(tx, found: &UnexplainedBalance, now: Time) =
         "insert into unexplained (chain, address, asset, balance, known, height, seen_at) \
             values (:chain, :address, :asset, :balance, :known, :height, :now) on conflict (chain, address) \
             do update set balance = excluded.balance, known = excluded.known, height = excluded.height"
@@ -59,7 +59,7 @@ commands! {
         "delete from unexplained where chain = :chain and address = :address";
 
     /// Stores the last address that the search has checked.
-    pub fn save_walk(tx, chain: Chain, address: &str, now: Time) =
+    pub fn save_search_position(tx, chain: Chain, address: &str, now: Time) =
         "insert into balance_walks (chain, address, looked_at) values (:chain, :address, :now) \
             on conflict (chain) do update set address = excluded.address, looked_at = excluded.looked_at";
 }

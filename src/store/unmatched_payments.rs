@@ -4,7 +4,7 @@ use super::PageBounds;
 use super::statement::{commands, rows};
 use super::{Reader, StoreError};
 use crate::domain::time::Time;
-use crate::domain::unmatched::{Resolution, Unmatched, UnmatchedReason};
+use crate::domain::unmatched::{UnmatchedPayment, UnmatchedReason, UnmatchedResolution};
 
 /// An unmatched payment to be stored.
 pub struct NewUnmatched<'a> {
@@ -25,32 +25,32 @@ rows! {
         u.seq, u.id, u.observation, o.state, o.mode, o.asset, o.txid, o.position, o.address, o.amount, u.reason,
         account_id = "a.id", invoice_id = "i.id", o.seen_at, u.outcome, u.resolved_at, u.note,
         u.return_txid,
-    ) -> Unmatched {
-        Ok(Unmatched {
+    ) -> UnmatchedPayment {
+        Ok(UnmatchedPayment {
             seq, id, observation, state, mode, asset, txid, position, address, amount, reason, account_id,
             invoice_id, seen_at, outcome, resolved_at, note, return_txid,
         })
     }
 
     /// Returns the unmatched payment with this id.
-    pub fn by_id(db, id: &str) -> Option<Unmatched> =
+    pub fn by_id(db, id: &str) -> Option<UnmatchedPayment> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.id = :id";
 
     /// Returns the unmatched payment that belongs to an observation, unless a person has assigned it.
-    pub fn of_observation(db, observation: i64) -> Option<Unmatched> =
+    pub fn of_observation(db, observation: i64) -> Option<UnmatchedPayment> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.observation = :observation and u.outcome is not 'assigned'";
 
-    fn page_of_all(db, page: PageBounds) -> Vec<Unmatched> =
+    fn page_of_all(db, page: PageBounds) -> Vec<UnmatchedPayment> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.seq < :before order by u.seq desc limit :limit"
         with { before: page.before, limit: page.limit };
 
-    fn page_of_open(db, page: PageBounds) -> Vec<Unmatched> =
+    fn page_of_open(db, page: PageBounds) -> Vec<UnmatchedPayment> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.resolved_at is null and u.seq < :before order by u.seq desc limit :limit"
@@ -65,7 +65,7 @@ commands! {
 
     /// Saves how a person resolved a payment. The time of the first resolution stays.
     pub fn resolve(
-        tx, seq: i64, outcome: Resolution, note: Option<&str>, return_txid: Option<&str>, now: Time
+        tx, seq: i64, outcome: UnmatchedResolution, note: Option<&str>, return_txid: Option<&str>, now: Time
     ) =
         "update unmatched_payments set outcome = :outcome, resolved_at = ifnull(resolved_at, :now), note = :note, \
             return_txid = :return_txid where seq = :seq";
@@ -81,7 +81,7 @@ pub fn page(
     db: &Reader<'_>,
     only_open: bool,
     page: PageBounds,
-) -> Result<Vec<Unmatched>, StoreError> {
+) -> Result<Vec<UnmatchedPayment>, StoreError> {
     if only_open {
         page_of_open(db, page)
     } else {

@@ -7,7 +7,7 @@ commands! {
     ///
     /// Returns `false` if this step or a later one up to `newest` was used before. Steps after `newest` were used
     /// while the clock was ahead, and do not count.
-    pub fn take(tx, user: i64, step: i64, newest: i64) -> bool =
+    pub fn use_step(tx, user: i64, step: i64, newest: i64) -> bool =
         "insert into used_steps (user, step) select :user, :step \
             where not exists (select 1 from used_steps where user = :user and step between :step and :newest)";
 

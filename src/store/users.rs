@@ -59,40 +59,40 @@ commands! {
 /// Inserts a user and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, user: &User, password_hash: &str) -> Result<i64, StoreError> {
     let seq = insert_row(tx, user, password_hash)?;
-    tx.changes_value(ValueKind::User, seq);
+    tx.note_value_change(ValueKind::User, seq);
     Ok(seq)
 }
 
 /// Changes the password hash of a user.
 pub fn set_password(tx: &Tx<'_>, seq: i64, password_hash: &str) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":password_hash": password_hash };
-    tx.changes_value(ValueKind::User, seq);
+    tx.note_value_change(ValueKind::User, seq);
     SET_PASSWORD.run(tx, params)
 }
 
 /// Disables a user. `None` enables the user again.
 pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":disabled_at": since };
-    tx.changes_value(ValueKind::User, seq);
+    tx.note_value_change(ValueKind::User, seq);
     SET_DISABLED.run(tx, params)
 }
 
 /// Starts the setup of a second factor. An unfinished setup is replaced. Returns `false` if a second factor is on.
 pub fn begin_second_factor(tx: &Tx<'_>, seq: i64, secret: &[u8; 20]) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":second_factor_secret": secret };
-    tx.changes_value(ValueKind::User, seq);
+    tx.note_value_change(ValueKind::User, seq);
     BEGIN_SECOND_FACTOR.changes(tx, params)
 }
 
 /// Turns the second factor on. Returns `false` if no setup was begun.
 pub fn turn_second_factor_on(tx: &Tx<'_>, seq: i64, at: Time) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":at": at };
-    tx.changes_value(ValueKind::User, seq);
+    tx.note_value_change(ValueKind::User, seq);
     TURN_SECOND_FACTOR_ON.changes(tx, params)
 }
 
 /// Turns the second factor off, and deletes its secret.
-pub fn end_second_factor(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    tx.changes_value(ValueKind::User, seq);
+pub fn turn_second_factor_off(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
+    tx.note_value_change(ValueKind::User, seq);
     END_SECOND_FACTOR.run(tx, named_params! { ":seq": seq })
 }

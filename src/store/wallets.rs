@@ -2,7 +2,7 @@
 //!
 //! Invariant: an index is handed out only once. Its row is committed before anybody sees its address.
 
-use super::chain_cursors::{self, Cursor};
+use super::chain_cursors::{self, ChainCursor};
 use super::statement::{commands, rows, values};
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
@@ -86,7 +86,7 @@ values! {
             where mode = :mode and pool = :pool and network = 'simulated'";
 
     /// Returns the highest index that a wallet has handed out.
-    pub fn highest(db, wallet: &WalletRow) -> (highest: Option<u32>) =
+    pub fn highest_index(db, wallet: &WalletRow) -> (highest: Option<u32>) =
         "select max(wallet_index) as highest from addresses where wallet = :wallet" with { wallet: wallet.seq };
 
     /// Passes every index that a wallet has handed out to `each`, in ascending order.
@@ -103,7 +103,7 @@ rows! {
         seq, id, name, pool: String, network, script, key, chain_code, first_index, next_index, least_index, created_at,
         added_at, retired_at, stopped_at, stopped_index,
     ) -> WalletRow {
-        let chain = wallet::chain_named(&pool).map_err(|_| FromSqlError::Other("a pool that has no wallets".into()))?;
+        let chain = wallet::find_wallet_chain(&pool).map_err(|_| FromSqlError::Other("a pool that has no wallets".into()))?;
         let wallet = Wallet { chain, network, script, key: ExtendedKey { key, chain_code } };
         Ok(WalletRow {
             seq, id, name, wallet, first_index, next_index, least_index, created_at, added_at, retired_at, stopped_at,
@@ -205,21 +205,21 @@ pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<WalletIndex>, StoreEr
 ///
 /// An older wallet never replaces a stopped one, because a restored file may not know that the older wallet was
 /// retired.
-pub fn handing_out(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
-    Ok(in_turn(db, chain)?.filter(|row| row.stopped_at.is_none()))
+pub fn active_for_chain(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
+    Ok(current_for_chain(db, chain)?.filter(|row| row.stopped_at.is_none()))
 }
 
 /// Returns the wallet that would hand out the live addresses of a chain, if that wallet is stopped.
-pub fn stopped(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
-    Ok(in_turn(db, chain)?.filter(|row| row.stopped_at.is_some()))
+pub fn stopped_for_chain(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
+    Ok(current_for_chain(db, chain)?.filter(|row| row.stopped_at.is_some()))
 }
 
 /// Returns the wallet that hands out the live addresses of a chain, even if it is stopped.
-fn in_turn(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
+fn current_for_chain(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     let mut followed = chain_cursors::all(db)?;
     followed.retain(|cursor| cursor.chain.address_pool() == chain.address_pool());
     let is_of = |network: WalletNetwork| {
-        let agrees = |of: &Cursor| network.agrees_with(of.chain, &of.network);
+        let agrees = |of: &ChainCursor| network.agrees_with(of.chain, &of.network);
         (followed.is_empty() && network.is_main()) || followed.iter().any(agrees)
     };
     let mut in_use = in_use(db, chain)?.into_iter();
@@ -228,7 +228,10 @@ fn in_turn(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreErro
 
 /// Returns the wallet that was added last for a chain, if no wallet is for the network on which the chain is
 /// followed.
-pub fn of_other_network(db: &Reader<'_>, cursor: &Cursor) -> Result<Option<WalletRow>, StoreError> {
+pub fn of_other_network(
+    db: &Reader<'_>,
+    cursor: &ChainCursor,
+) -> Result<Option<WalletRow>, StoreError> {
     let in_use = in_use(db, cursor.chain)?;
     let agrees = |row: &WalletRow| {
         row.wallet
@@ -242,7 +245,7 @@ pub fn of_other_network(db: &Reader<'_>, cursor: &Cursor) -> Result<Option<Walle
 /// Inserts a wallet.
 pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let seq = insert_row(tx, new, now)?;
-    tx.changes_value(ValueKind::Wallet, seq);
+    tx.note_value_change(ValueKind::Wallet, seq);
     Ok(())
 }
 
@@ -253,20 +256,20 @@ pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(
         ":least": new.least_index, ":name": new.name,
         ":now": now,
     };
-    tx.changes_value(ValueKind::Wallet, seq);
+    tx.note_value_change(ValueKind::Wallet, seq);
     RESUME.run(tx, params)
 }
 
 /// Retires a wallet, so that it hands out no more addresses.
 pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":now": now };
-    tx.changes_value(ValueKind::Wallet, seq);
+    tx.note_value_change(ValueKind::Wallet, seq);
     RETIRE.run(tx, params)
 }
 
 /// Prevents an index and all lower indexes from being handed out again.
 pub fn raise_least_index(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":index": index };
-    tx.changes_value(ValueKind::Wallet, seq);
+    tx.note_value_change(ValueKind::Wallet, seq);
     KEEP_ABOVE.run(tx, params)
 }

@@ -24,13 +24,13 @@ mod tests;
 pub use deferred::TouchedInvoice;
 pub(super) use disk::LOG_BYTES_MAX;
 
-use super::health::{Health, Refusing};
+use super::health::{Health, WriteRefusal};
 use super::lock::{FilePlace, Lock};
-use super::memo::Memo;
-use super::states::Pending;
+use super::memo::WriterCache;
+use super::states::PendingChanges;
 use super::{OnCommit, Reader, StoreError};
 use crate::domain::asset::Chain;
-use job::{Job, Submitted};
+use job::{Job, SubmittedJob};
 use rusqlite::Connection;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -83,9 +83,9 @@ pub struct Tx<'c> {
     /// Flag that a job in a shared savepoint sets if it has to run again in its own savepoint.
     needs_own_savepoint: Option<&'c Cell<bool>>,
     /// Invoices that are settled at the end of the current work.
-    deferred: deferred::Deferred,
+    deferred: deferred::DeferredInvoices,
     /// Changed values whose hashes are not in the audit log yet.
-    pub(super) pending: Pending,
+    pub(super) pending: PendingChanges,
 }
 
 impl<'c> std::ops::Deref for Tx<'c> {
@@ -99,8 +99,8 @@ impl<'c> std::ops::Deref for Tx<'c> {
 impl Tx<'_> {
     /// Runs a script of several statements, and clears the cache.
     pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
-        self.changes_accounts();
-        self.reader.checked(|conn| conn.execute_batch(sql))
+        self.note_account_change();
+        self.reader.run_on_conn(|conn| conn.execute_batch(sql))
     }
 
     /// Records a change that [`OnCommit`] gets after the commit.
@@ -133,7 +133,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("coffer-writer".to_owned())
             .spawn(move || {
-                Thread {
+                WriterThread {
                     file,
                     health: heard,
                     is_gone: Cell::new(false),
@@ -141,7 +141,7 @@ impl Writer {
                     on_commit,
                     waiting: counter,
                     data_version: Cell::new(data_version),
-                    memo: Memo::default(),
+                    memo: WriterCache::default(),
                 }
                 .serve(&queue)
             })?;
@@ -163,7 +163,7 @@ impl Writer {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.health.check()?;
+        self.health.check_writable()?;
         let (answer, answered) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(StoreError::closed)?;
         // Waiting jobs are counted here, because a bounded channel would allocate memory for all of them at its
@@ -172,7 +172,7 @@ impl Writer {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(StoreError::Overloaded);
         }
-        let job = Submitted {
+        let job = SubmittedJob {
             work,
             is_repeatable,
             result: None,
@@ -186,7 +186,7 @@ impl Writer {
     }
 
     /// Returns the number of jobs in the queue.
-    pub(super) fn waiting(&self) -> usize {
+    pub(super) fn waiting_count(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 }
@@ -215,7 +215,7 @@ pub(super) struct OpenFile {
 }
 
 /// The state of the writer thread.
-struct Thread {
+struct WriterThread {
     file: OpenFile,
     health: Arc<Health>,
     /// Whether the file was found out of its place.
@@ -225,10 +225,10 @@ struct Thread {
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
     data_version: Cell<i64>,
-    memo: Memo,
+    memo: WriterCache,
 }
 
-impl Thread {
+impl WriterThread {
     /// Runs jobs until the handle is dropped, then checkpoints the log and closes the file.
     fn serve(self, queue: &Receiver<Box<dyn Job>>) {
         loop {
@@ -272,11 +272,11 @@ impl Thread {
     }
 
     /// Runs a statement that begins or ends a transaction or savepoint.
-    fn statement(&self, sql: &str) -> Result<(), StoreError> {
+    fn run_statement(&self, sql: &str) -> Result<(), StoreError> {
         let run = || self.file.conn.prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| {
-            match Refusing::from_error(&error) {
-                Some(Refusing::Locked) => self.refuse_locked(),
+            match WriteRefusal::from_error(&error) {
+                Some(WriteRefusal::Locked) => self.refuse_locked(),
                 Some(_) | None => self.health.observe(&error),
             }
             StoreError::from(error)
@@ -287,7 +287,7 @@ impl Thread {
     fn notice_foreign_writes(&self) -> bool {
         match data_version(&self.file.conn) {
             Ok(version) if self.data_version.replace(version) != version => {
-                self.memo.forget();
+                self.memo.clear();
                 (self.on_commit)(&Changes {
                     everything: true,
                     ..Changes::default()

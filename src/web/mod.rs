@@ -11,7 +11,7 @@ pub mod words;
 use packed::Packed;
 
 /// A static file, served at `/assets/{VERSION}/{folder}/{name}`.
-pub struct Asset {
+pub struct StaticFile {
     /// Directory in `assets`, named for its purpose.
     pub folder: &'static str,
     /// File name. Its extension determines the content type.
@@ -27,13 +27,13 @@ pub const STYLE: &str = include_str!("style.css");
 
 /// Returns the static file with this name in this directory of `assets`.
 #[must_use]
-pub fn asset(folder: &str, name: &str) -> Option<&'static Asset> {
+pub fn static_file(folder: &str, name: &str) -> Option<&'static StaticFile> {
     ASSETS
         .iter()
         .find(|asset| asset.folder == folder && asset.name == name)
 }
 
-impl Asset {
+impl StaticFile {
     /// Returns the content type for the file extension. A test checks that every file has one.
     #[must_use]
     pub fn content_type(&self) -> Option<&'static str> {
@@ -48,10 +48,10 @@ impl Asset {
 
 #[cfg(test)]
 mod tests {
-    use super::{ASSETS, VERSION, asset};
+    use super::{ASSETS, VERSION, static_file};
 
     #[test]
-    fn every_file_is_there_with_a_type_and_its_own_place() {
+    fn every_file_is_built_in_with_a_content_type() {
         assert_eq!(VERSION.len(), 16);
         for found in &ASSETS {
             let (folder, name) = (found.folder, found.name);
@@ -65,8 +65,8 @@ mod tests {
                 found.packed.bytes() == file && !file.is_empty(),
                 "{folder}/{name}"
             );
-            assert!(asset(folder, name).is_some_and(|other| std::ptr::eq(other, found)));
+            assert!(static_file(folder, name).is_some_and(|other| std::ptr::eq(other, found)));
         }
-        assert!(asset("widget", "style.css").is_none());
+        assert!(static_file("widget", "style.css").is_none());
     }
 }

@@ -26,9 +26,9 @@ pub struct Reference {
     /// Webhooks that the service sends.
     pub webhooks: Vec<Webhook>,
     /// Error codes of all operations.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<ErrorDoc>,
     /// Objects that requests and responses contain.
-    pub objects: Vec<Object>,
+    pub objects: Vec<ObjectDoc>,
 }
 
 /// A group of operations with one topic.
@@ -40,11 +40,11 @@ pub struct Group {
     /// Description of the topic in one sentence.
     pub about: String,
     /// Operations of the group.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<OperationDoc>,
 }
 
 /// An operation in the API reference.
-pub struct Operation {
+pub struct OperationDoc {
     /// Name of the operation, which is also its fragment identifier on the page.
     pub id: String,
     /// HTTP method: GET, POST, PUT, PATCH or DELETE.
@@ -62,9 +62,9 @@ pub struct Operation {
     /// Request body, `None` for an operation without a body.
     pub body: Option<Body>,
     /// Successful responses of the operation.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<ResponseDoc>,
     /// Error responses of the operation, grouped by status.
-    pub refusals: Vec<Refused>,
+    pub refusals: Vec<ErrorGroup>,
     /// Example of a request as a curl command.
     pub curl: String,
 }
@@ -106,7 +106,7 @@ pub struct Body {
 }
 
 /// A successful response of an operation.
-pub struct Answer {
+pub struct ResponseDoc {
     /// HTTP status, or `other` for all further ones.
     pub status: String,
     /// Description of the response.
@@ -120,7 +120,7 @@ pub struct Answer {
 }
 
 /// Error responses of an operation that have the same status.
-pub struct Refused {
+pub struct ErrorGroup {
     /// HTTP status.
     pub status: String,
     /// Error codes with this status.
@@ -138,7 +138,7 @@ pub struct Webhook {
 }
 
 /// An error code in the API reference.
-pub struct Refusal {
+pub struct ErrorDoc {
     /// Error code, as in the field `error` of the body.
     pub code: String,
     /// HTTP status of the error.
@@ -148,7 +148,7 @@ pub struct Refusal {
 }
 
 /// An object that requests or responses contain.
-pub struct Object {
+pub struct ObjectDoc {
     /// Name of the object.
     pub name: String,
     /// Description of the object.

@@ -11,12 +11,13 @@ mod tests;
 
 use super::words::Words;
 use crate::domain::language::Language;
-use crate::domain::url::{Destination, Site};
+use crate::domain::url::{SiteOrAppUrl, SiteUrl};
 use askama::Template;
 pub use checkout::{
-    Choose, Coin, Coins, Hidden, Kind, Left, Live, Pay, State, Trial, Unconfirmed, Updates,
+    CoinChoicePage, CoinOption, CoinOptions, HiddenFields, LiveCheckout, OutcomeKind, OutcomePage,
+    PageUpdates, PaymentPage, SimulationButtons, TimeLeft, UnconfirmedPayment,
 };
-pub use link::{Link, LinkQr, LinkSvg, Price};
+pub use link::{LinkPage, LinkQr, LinkSvg, Price};
 
 /// A complete page: a body inside a frame.
 #[derive(Template)]
@@ -57,7 +58,7 @@ impl Frame<'_> {
     /// Returns the texts of the page's language.
     #[must_use]
     pub fn words(&self) -> &'static Words {
-        Words::of(self.language)
+        Words::for_language(self.language)
     }
 }
 
@@ -78,15 +79,15 @@ pub struct Shop<'a> {
     /// Name of the shop.
     pub name: &'a str,
     /// URL of the shop's logo.
-    pub logo: Option<Site<'a>>,
+    pub logo: Option<SiteUrl<'a>>,
 }
 
 /// A link to a website or an app outside the page.
-pub struct WayOut<'a> {
+pub struct ExitLink<'a> {
     /// CSS class of the link.
     pub kind: &'static str,
     /// Target of the link: a website or an app.
-    pub url: Destination<'a>,
+    pub url: SiteOrAppUrl<'a>,
     /// Text of the link.
     pub text: &'static str,
 }
@@ -102,7 +103,7 @@ pub struct Moment {
 /// The body of an error page.
 #[derive(Template)]
 #[template(path = "error.html", config = "src/web/askama.toml")]
-pub struct Problem<'a> {
+pub struct ErrorPage<'a> {
     /// Texts of the reader's language.
     pub words: &'static Words,
     /// Heading that names the kind of error.
@@ -118,7 +119,7 @@ pub struct Problem<'a> {
 /// The body of the set-up page: a form that creates the first operator.
 #[derive(Template)]
 #[template(path = "setup/form.html", config = "src/web/askama.toml")]
-pub struct Setup<'a> {
+pub struct SetupForm<'a> {
     /// Token of the set-up link.
     pub token: &'a str,
     /// Email address that was entered before, to show it again.

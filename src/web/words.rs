@@ -50,7 +50,7 @@ texts! {
 impl Words {
     /// Returns the texts of a language. The first call parses its file.
     #[must_use]
-    pub fn of(language: Language) -> &'static Words {
+    pub fn for_language(language: Language) -> &'static Words {
         macro_rules! read {
             ($file:literal) => {{
                 static TEXT: OnceLock<String> = OnceLock::new();
@@ -77,14 +77,14 @@ impl Words {
 
     /// Formats a decimal number with the decimal separator of the language.
     #[must_use]
-    pub fn number(&self, decimal: &str) -> String {
+    pub fn format_number(&self, decimal: &str) -> String {
         decimal.replace('.', self.decimal)
     }
 
     /// Formats an amount with its unit. In a right-to-left language, the amount still runs from left to right.
     #[must_use]
-    pub fn sum(&self, decimal: &str, unit: &str) -> String {
-        let sum = format!("{} {unit}", self.number(decimal));
+    pub fn format_amount(&self, decimal: &str, unit: &str) -> String {
+        let sum = format!("{} {unit}", self.format_number(decimal));
         match (self.direction, LEFT_TO_RIGHT) {
             ("rtl", (begin, end)) => format!("{begin}{sum}{end}"),
             _ => sum,
@@ -152,7 +152,7 @@ mod tests {
                 let is_own = is_term || text != in_english || *language == Language::English;
                 assert!(is_own, "{language}: {name} is not translated");
             }
-            let words = Words::of(*language);
+            let words = Words::for_language(*language);
             assert!(words.tag.starts_with(language.as_str()), "{language}");
             assert!(matches!(words.direction, "ltr" | "rtl"), "{language}");
             assert!(matches!(words.decimal, "." | ","), "{language}");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_is_looked_at_no_further() {
+    fn inserted_values_are_not_searched_for_fields() {
         let values = [("a", "{b}"), ("b", "x")];
         assert_eq!(fill("{a} and {b}{c}.", &values), "{b} and x.");
         assert_eq!(fill("", &values), "");
@@ -169,8 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_written_as_the_language_does() {
-        let sum = |language| Words::of(language).sum("0.25", "LTC");
+    fn amounts_use_the_notation_of_the_language() {
+        let sum = |language| Words::for_language(language).format_amount("0.25", "LTC");
         assert_eq!(sum(Language::English), "0.25 LTC");
         assert_eq!(sum(Language::German), "0,25 LTC");
         assert_eq!(sum(Language::Arabic), "\u{2066}0.25 LTC\u{2069}");

@@ -90,24 +90,30 @@ pub struct Command {
 }
 
 /// The JSON object that a command returned, or a message that says why its result is unknown.
-pub type Answered = Result<Map<String, Value>, String>;
+pub type CommandResult = Result<Map<String, Value>, String>;
 
 impl Command {
     /// Runs the command once. Writes `input` to its stdin, and uses `name` in the log.
-    pub async fn run(&self, name: &str, input: &Value) -> Answered {
+    pub async fn run(&self, name: &str, input: &Value) -> CommandResult {
         let not_started = |error| format!("{} did not start: {error}", self.program.path.display());
         // The handler is installed before the start, so no signal is missed. If SIGCHLD were ignored, the kernel
         // would keep no exit code.
         let mut ends = signal(SignalKind::child()).map_err(not_started)?;
-        let mut group = Group(self.spawn().map_err(not_started)?);
+        let mut group = ProcessGroup(self.spawn().map_err(not_started)?);
         let child = &mut group.0;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut errors = Vec::new();
         let ended = {
-            let hear_errors = hear(stderr, &mut errors);
-            let talk = talk(group.leader(), &mut ends, stdin, stdout, input.to_string());
-            let (limit, stopped) = (tokio::time::sleep(self.timeout), self.stopped());
+            let hear_errors = read_stderr(stderr, &mut errors);
+            let talk = communicate(
+                group.leader_pid(),
+                &mut ends,
+                stdin,
+                stdout,
+                input.to_string(),
+            );
+            let (limit, stopped) = (tokio::time::sleep(self.timeout), self.wait_for_stop_grace());
             tokio::pin!(hear_errors, talk, limit, stopped);
             let mut all_heard = false;
             let ended = loop {
@@ -130,7 +136,7 @@ impl Command {
             }
             ended
         };
-        let status = group.end().await;
+        let status = group.kill_and_wait().await;
         if !errors.is_empty() {
             log::warn!(
                 "command wrote to standard error: command={name} text={:?}",
@@ -141,7 +147,7 @@ impl Command {
         if !status.success() {
             return Err(format!("it ended with {status}"));
         }
-        answer(&output)
+        parse_output(&output)
     }
 
     #[expect(clippy::disallowed_methods, reason = "starts a process")]
@@ -161,7 +167,7 @@ impl Command {
     }
 
     /// Waits until the server has been stopping for `stop_grace`.
-    async fn stopped(&self) {
+    async fn wait_for_stop_grace(&self) {
         let mut stop = self.stop.clone();
         if stop.wait_for(|stop| *stop).await.is_ok() {
             tokio::time::sleep(self.stop_grace).await;
@@ -173,19 +179,21 @@ impl Command {
 }
 
 /// A command and the process group that it leads. Dropping it kills the whole group.
-struct Group(Child);
+struct ProcessGroup(Child);
 
-impl Group {
+impl ProcessGroup {
     /// Returns the process id, which is also the group id. `None` once the command was waited for, as the id may then
     /// be reused.
-    fn leader(&self) -> Option<Pid> {
+    fn leader_pid(&self) -> Option<Pid> {
         let number = self.0.id().and_then(|id| i32::try_from(id).ok());
         number.and_then(Pid::from_raw)
     }
 
     /// Kills all remaining processes of the group.
     fn kill(&mut self) {
-        let Some(leader) = self.leader() else { return };
+        let Some(leader) = self.leader_pid() else {
+            return;
+        };
         match kill_process_group(leader, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => {}
             Err(error) => log::warn!("child processes not killed: leader={leader} error={error}"),
@@ -196,10 +204,10 @@ impl Group {
 
     /// Kills all remaining processes, then waits for the command. In this order, the kernel cannot reuse the group id
     /// before the kill.
-    async fn end(&mut self) -> Result<ExitStatus, String> {
+    async fn kill_and_wait(&mut self) -> Result<ExitStatus, String> {
         self.kill();
         match tokio::time::timeout(KILL_GRACE, self.0.wait()).await {
-            Ok(status) => status.map_err(not_told),
+            Ok(status) => status.map_err(wait_error),
             Err(_) => {
                 let number = self.0.id().unwrap_or_default();
                 log::warn!("process still runs after kill: process={number}");
@@ -209,24 +217,24 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-fn not_told(error: impl std::fmt::Display) -> String {
+fn wait_error(error: impl std::fmt::Display) -> String {
     format!("its end could not be waited for: {error}")
 }
 
 /// Waits until the command has exited. Does not reap the process, so that its id stays reserved.
-async fn until_ended(leader: Pid, ends: &mut Signals) -> Result<(), String> {
+async fn wait_for_exit(leader: Pid, ends: &mut Signals) -> Result<(), String> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     loop {
         match waitid(WaitId::Pid(leader), options) {
             Ok(Some(_)) => return Ok(()),
             Ok(None) | Err(Errno::INTR) => {}
-            Err(error) => return Err(not_told(error)),
+            Err(error) => return Err(wait_error(error)),
         }
         // The signal may be for another child, so the exit is polled again.
         let _ = tokio::time::timeout(ASK_EVERY, ends.recv()).await;
@@ -234,7 +242,7 @@ async fn until_ended(leader: Pid, ends: &mut Signals) -> Result<(), String> {
 }
 
 /// Writes the input, reads stdout to its end, and waits for the exit.
-async fn talk(
+async fn communicate(
     leader: Option<Pid>,
     ends: &mut Signals,
     stdin: Option<ChildStdin>,
@@ -266,13 +274,13 @@ async fn talk(
         Ok(output)
     };
     let ((), output) = tokio::try_join!(feed, read)?;
-    let leader = leader.ok_or_else(|| not_told("its process number is not known"))?;
-    until_ended(leader, ends).await?;
+    let leader = leader.ok_or_else(|| wait_error("its process number is not known"))?;
+    wait_for_exit(leader, ends).await?;
     Ok(output)
 }
 
 /// Reads all of stderr and keeps the beginning.
-async fn hear(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+async fn read_stderr(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut stderr) = stderr else { return };
     let mut buffer = [0; 1024];
     while let Ok(read) = stderr.read(&mut buffer).await
@@ -284,7 +292,7 @@ async fn hear(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
 }
 
 /// Parses stdout as one JSON object.
-fn answer(output: &[u8]) -> Answered {
+fn parse_output(output: &[u8]) -> CommandResult {
     let problem = match json::parse(output) {
         Ok(Value::Object(fields)) => return Ok(fields),
         Ok(_) => "it is not an object".to_owned(),

@@ -3,8 +3,8 @@
 //! Invariant: an order is committed as begun before its command starts. A result is kept in memory until it is
 //! committed.
 
-use super::command::{Answered, Command};
-use super::{Next, Worker};
+use super::command::{Command, CommandResult};
+use super::{NextStep, Worker};
 use crate::clock::Clock;
 use crate::domain::refusal::Code;
 use crate::domain::time::Time;
@@ -27,14 +27,17 @@ pub trait CommandJob: Send + Sync + 'static {
     type Order: Send + Sync + 'static;
 
     /// Takes the next order and commits it as begun. Returns `None` if no order waits.
-    fn begin(&self, now: Time) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
+    fn begin_next_order(
+        &self,
+        now: Time,
+    ) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
 
     /// Returns the time at which the next order falls due without a wake-up, for example a retry.
     ///
     /// # Errors
     ///
     /// The file cannot be read.
-    fn due(&self, _now: Time) -> Result<Option<Time>, Error> {
+    fn next_due_time(&self, _now: Time) -> Result<Option<Time>, Error> {
         Ok(None)
     }
 
@@ -42,27 +45,27 @@ pub trait CommandJob: Send + Sync + 'static {
     fn describe(order: &Self::Order) -> (String, Value);
 
     /// Stores the result of the command.
-    fn end(
+    fn store_result(
         &self,
         now: Time,
         order: &Self::Order,
-        answered: &Answered,
+        answered: &CommandResult,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
 /// Runs the command of a job, one order at a time.
-pub struct Runner<J: CommandJob> {
+pub struct CommandRunner<J: CommandJob> {
     job: J,
     command: Command,
     clock: Arc<Clock>,
     /// An order whose result is not stored yet.
-    unstored: Option<(J::Order, Answered)>,
+    unstored: Option<(J::Order, CommandResult)>,
 }
 
-impl<J: CommandJob> Runner<J> {
+impl<J: CommandJob> CommandRunner<J> {
     /// Creates a runner of this command for the orders of this job.
-    pub fn new(job: J, command: Command, clock: Arc<Clock>) -> Runner<J> {
-        Runner {
+    pub fn new(job: J, command: Command, clock: Arc<Clock>) -> CommandRunner<J> {
+        CommandRunner {
             job,
             command,
             clock,
@@ -71,11 +74,14 @@ impl<J: CommandJob> Runner<J> {
     }
 
     /// Stores the last result. If the file fails, keeps the result for the next attempt.
-    async fn store(&mut self) -> Result<(), Error> {
+    async fn store_last_result(&mut self) -> Result<(), Error> {
         let Some((order, answered)) = self.unstored.take() else {
             return Ok(());
         };
-        let stored = self.job.end(self.clock.now(), &order, &answered).await;
+        let stored = self
+            .job
+            .store_result(self.clock.now(), &order, &answered)
+            .await;
         match stored {
             Ok(()) => Ok(()),
             Err(Error::Refused(refusal)) if refusal.code != Code::Overloaded => {
@@ -91,13 +97,16 @@ impl<J: CommandJob> Runner<J> {
     }
 }
 
-impl<J: CommandJob> Worker for Runner<J> {
+impl<J: CommandJob> Worker for CommandRunner<J> {
     const NAME: &'static str = J::NAME;
 
-    async fn tick(&mut self, now: Time) -> Result<Next, Error> {
-        self.store().await?;
-        let Some(order) = self.job.begin(now).await? else {
-            return Ok(self.job.due(now)?.map_or(Next::Idle, Next::At));
+    async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
+        self.store_last_result().await?;
+        let Some(order) = self.job.begin_next_order(now).await? else {
+            return Ok(self
+                .job
+                .next_due_time(now)?
+                .map_or(NextStep::Idle, NextStep::At));
         };
         let (name, input) = J::describe(&order);
         let program = self.command.program.path().display();
@@ -105,8 +114,8 @@ impl<J: CommandJob> Worker for Runner<J> {
         let answered = self.command.run(&name, &input).await;
         log::info!("command ended: order={name} program={program}");
         self.unstored = Some((order, answered));
-        self.store().await?;
-        Ok(Next::Again)
+        self.store_last_result().await?;
+        Ok(NextStep::Again)
     }
 
     /// Tries to store the last result for a few seconds. Only this process knows the result, and the write queue may
@@ -114,7 +123,7 @@ impl<J: CommandJob> Worker for Runner<J> {
     async fn finish(&mut self) -> Result<(), Error> {
         let stopwatch = self.clock.stopwatch();
         loop {
-            let stored = self.store().await;
+            let stored = self.store_last_result().await;
             if stored.is_ok() || stopwatch.ms() >= STORE_MS_MAX {
                 return stored;
             }
@@ -126,7 +135,10 @@ impl<J: CommandJob> Worker for Runner<J> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Answered, Clock, Command, CommandJob, Error, Future, Next, Runner, Time, Worker};
+    use super::{
+        Clock, Command, CommandJob, CommandResult, CommandRunner, Error, Future, NextStep, Time,
+        Worker,
+    };
     use crate::domain::refusal::{Code, Refusal};
     use crate::worker::command::Program;
     use serde_json::{Value, json};
@@ -138,16 +150,19 @@ mod tests {
 
     /// A job that always has an order. Its first results are refused as overloaded.
     #[derive(Clone)]
-    struct Crowded {
+    struct OverloadedJob {
         refusals: Arc<AtomicU32>,
-        stored: Arc<Mutex<Vec<Answered>>>,
+        stored: Arc<Mutex<Vec<CommandResult>>>,
     }
 
-    impl CommandJob for Crowded {
+    impl CommandJob for OverloadedJob {
         const NAME: &'static str = "crowded";
         type Order = ();
 
-        fn begin(&self, _: Time) -> impl Future<Output = Result<Option<()>, Error>> + Send {
+        fn begin_next_order(
+            &self,
+            _: Time,
+        ) -> impl Future<Output = Result<Option<()>, Error>> + Send {
             ready(Ok(Some(())))
         }
 
@@ -155,11 +170,11 @@ mod tests {
             ("order".to_owned(), json!({}))
         }
 
-        fn end(
+        fn store_result(
             &self,
             _: Time,
             (): &(),
-            answered: &Answered,
+            answered: &CommandResult,
         ) -> impl Future<Output = Result<(), Error>> + Send {
             let one_less = |left: u32| left.checked_sub(1);
             let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
@@ -172,8 +187,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_command_answered_is_stored_before_the_end_though_there_is_no_room_at_first() {
-        let crowded = Crowded {
+    async fn shutdown_retries_to_store_a_result_after_overload() {
+        let crowded = OverloadedJob {
             refusals: Arc::new(AtomicU32::new(4)),
             stored: Arc::default(),
         };
@@ -185,13 +200,13 @@ mod tests {
             stop_grace: Duration::ZERO,
         };
         let clock = Arc::new(Clock::new(0, None));
-        let mut runner = Runner::new(crowded.clone(), command, clock);
+        let mut runner = CommandRunner::new(crowded.clone(), command, clock);
         assert!(runner.tick(Time(0)).await.is_err());
         runner.finish().await.unwrap();
         assert_eq!(crowded.stored.lock().unwrap().len(), 1);
         // The result is stored only once.
         runner.finish().await.unwrap();
         assert_eq!(crowded.stored.lock().unwrap().len(), 1);
-        assert_eq!(runner.tick(Time(0)).await.unwrap(), Next::Again);
+        assert_eq!(runner.tick(Time(0)).await.unwrap(), NextStep::Again);
     }
 }

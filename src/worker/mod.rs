@@ -34,7 +34,7 @@ const SETTLE_ROUNDS_MAX: u32 = 10_000;
 
 /// The time at which the next step of a worker is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// The next step is due at once.
     Again,
     /// The next step is due at this time, or when the worker is woken.
@@ -49,7 +49,7 @@ pub trait Worker: Send + 'static {
     const NAME: &'static str;
 
     /// Makes one bounded step.
-    fn tick(&mut self, now: Time) -> impl Future<Output = Result<Next, Error>> + Send;
+    fn tick(&mut self, now: Time) -> impl Future<Output = Result<NextStep, Error>> + Send;
 
     /// Returns `true` if work is under way outside the steps. The end of that work wakes the worker.
     fn is_busy(&self) -> bool {
@@ -58,7 +58,7 @@ pub trait Worker: Send + 'static {
 
     /// Returns the time until the next step in real time, independent of the clock. `None` if only the clock or a
     /// wake-up starts the next step.
-    fn pause(&self) -> Option<Duration> {
+    fn time_until_step(&self) -> Option<Duration> {
         None
     }
 
@@ -73,12 +73,12 @@ pub trait Worker: Send + 'static {
 pub struct Waker {
     /// Number of wake-ups so far.
     woken: Arc<watch::Sender<u64>>,
-    rested: Arc<watch::Sender<Rest>>,
+    rested: Arc<watch::Sender<IdleState>>,
 }
 
 /// The state of a worker when it last had nothing to do.
 #[derive(Clone, Copy, Debug, Default)]
-struct Rest {
+struct IdleState {
     /// Number of wake-ups that the worker had handled.
     seen: u64,
     /// Time of the next step, if it has one.
@@ -89,7 +89,7 @@ impl Default for Waker {
     fn default() -> Waker {
         Waker {
             woken: Arc::new(watch::Sender::new(1)),
-            rested: Arc::new(watch::Sender::new(Rest::default())),
+            rested: Arc::new(watch::Sender::new(IdleState::default())),
         }
     }
 }
@@ -102,7 +102,7 @@ impl Waker {
     }
 
     /// Returns the number of wake-ups so far.
-    fn count(&self) -> u64 {
+    fn wake_count(&self) -> u64 {
         *self.woken.borrow()
     }
 
@@ -112,7 +112,7 @@ impl Waker {
     }
 
     /// Waits until the worker has handled every wake-up so far and has nothing to do.
-    async fn rest(&self) {
+    async fn wait_until_idle(&self) {
         let woken = *self.woken.borrow();
         let mut rested = self.rested.subscribe();
         // The only error is that the worker has stopped, which also ends the wait.
@@ -120,7 +120,7 @@ impl Waker {
     }
 
     /// Returns `true` if the worker has handled every wake-up and has nothing to do.
-    fn is_resting(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.rested.borrow().seen >= *self.woken.borrow()
     }
 }
@@ -146,13 +146,13 @@ pub struct Wakers {
 
 impl Wakers {
     /// Returns the wakers of the workers that also run in a sandbox.
-    fn all(&self) -> [&Waker; 3] {
+    fn sandbox_wakers(&self) -> [&Waker; 3] {
         [&self.expire, &self.deliver, &self.prune]
     }
 
     /// Wakes all workers, because the clock has moved or any data may have changed.
     pub fn wake_all(&self) {
-        for waker in self.all() {
+        for waker in self.sandbox_wakers() {
             waker.wake();
         }
         self.provision.wake();
@@ -162,12 +162,12 @@ impl Wakers {
     }
 
     /// Waits until all due work is done, including work that falls due meanwhile.
-    pub async fn settle(&self) {
+    pub async fn wait_until_settled(&self) {
         for _ in 0..SETTLE_ROUNDS_MAX {
-            for waker in self.all() {
-                waker.rest().await;
+            for waker in self.sandbox_wakers() {
+                waker.wait_until_idle().await;
             }
-            if self.all().iter().all(|waker| waker.is_resting()) {
+            if self.sandbox_wakers().iter().all(|waker| waker.is_idle()) {
                 return;
             }
         }
@@ -184,7 +184,7 @@ impl Wakers {
 }
 
 /// Runs the steps of a worker until `stop` is `true`.
-pub async fn run<W: Worker>(
+pub async fn run_worker<W: Worker>(
     mut worker: W,
     clock: Arc<Clock>,
     waker: Waker,
@@ -199,10 +199,10 @@ pub async fn run<W: Worker>(
             failed = None;
         }
         let until = match stepped {
-            Ok(Next::Again) => continue,
-            Ok(Next::At(at)) if at <= clock.now() => continue,
-            Ok(Next::At(at)) => Some(at),
-            Ok(Next::Idle) => None,
+            Ok(NextStep::Again) => continue,
+            Ok(NextStep::At(at)) if at <= clock.now() => continue,
+            Ok(NextStep::At(at)) => Some(at),
+            Ok(NextStep::Idle) => None,
             Err(error) => {
                 // An error that repeats is logged once, because the step is retried every second.
                 let said = error.to_string();
@@ -218,7 +218,7 @@ pub async fn run<W: Worker>(
             }
         };
         if !worker.is_busy() {
-            waker.rested.send_replace(Rest { seen, until });
+            waker.rested.send_replace(IdleState { seen, until });
         }
         let due = async {
             match until.and_then(|at| clock.until(at)) {
@@ -227,7 +227,7 @@ pub async fn run<W: Worker>(
             }
         };
         let pause = async {
-            match worker.pause() {
+            match worker.time_until_step() {
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => std::future::pending().await,
             }

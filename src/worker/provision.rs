@@ -1,6 +1,6 @@
 //! Runs the provisioner, the operator's program that creates and removes ordered servers.
 
-use super::command::Answered;
+use super::command::CommandResult;
 use super::command_job::CommandJob;
 use crate::domain::server::outcome::ProvisionerResult;
 use crate::domain::time::Time;
@@ -10,24 +10,29 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// The job that runs the provisioner for each server order.
-pub struct Provision {
+pub struct ProvisionJob {
     /// Service that stores the orders.
     pub service: Arc<Service>,
 }
 
-impl CommandJob for Provision {
+impl CommandJob for ProvisionJob {
     const NAME: &'static str = "provision";
     type Order = ServerJob;
 
-    async fn begin(&self, now: Time) -> Result<Option<ServerJob>, Error> {
-        self.service.begin_server_job(now).await
+    async fn begin_next_order(&self, now: Time) -> Result<Option<ServerJob>, Error> {
+        self.service.start_server_job(now).await
     }
 
     fn describe(order: &ServerJob) -> (String, Value) {
         (format!("server {}", order.id), order.input.clone())
     }
 
-    async fn end(&self, now: Time, order: &ServerJob, answered: &Answered) -> Result<(), Error> {
+    async fn store_result(
+        &self,
+        now: Time,
+        order: &ServerJob,
+        answered: &CommandResult,
+    ) -> Result<(), Error> {
         let answer = answered.clone().and_then(|answer| {
             ProvisionerResult::parse(order.task, &answer).map_err(|refusal| refusal.message)
         });

@@ -1,13 +1,13 @@
 //! Deletes data with a limited lifetime: idempotency responses, attempts, sessions and rolled secrets. Never deletes
 //! events or deliveries. Once a day, logs the heads of a production file's hash-chained logs.
 
-use super::{Next, Worker};
+use super::{NextStep, Worker};
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 
 /// The worker that deletes expired data.
-pub struct Prune {
+pub struct PruningWorker {
     service: Arc<Service>,
     /// `true` if heads of the hash-chained logs are written to the log. `false` in a sandbox, whose file ends with
     /// the process.
@@ -17,10 +17,10 @@ pub struct Prune {
     next_heads: Time,
 }
 
-impl Prune {
+impl PruningWorker {
     /// Creates a worker that prunes for the first time when it is first woken.
-    pub fn new(service: Arc<Service>, logs_heads: bool) -> Prune {
-        Prune {
+    pub fn new(service: Arc<Service>, logs_heads: bool) -> PruningWorker {
+        PruningWorker {
             service,
             logs_heads,
             next: Time(0),
@@ -29,12 +29,12 @@ impl Prune {
     }
 }
 
-impl Prune {
+impl PruningWorker {
     /// Logs the heads of the hash-chained logs once a day.
-    fn log_heads(&mut self, now: Time) -> Result<(), Error> {
+    fn log_heads_daily(&mut self, now: Time) -> Result<(), Error> {
         let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
         if self.logs_heads && !waits {
-            for head in self.service.heads()? {
+            for head in self.service.log_heads()? {
                 log::info!("history: head={head}");
             }
             self.next_heads = now.plus_ms(DAY_MS);
@@ -43,20 +43,20 @@ impl Prune {
     }
 }
 
-impl Worker for Prune {
+impl Worker for PruningWorker {
     const NAME: &'static str = "prune";
 
-    async fn tick(&mut self, now: Time) -> Result<Next, Error> {
+    async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
         // If the clock was set back, pruning waits no longer than an hour.
         let waits = now < self.next && self.next <= now.plus_ms(HOUR_MS);
         if waits {
-            return Ok(Next::At(self.next));
+            return Ok(NextStep::At(self.next));
         }
-        self.log_heads(now)?;
+        self.log_heads_daily(now)?;
         if self.service.prune(now).await? {
-            return Ok(Next::Again);
+            return Ok(NextStep::Again);
         }
         self.next = now.plus_ms(HOUR_MS);
-        Ok(Next::At(self.next))
+        Ok(NextStep::At(self.next))
     }
 }

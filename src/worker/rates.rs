@@ -2,16 +2,18 @@
 //!
 //! Invariant: a slow source delays no other source, and no request under way delays the stop.
 
+mod file;
+
 use super::watch_chain::ChainWakers;
-use super::{Next, Waker, Worker};
-use crate::chain::rates::{RateClient, RatesError, RatesFrom, Upstream, read_file};
+use super::{NextStep, Waker, Worker};
+use crate::chain::rates::{RateClient, RatesError, RatesOrigin, Upstream};
 use crate::clock::Clock;
 use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, FigureSource, NoAgreement};
+use crate::domain::rate::{CoinFigure, FigureSource, NoRateReason};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service, random};
+use file::RateFile;
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -24,26 +26,26 @@ const LEFT_ALONE_MS_MAX: i64 = 15 * MINUTE_MS;
 const LOOK_AT_FILE: Duration = Duration::from_secs(1);
 
 /// The worker that polls exchange rates.
-pub struct Rates {
+pub struct RateWorker {
     service: Arc<Service>,
     clock: Arc<Clock>,
     client: RateClient,
     waker: Waker,
     /// Wakers of the chains that wait for the first round of rates.
     chain_wakers: Arc<ChainWakers>,
-    sources: Vec<Asked>,
-    file: Option<Watched>,
-    answers: UnboundedSender<Answer>,
-    answered: UnboundedReceiver<Answer>,
+    sources: Vec<PolledSource>,
+    file: Option<RateFile>,
+    answers: UnboundedSender<SourceAnswer>,
+    answered: UnboundedReceiver<SourceAnswer>,
     /// Answers that are not stored yet.
-    ended: Vec<Answer>,
+    ended: Vec<SourceAnswer>,
     has_begun: bool,
     /// The coins without a rate, as last logged, with the reason.
-    without: HashMap<(&'static str, Currency), NoAgreement>,
+    without: HashMap<(&'static str, Currency), NoRateReason>,
 }
 
 /// A rate source with the state of its polling.
-struct Asked {
+struct PolledSource {
     upstream: Upstream,
     asked_at: Option<Time>,
     /// Time after the last request until the next one, in milliseconds.
@@ -54,39 +56,31 @@ struct Asked {
     problem: Option<String>,
 }
 
-/// The operator's rate file, with its last readable contents.
-struct Watched {
-    path: PathBuf,
-    told: Vec<CoinFigure>,
-    problem: Option<String>,
-    kept_at: Option<Time>,
-}
-
 /// The answer of a source to one request.
 #[derive(Clone)]
-struct Answer {
+struct SourceAnswer {
     source: FigureSource,
     asked_at: Time,
     outcome: Result<Vec<CoinFigure>, RatesError>,
 }
 
-impl Rates {
+impl RateWorker {
     /// Creates a worker. Each answer wakes the worker through its waker. The chain wakers are signalled when the
     /// first round of requests ends.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
-        from: RatesFrom,
+        from: RatesOrigin,
         timeout_ms: u64,
         (waker, chain_wakers): (Waker, Arc<ChainWakers>),
-    ) -> Rates {
+    ) -> RateWorker {
         let (answers, answered) = unbounded_channel();
         let (sources, file) = match from {
-            RatesFrom::Nowhere => (Vec::new(), None),
-            RatesFrom::Sources(upstreams) => (upstreams, None),
-            RatesFrom::File(path) => (Vec::new(), Some(path)),
+            RatesOrigin::Nowhere => (Vec::new(), None),
+            RatesOrigin::Sources(upstreams) => (upstreams, None),
+            RatesOrigin::File(path) => (Vec::new(), Some(path)),
         };
-        let asked = |upstream| Asked {
+        let asked = |upstream| PolledSource {
             upstream,
             asked_at: None,
             wait_ms: EVERY_MS,
@@ -94,20 +88,14 @@ impl Rates {
             refused: 0,
             problem: None,
         };
-        let watched = |path| Watched {
-            path,
-            told: Vec::new(),
-            problem: None,
-            kept_at: None,
-        };
-        Rates {
+        RateWorker {
             service,
             clock,
             client: RateClient::new(timeout_ms),
             waker,
             chain_wakers,
             sources: sources.into_iter().map(asked).collect(),
-            file: file.map(watched),
+            file: file.map(RateFile::new),
             answers,
             answered,
             ended: Vec::new(),
@@ -117,31 +105,31 @@ impl Rates {
     }
 
     /// Deletes the stored figures of sources that are no longer polled. Runs once.
-    async fn begin(&mut self) -> Result<(), Error> {
+    async fn delete_unpolled_figures(&mut self) -> Result<(), Error> {
         if self.has_begun {
             return Ok(());
         }
         let asked = self.sources.iter().map(|asked| asked.upstream.source);
         let asked = asked.chain(self.file.iter().map(|_| FigureSource::File));
-        self.service.ask_only(asked.collect()).await?;
+        self.service.delete_other_sources(asked.collect()).await?;
         self.has_begun = true;
         Ok(())
     }
 
     /// Stores the answers. If a write fails, the remaining answers are kept for the next step.
-    async fn keep_answers(&mut self) -> Result<(), Error> {
+    async fn store_answers(&mut self) -> Result<(), Error> {
         while let Ok(answer) = self.answered.try_recv() {
             self.ended.push(answer);
         }
         while let Some(answer) = self.ended.last().cloned() {
-            self.keep(answer).await?;
+            self.store_answer(answer).await?;
             self.ended.pop();
         }
         Ok(())
     }
 
-    async fn keep(&mut self, answer: Answer) -> Result<(), Error> {
-        let Answer {
+    async fn store_answer(&mut self, answer: SourceAnswer) -> Result<(), Error> {
+        let SourceAnswer {
             source,
             asked_at,
             outcome,
@@ -149,28 +137,34 @@ impl Rates {
         let now = self.clock.now();
         let failure = outcome.as_ref().err().cloned();
         match outcome {
-            Ok(told) => self.service.keep_told(now, source, asked_at, told).await?,
+            Ok(told) => {
+                self.service
+                    .store_figures(now, source, asked_at, told)
+                    .await?
+            }
             Err(failure) => {
                 let problem = failure.problem;
-                self.service.keep_failure(source, asked_at, problem).await?;
+                self.service
+                    .store_source_failure(source, asked_at, problem)
+                    .await?;
             }
         }
         let mut all = self.sources.iter_mut();
         if let Some(asked) = all.find(|asked| asked.upstream.source == source) {
-            asked.ended(now, failure.as_ref());
+            asked.record_outcome(now, failure.as_ref());
         }
         // Coins are logged only after all sources of a round have answered: before that, some coins have too few
         // figures.
         if self.is_busy() {
             return Ok(());
         }
-        self.log_coins(now)
+        self.log_rate_changes(now)
     }
 
     /// Requests figures from every source that is due, each on a thread of its own.
-    fn ask(&mut self, now: Time) {
+    fn request_due_sources(&mut self, now: Time) {
         for asked in &mut self.sources {
-            if asked.is_under_way || now < asked.due(now) {
+            if asked.is_under_way || now < asked.next_request_at(now) {
                 continue;
             }
             (asked.asked_at, asked.wait_ms) = (Some(now), EVERY_MS);
@@ -178,9 +172,9 @@ impl Rates {
             let (answers, waker) = (self.answers.clone(), self.waker.clone());
             let source = upstream.source;
             let work = move || {
-                let outcome = client.ask(&upstream, now);
+                let outcome = client.fetch(&upstream, now);
                 // The send fails only while the worker is stopping.
-                let _ = answers.send(Answer {
+                let _ = answers.send(SourceAnswer {
                     source,
                     asked_at: now,
                     outcome,
@@ -196,35 +190,35 @@ impl Rates {
     }
 
     /// Reads the rate file. Stores its contents if they have changed, and at least once a minute.
-    async fn look_at_file(&mut self, now: Time) -> Result<(), Error> {
+    async fn poll_file(&mut self, now: Time) -> Result<(), Error> {
         let Some(watched) = &mut self.file else {
             return Ok(());
         };
-        let is_new = watched.look(now);
-        let is_due = now >= due(watched.kept_at, EVERY_MS, now);
+        let is_new = watched.read_changes(now);
+        let is_due = now >= next_due_at(watched.kept_at, EVERY_MS, now);
         if !is_new && !is_due {
             return Ok(());
         }
-        let (told, problem) = (watched.rates_at(now), watched.problem.clone());
+        let (told, problem) = (watched.figures_at(now), watched.problem.clone());
         // While the file cannot be read, its last readable contents stay valid until a restart.
         if !told.is_empty() {
             let (service, source) = (&self.service, FigureSource::File);
-            service.keep_told(now, source, now, told).await?;
+            service.store_figures(now, source, now, told).await?;
         }
         if let Some(problem) = problem {
             self.service
-                .keep_failure(FigureSource::File, now, problem)
+                .store_source_failure(FigureSource::File, now, problem)
                 .await?;
         }
         watched.kept_at = Some(now);
-        self.log_coins(now)
+        self.log_rate_changes(now)
     }
 
     /// Logs the coins that have lost their rate, with the reason. Also logs the coins that have a rate again or need
     /// none any more.
-    fn log_coins(&mut self, now: Time) -> Result<(), Error> {
+    fn log_rate_changes(&mut self, now: Time) -> Result<(), Error> {
         let without = self.service.coins_without_rate(now)?;
-        let without: HashMap<(&'static str, Currency), NoAgreement> = without
+        let without: HashMap<(&'static str, Currency), NoRateReason> = without
             .into_iter()
             .map(|(coin, currency, why)| ((coin, currency), why))
             .collect();
@@ -245,23 +239,26 @@ impl Rates {
     }
 
     /// Returns when the next request or read is due. Ignores sources with a request under way.
-    fn next(&self, now: Time) -> Next {
+    fn next_poll(&self, now: Time) -> NextStep {
         let waiting = self.sources.iter().filter(|asked| !asked.is_under_way);
         let file = self.file.iter();
-        let file = file.map(|watched| due(watched.kept_at, EVERY_MS, now));
-        let due = waiting.map(|asked| asked.due(now)).chain(file).min();
-        due.map_or(Next::Idle, Next::At)
+        let file = file.map(|watched| next_due_at(watched.kept_at, EVERY_MS, now));
+        let due = waiting
+            .map(|asked| asked.next_request_at(now))
+            .chain(file)
+            .min();
+        due.map_or(NextStep::Idle, NextStep::At)
     }
 }
 
-impl Asked {
+impl PolledSource {
     /// Returns the time of the next request to the source.
-    fn due(&self, now: Time) -> Time {
-        due(self.asked_at, self.wait_ms, now)
+    fn next_request_at(&self, now: Time) -> Time {
+        next_due_at(self.asked_at, self.wait_ms, now)
     }
 
     /// Records the end of a request. Logs a new problem, or the end of the last one.
-    fn ended(&mut self, now: Time, failure: Option<&RatesError>) {
+    fn record_outcome(&mut self, now: Time, failure: Option<&RatesError>) {
         self.is_under_way = false;
         let source = self.upstream.source;
         let problem = failure.map(|failure| failure.problem.clone());
@@ -276,7 +273,7 @@ impl Asked {
             None => self.refused = 0,
             Some(retry_after_s) => {
                 self.refused = self.refused.saturating_add(1);
-                let pause_ms = left_alone_ms(self.refused, retry_after_s, random_byte());
+                let pause_ms = rate_limit_pause_ms(self.refused, retry_after_s, random_byte());
                 (self.asked_at, self.wait_ms) = (Some(now), pause_ms);
             }
         }
@@ -285,14 +282,14 @@ impl Asked {
 
 /// Returns the next time of an action that repeats every `wait_ms`. Returns `now` if the action was never done, or if
 /// the clock was set back since.
-fn due(done_at: Option<Time>, wait_ms: i64, now: Time) -> Time {
+fn next_due_at(done_at: Option<Time>, wait_ms: i64, now: Time) -> Time {
     let done_at = done_at.filter(|done_at| *done_at <= now);
     done_at.map_or(now, |done_at| done_at.plus_ms(wait_ms))
 }
 
 /// Returns the pause after this many rate limits in a row, in milliseconds. The pause doubles each time and is at
 /// least as long as the source requested. `chance` adds up to a quarter of the pause.
-fn left_alone_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
+fn rate_limit_pause_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
     let doubled = EVERY_MS.saturating_mul(1_i64.checked_shl(refused.min(10)).unwrap_or(1));
     let asked = i64::try_from(retry_after_s)
         .unwrap_or(0)
@@ -307,94 +304,48 @@ fn random_byte() -> u8 {
     random::<1>().map_or(128, |[byte]| byte)
 }
 
-impl Watched {
-    /// Reads the rate file. Returns `true` if the contents or the read error have changed.
-    fn look(&mut self, now: Time) -> bool {
-        let (told, problem) = match read_file(&self.path, now) {
-            Ok(told) => (Some(told), None),
-            Err(problem) => (None, Some(problem)),
-        };
-        let is_news = problem != self.problem;
-        if is_news {
-            match &problem {
-                Some(problem) if self.told.is_empty() => {
-                    log::error!("rate file failed: error={problem}")
-                }
-                Some(problem) => {
-                    log::error!("rate file failed, earlier rates kept: error={problem}");
-                }
-                None => log::info!("rate file recovered: file={}", self.path.display()),
-            }
-            self.problem = problem;
-        }
-        let told = told.filter(|told| !is_same(told, &self.told));
-        let is_new = told.is_some();
-        if let Some(told) = told {
-            self.told = told;
-        }
-        is_news || is_new
-    }
-
-    /// Returns the figures of the file, dated `now`.
-    fn rates_at(&self, now: Time) -> Vec<CoinFigure> {
-        let mut told = self.told.clone();
-        for one in &mut told {
-            one.figure.at = now;
-        }
-        told
-    }
-}
-
-/// Returns `true` if both lists contain the same figures, regardless of their times.
-fn is_same(one: &[CoinFigure], other: &[CoinFigure]) -> bool {
-    let same = |(one, other): (&CoinFigure, &CoinFigure)| {
-        one.coin == other.coin
-            && one.currency == other.currency
-            && one.figure.rate == other.figure.rate
-    };
-    one.len() == other.len() && one.iter().zip(other).all(same)
-}
-
-impl Worker for Rates {
+impl Worker for RateWorker {
     const NAME: &'static str = "rates";
 
-    async fn tick(&mut self, now: Time) -> Result<Next, Error> {
-        self.begin().await?;
-        self.keep_answers().await?;
+    async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
+        self.delete_unpolled_figures().await?;
+        self.store_answers().await?;
         if !self.service.needs_rates(now)? {
-            self.chain_wakers.hear_of_rates();
-            return Ok(Next::Idle);
+            self.chain_wakers.signal_rates();
+            return Ok(NextStep::Idle);
         }
-        self.ask(now);
-        self.look_at_file(now).await?;
+        self.request_due_sources(now);
+        self.poll_file(now).await?;
         if !self.is_busy() {
             // All sources have answered or failed.
-            self.chain_wakers.hear_of_rates();
+            self.chain_wakers.signal_rates();
         }
-        Ok(self.next(now))
+        Ok(self.next_poll(now))
     }
 
     fn is_busy(&self) -> bool {
         self.sources.iter().any(|asked| asked.is_under_way)
     }
 
-    fn pause(&self) -> Option<Duration> {
+    fn time_until_step(&self) -> Option<Duration> {
         self.file.as_ref().map(|_| LOOK_AT_FILE)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EVERY_MS, LEFT_ALONE_MS_MAX, left_alone_ms};
+    use super::{EVERY_MS, LEFT_ALONE_MS_MAX, rate_limit_pause_ms};
 
     #[test]
-    fn who_is_asked_too_often_is_left_alone_longer_each_time_and_as_long_as_it_asks() {
-        let pauses: Vec<i64> = (1..6).map(|refused| left_alone_ms(refused, 0, 0)).collect();
+    fn rate_limit_pause_doubles_and_is_at_least_retry_after() {
+        let pauses: Vec<i64> = (1..6)
+            .map(|refused| rate_limit_pause_ms(refused, 0, 0))
+            .collect();
         let minutes: Vec<i64> = pauses.iter().map(|pause| pause / EVERY_MS).collect();
         assert_eq!(minutes, [2, 4, 8, 15, 15]);
-        assert_eq!(left_alone_ms(u32::MAX, 0, 0), LEFT_ALONE_MS_MAX);
-        assert_eq!(left_alone_ms(1, 3_600, 0), 60 * EVERY_MS);
-        assert_eq!(left_alone_ms(1, 0, 255), 150_000);
-        assert_eq!(left_alone_ms(1, u64::MAX, 255), 150_000);
+        assert_eq!(rate_limit_pause_ms(u32::MAX, 0, 0), LEFT_ALONE_MS_MAX);
+        assert_eq!(rate_limit_pause_ms(1, 3_600, 0), 60 * EVERY_MS);
+        assert_eq!(rate_limit_pause_ms(1, 0, 255), 150_000);
+        assert_eq!(rate_limit_pause_ms(1, u64::MAX, 255), 150_000);
     }
 }

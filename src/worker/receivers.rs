@@ -7,7 +7,7 @@ mod queue;
 
 use super::senders::THREADS_MAX;
 use crate::service::webhooks::WaitingQueue;
-use queue::{Queue, Row, Speed, UnderWay};
+use queue::{AttemptCounts, FailureStreak, QueueSpeed, QueueState};
 use std::collections::{HashMap, HashSet};
 
 pub(super) use queue::QueueAttempt;
@@ -40,87 +40,89 @@ const REMEMBERED_MAX: usize = 10_000;
 
 /// The state of every queue, and the sums for each account.
 #[derive(Default)]
-pub(super) struct Receivers {
+pub(super) struct ReceiverStates {
     /// Pause between two attempts at a receiver that keeps failing, in milliseconds. 0 means no pause.
     pause_ms: i64,
-    queues: HashMap<String, Queue>,
-    accounts: HashMap<String, Account>,
-    under_way: UnderWay,
+    queues: HashMap<String, QueueState>,
+    accounts: HashMap<String, AccountSums>,
+    under_way: AttemptCounts,
     /// Number of attempts begun so far.
     begun: u64,
 }
 
 /// Sums over the queues of one account.
 #[derive(Default)]
-struct Account {
+struct AccountSums {
     queues: usize,
-    under_way: UnderWay,
+    under_way: AttemptCounts,
     /// Failures in a row of the account's `webhookUrl`s. During a pause, only an attempt of a queue that failed last
     /// updates the begin time.
-    row: Row,
+    row: FailureStreak,
 }
 
-impl Receivers {
+impl ReceiverStates {
     /// Creates an empty state. Receivers that keep failing pause for `pause_ms` between two attempts.
-    pub(super) fn new(pause_ms: i64) -> Receivers {
-        Receivers {
+    pub(super) fn new(pause_ms: i64) -> ReceiverStates {
+        ReceiverStates {
             pause_ms,
-            ..Receivers::default()
+            ..ReceiverStates::default()
         }
     }
 
     /// Returns how many attempts of a queue are under way.
-    pub(super) fn under_way(&self, name: &str) -> usize {
+    pub(super) fn under_way_count(&self, name: &str) -> usize {
         let queue = self.queues.get(name);
-        queue.map_or(0, |queue| queue.under_way.all())
+        queue.map_or(0, |queue| queue.under_way.total())
     }
 
     /// Returns how many more attempts of a queue may begin.
-    pub(super) fn room(&self, name: &str) -> usize {
+    pub(super) fn free_slots(&self, name: &str) -> usize {
         let queue = self.queues.get(name).copied().unwrap_or_default();
         let account = self.accounts.get(account_of(name));
         let (all, own) = (
             self.under_way,
-            account.map_or_else(UnderWay::default, |account| account.under_way),
+            account.map_or_else(AttemptCounts::default, |account| account.under_way),
         );
-        let others = fair_room(OTHERS_MAX, all.others(), own.others())
-            .min(ACCOUNT_OTHERS_MAX.saturating_sub(own.others()));
+        let others = fair_slots(OTHERS_MAX, all.not_quick_count(), own.not_quick_count())
+            .min(ACCOUNT_OTHERS_MAX.saturating_sub(own.not_quick_count()));
         let (kind, room) = match queue.speed {
-            Speed::Quick => (all.quick, fair_room(THREADS_MAX, all.all(), own.quick)),
-            Speed::Unknown => (all.others(), others),
-            Speed::Slow => {
-                let slow = fair_room(SLOW_MAX, all.slow, own.slow)
+            QueueSpeed::Quick => (all.quick, fair_slots(THREADS_MAX, all.total(), own.quick)),
+            QueueSpeed::Unknown => (all.not_quick_count(), others),
+            QueueSpeed::Slow => {
+                let slow = fair_slots(SLOW_MAX, all.slow, own.slow)
                     .min(ACCOUNT_SLOW_MAX.saturating_sub(own.slow));
-                (all.others(), others.min(slow))
+                (all.not_quick_count(), others.min(slow))
             }
         };
         let has_many = account.is_some_and(|account| account.queues >= QUEUES_FEW);
         let share = match (queue.speed, kind >= CROWD) {
-            (Speed::Unknown, false) if !has_many => SHARE_FIRST,
-            (Speed::Unknown, _) => 1,
-            (Speed::Quick | Speed::Slow, false) => queue.share,
-            (Speed::Quick | Speed::Slow, true) => queue.share.min(SHARE_FIRST),
+            (QueueSpeed::Unknown, false) if !has_many => SHARE_FIRST,
+            (QueueSpeed::Unknown, _) => 1,
+            (QueueSpeed::Quick | QueueSpeed::Slow, false) => queue.share,
+            (QueueSpeed::Quick | QueueSpeed::Slow, true) => queue.share.min(SHARE_FIRST),
         };
         share
-            .saturating_sub(queue.under_way.all())
+            .saturating_sub(queue.under_way.total())
             .min(room)
-            .min(THREADS_MAX.saturating_sub(all.all()))
+            .min(THREADS_MAX.saturating_sub(all.total()))
     }
 
     /// Returns how long a queue still pauses, in milliseconds. 0 means that it does not pause.
-    pub(super) fn pause_ms(&self, name: &str, now_ms: i64) -> i64 {
+    pub(super) fn remaining_pause_ms(&self, name: &str, now_ms: i64) -> i64 {
         let row = self.queues.get(name).map(|queue| queue.row);
         let Some(own) = row.filter(|row| row.failures > 0) else {
             return 0;
         };
         let account = self.accounts.get(account_of(name));
-        let shared = account.filter(|_| !is_of_endpoint(name));
-        let shared = shared.map_or(0, |account| account.row.pause_ms(self.pause_ms, now_ms));
-        own.pause_ms(self.pause_ms, now_ms).max(shared)
+        let shared = account.filter(|_| !is_endpoint_queue(name));
+        let shared = shared.map_or(0, |account| {
+            account.row.remaining_pause_ms(self.pause_ms, now_ms)
+        });
+        own.remaining_pause_ms(self.pause_ms, now_ms).max(shared)
     }
 
     /// Sorts queues by their last turn, then by their due time, so that every queue gets its turn.
-    pub(super) fn in_turn<'w>(&self, waiting: &'w [WaitingQueue]) -> Vec<&'w WaitingQueue> {
+    pub(super) fn sort_by_turn<'w>(&self, waiting: &'w [WaitingQueue]) -> Vec<&'w WaitingQueue> {
         let turn = |waiting: &&WaitingQueue| {
             let queue = self.queues.get(&waiting.queue);
             (queue.map_or(0, |queue| queue.turn), waiting.due_at)
@@ -131,22 +133,22 @@ impl Receivers {
     }
 
     /// Records the begin of an attempt.
-    pub(super) fn began(&mut self, name: &str, now_ms: i64) -> QueueAttempt {
-        self.add(name);
+    pub(super) fn begin_attempt(&mut self, name: &str, now_ms: i64) -> QueueAttempt {
+        self.add_queue(name);
         self.begun = self.begun.saturating_add(1);
         let turn = self.begun;
-        self.change(name, |queue| {
+        self.update_queue(name, |queue| {
             if queue.under_way.quick == 0 {
                 queue.alive_ms = now_ms;
             }
-            queue.begin();
+            queue.add_attempt();
             queue.turn = turn;
             queue.row.begun_ms = now_ms;
         });
         let queue = self.queues.get(name).copied().unwrap_or_default();
         let is_failing = queue.row.failures > 0;
         if let Some(account) = self.accounts.get_mut(account_of(name))
-            && !is_of_endpoint(name)
+            && !is_endpoint_queue(name)
             && (is_failing || account.row.failures < FAILURES_MAX)
         {
             account.row.begun_ms = now_ms;
@@ -158,7 +160,7 @@ impl Receivers {
     }
 
     /// Records the end of an attempt that took `latency_ms`.
-    pub(super) fn ended(
+    pub(super) fn end_attempt(
         &mut self,
         attempt: &QueueAttempt,
         is_success: bool,
@@ -166,25 +168,25 @@ impl Receivers {
         now_ms: i64,
     ) {
         let name = &attempt.queue;
-        self.change(name, |queue| {
-            queue.end(attempt.speed);
+        self.update_queue(name, |queue| {
+            queue.remove_attempt(attempt.speed);
             queue.alive_ms = now_ms;
             queue.set_speed(if latency_ms <= QUICK_MS_MAX {
-                Speed::Quick
+                QueueSpeed::Quick
             } else {
-                Speed::Slow
+                QueueSpeed::Slow
             });
             queue.share = match (is_success, queue.share) {
                 (true, share) if share >= SHARE_FIRST => share.saturating_mul(2).min(SHARE_MAX),
                 (true, _) => SHARE_FIRST,
                 (false, _) => 1,
             };
-            queue.row.end(is_success);
+            queue.row.record_result(is_success);
         });
         if let Some(account) = self.accounts.get_mut(account_of(name))
-            && !is_of_endpoint(name)
+            && !is_endpoint_queue(name)
         {
-            account.row.end(is_success);
+            account.row.record_result(is_success);
         }
     }
 
@@ -192,41 +194,41 @@ impl Receivers {
     pub(super) fn refresh(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
             // An earlier process has tried this queue. The attempt failed, and its latency is unknown.
-            if self.add(&one.queue) {
-                self.change(&one.queue, |queue| {
-                    (queue.speed, queue.share, queue.row.failures) = (Speed::Slow, 1, 1)
+            if self.add_queue(&one.queue) {
+                self.update_queue(&one.queue, |queue| {
+                    (queue.speed, queue.share, queue.row.failures) = (QueueSpeed::Slow, 1, 1)
                 });
             }
         }
-        self.slow_down(now_ms);
+        self.mark_silent_as_slow(now_ms);
         if self.queues.len() > REMEMBERED_MAX.saturating_add(waiting.len()) {
-            self.evict(waiting);
+            self.evict_idle_queues(waiting);
         }
     }
 
     /// Marks quick queues as slow if they have attempts under way and have shown no sign of life for too long.
-    fn slow_down(&mut self, now_ms: i64) {
+    fn mark_silent_as_slow(&mut self, now_ms: i64) {
         if self.under_way.quick == 0 {
             return;
         }
-        let hangs = |queue: &Queue| {
-            queue.speed == Speed::Quick
+        let hangs = |queue: &QueueState| {
+            queue.speed == QueueSpeed::Quick
                 && queue.under_way.quick > 0
                 && now_ms.saturating_sub(queue.alive_ms) > QUICK_MS_MAX
         };
         let hanging = self.queues.iter().filter(|(_, queue)| hangs(queue));
         let hanging: Vec<String> = hanging.map(|(name, _)| name.clone()).collect();
         for name in hanging {
-            self.change(&name, |queue| queue.set_speed(Speed::Slow));
+            self.update_queue(&name, |queue| queue.set_speed(QueueSpeed::Slow));
         }
     }
 
     /// Removes idle queues until half of the maximum is left. Begins with the account that has the most queues. Of
     /// its queues, the ones that are not quick go first, the oldest before newer ones.
-    fn evict(&mut self, waiting: &[WaitingQueue]) {
+    fn evict_idle_queues(&mut self, waiting: &[WaitingQueue]) {
         let waiting: HashSet<&str> = waiting.iter().map(|one| one.queue.as_str()).collect();
-        let is_idle = |(name, queue): &(&String, &Queue)| {
-            queue.under_way.all() == 0 && !waiting.contains(name.as_str())
+        let is_idle = |(name, queue): &(&String, &QueueState)| {
+            queue.under_way.total() == 0 && !waiting.contains(name.as_str())
         };
         let mut idle: Vec<(usize, bool, u64, String)> = self
             .queues
@@ -235,23 +237,23 @@ impl Receivers {
             .map(|(name, queue)| {
                 let account = self.accounts.get(account_of(name));
                 let others = usize::MAX.saturating_sub(account.map_or(0, |account| account.queues));
-                let is_quick = queue.speed == Speed::Quick;
+                let is_quick = queue.speed == QueueSpeed::Quick;
                 (others, is_quick, queue.turn, name.clone())
             })
             .collect();
         idle.sort_unstable();
         idle.truncate(idle.len().saturating_sub(REMEMBERED_MAX / 2));
         for (_, _, _, name) in idle {
-            self.forget(&name);
+            self.remove_queue(&name);
         }
     }
 
     /// Adds a queue. Returns `true` if it was not known.
-    fn add(&mut self, name: &str) -> bool {
+    fn add_queue(&mut self, name: &str) -> bool {
         if self.queues.contains_key(name) {
             return false;
         }
-        self.queues.insert(name.to_owned(), Queue::default());
+        self.queues.insert(name.to_owned(), QueueState::default());
         let account = account_of(name).to_owned();
         let account = self.accounts.entry(account).or_default();
         account.queues = account.queues.saturating_add(1);
@@ -259,7 +261,7 @@ impl Receivers {
     }
 
     /// Removes an idle queue, and its account if this was the account's last queue.
-    fn forget(&mut self, name: &str) {
+    fn remove_queue(&mut self, name: &str) {
         self.queues.remove(name);
         if let Some(account) = self.accounts.get_mut(account_of(name)) {
             account.queues = account.queues.saturating_sub(1);
@@ -270,28 +272,30 @@ impl Receivers {
     }
 
     /// Changes a queue, and updates the sums that include it.
-    fn change(&mut self, name: &str, change: impl FnOnce(&mut Queue)) {
+    fn update_queue(&mut self, name: &str, change: impl FnOnce(&mut QueueState)) {
         let Some(queue) = self.queues.get_mut(name) else {
             return;
         };
         let before = *queue;
         change(queue);
-        self.under_way.recount(before.under_way, queue.under_way);
+        self.under_way.update_sum(before.under_way, queue.under_way);
         if let Some(account) = self.accounts.get_mut(account_of(name)) {
-            account.under_way.recount(before.under_way, queue.under_way);
+            account
+                .under_way
+                .update_sum(before.under_way, queue.under_way);
         }
     }
 }
 
 /// Returns the free attempts of an account that uses `own` of `most`, while all accounts together use `used`. No
 /// account may use more than it leaves for the others, so some are always left for a further account.
-fn fair_room(most: usize, used: usize, own: usize) -> usize {
+fn fair_slots(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }
 
 /// Returns `true` if a queue belongs to an endpoint. The third word of the queue's name is then the id of the
 /// endpoint.
-fn is_of_endpoint(queue: &str) -> bool {
+fn is_endpoint_queue(queue: &str) -> bool {
     queue.split(' ').nth(2).is_some()
 }
 

@@ -1,12 +1,12 @@
 //! Runs the signer, which sends approved payouts and refunds.
 
-use super::command::Answered;
+use super::command::CommandResult;
 use super::command_job::CommandJob;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
-use crate::domain::transfer::request::txid;
+use crate::domain::transfer::request::parse_txid;
 use crate::domain::transfer::step::REASON_CHARS_MAX;
 use crate::service::{Error, Service};
 use serde_json::{Value, json};
@@ -18,17 +18,17 @@ const ANSWER_CHARS_MAX: usize = 1000;
 const NO_REASON: &str = "the signer gave no reason";
 
 /// Job that runs the signer for each transfer that waits to be sent.
-pub struct Send {
+pub struct SignerJob {
     /// Service that stores the transfers.
     pub service: Arc<Service>,
 }
 
-impl CommandJob for Send {
+impl CommandJob for SignerJob {
     const NAME: &'static str = "send";
     type Order = Transfer;
 
-    async fn begin(&self, now: Time) -> Result<Option<Transfer>, Error> {
-        let Some(next) = self.service.to_send(now, 1)?.into_iter().next() else {
+    async fn begin_next_order(&self, now: Time) -> Result<Option<Transfer>, Error> {
+        let Some(next) = self.service.transfers_to_send(now, 1)?.into_iter().next() else {
             return Ok(None);
         };
         let begun = self.service.begin_sending(now, next.kind, &next.id).await;
@@ -43,33 +43,40 @@ impl CommandJob for Send {
             "asset": order.asset.id,
             "chain": order.asset.chain,
             "toAddress": order.to_address,
-            "amount": amount.map(|amount| order.asset.text(amount)),
+            "amount": amount.map(|amount| order.asset.format_units(amount)),
             "amountBaseUnits": amount.map(|amount| amount.0.to_string()),
         });
         (format!("{} {}", order.kind, order.id), input)
     }
 
-    fn due(&self, now: Time) -> Result<Option<Time>, Error> {
-        self.service.next_retry(now)
+    fn next_due_time(&self, now: Time) -> Result<Option<Time>, Error> {
+        self.service.next_signer_retry(now)
     }
 
-    async fn end(&self, now: Time, order: &Transfer, answered: &Answered) -> Result<(), Error> {
+    async fn store_result(
+        &self,
+        now: Time,
+        order: &Transfer,
+        answered: &CommandResult,
+    ) -> Result<(), Error> {
         let (service, kind, id) = (&self.service, order.kind, order.id.as_str());
         let outcome = answered
             .as_ref()
             .map_err(Clone::clone)
-            .and_then(|answer| outcome(&Fields::of(answer)));
+            .and_then(|answer| parse_outcome(&Fields::new(answer)));
         match outcome {
-            Ok(Outcome::Sent(txid)) => service.sent(now, kind, id, &txid).await.map(drop),
-            Ok(Outcome::NotSent(reason, retry)) => {
+            Ok(SignerOutcome::Sent(txid)) => {
+                service.record_sent(now, kind, id, &txid).await.map(drop)
+            }
+            Ok(SignerOutcome::NotSent(reason, retry)) => {
                 let told = (reason.as_str(), retry);
-                service.not_sent(now, kind, id, told).await.map(drop)
+                service.record_not_sent(now, kind, id, told).await.map(drop)
             }
             Err(cause) => {
                 log::error!(
                     "signer outcome unknown, check the chain by hand: {kind}={id} error={cause}"
                 );
-                service.sending_unknown(now, kind, id, &cause).await
+                service.record_unknown_outcome(now, kind, id, &cause).await
             }
         }
     }
@@ -77,7 +84,7 @@ impl CommandJob for Send {
 
 /// The result of a signer that exited successfully.
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+enum SignerOutcome {
     /// Sent, in the transaction with this id.
     Sent(String),
     /// Not sent, for this reason. `true` if the signer may run again.
@@ -86,7 +93,7 @@ enum Outcome {
 
 /// Parses `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Any other answer is an error, because nothing may be
 /// guessed.
-fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
+fn parse_outcome(answer: &Fields<'_>) -> Result<SignerOutcome, String> {
     let told = |refusal: Refusal| refusal.message;
     let text = answer.text("txid", 1..=ANSWER_CHARS_MAX).map_err(told)?;
     // An answer that cannot be attached is kept for a person to read.
@@ -100,11 +107,13 @@ fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
         (Some(_), _) if retry => Err(kept(
             "it says both that it sent and that it is to be run again",
         )),
-        (Some(text), None | Some(true)) => txid(text).map(Outcome::Sent).map_err(refused),
+        (Some(text), None | Some(true)) => {
+            parse_txid(text).map(SignerOutcome::Sent).map_err(refused)
+        }
         (None, Some(false)) => {
             let reason = answer.text("reason", 1..=REASON_CHARS_MAX).map_err(told)?;
             let reason = reason.unwrap_or(NO_REASON).to_owned();
-            Ok(Outcome::NotSent(reason, retry))
+            Ok(SignerOutcome::NotSent(reason, retry))
         }
         (Some(_), Some(false)) => Err(kept("it says both that it sent and that it did not")),
         (None, None | Some(true)) => {
@@ -115,34 +124,37 @@ fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fields, NO_REASON, Outcome, outcome};
+    use super::{Fields, NO_REASON, SignerOutcome, parse_outcome};
     use serde_json::{Map, Value, json};
 
-    fn read(answer: Value) -> Result<Outcome, String> {
+    fn parse_answer(answer: Value) -> Result<SignerOutcome, String> {
         let empty = Map::new();
-        outcome(&Fields::of(answer.as_object().unwrap_or(&empty)))
+        parse_outcome(&Fields::new(answer.as_object().unwrap_or(&empty)))
     }
 
     #[test]
-    fn an_answer_says_what_was_sent_or_that_nothing_was() {
-        let sent = |text: &str| Ok(Outcome::Sent(text.to_owned()));
-        let not = |text: &str| Ok(Outcome::NotSent(text.to_owned(), false));
-        assert_eq!(read(json!({ "txid": "0xa" })), sent("0xa"));
-        assert_eq!(read(json!({ "txid": "0xa", "sent": true })), sent("0xa"));
+    fn answer_names_a_transaction_or_says_that_nothing_was_sent() {
+        let sent = |text: &str| Ok(SignerOutcome::Sent(text.to_owned()));
+        let not = |text: &str| Ok(SignerOutcome::NotSent(text.to_owned(), false));
+        assert_eq!(parse_answer(json!({ "txid": "0xa" })), sent("0xa"));
         assert_eq!(
-            read(json!({ "sent": false, "reason": "empty" })),
+            parse_answer(json!({ "txid": "0xa", "sent": true })),
+            sent("0xa")
+        );
+        assert_eq!(
+            parse_answer(json!({ "sent": false, "reason": "empty" })),
             not("empty")
         );
-        assert_eq!(read(json!({ "sent": false })), not(NO_REASON));
+        assert_eq!(parse_answer(json!({ "sent": false })), not(NO_REASON));
         let again = json!({ "sent": false, "retry": true, "reason": "no node" });
         assert_eq!(
-            read(again),
-            Ok(Outcome::NotSent("no node".to_owned(), true))
+            parse_answer(again),
+            Ok(SignerOutcome::NotSent("no node".to_owned(), true))
         );
     }
 
     #[test]
-    fn anything_else_is_no_answer() {
+    fn other_answers_are_rejected() {
         for answer in [
             json!({}),
             json!({ "sent": true }),
@@ -156,7 +168,7 @@ mod tests {
             json!({ "sent": false, "retry": 1 }),
             json!({ "sent": false, "reason": 7 }),
         ] {
-            assert!(read(answer.clone()).is_err(), "{answer}");
+            assert!(parse_answer(answer.clone()).is_err(), "{answer}");
         }
     }
 
@@ -168,7 +180,7 @@ mod tests {
             json!({ "txid": "safe 7", "retry": true }),
             json!({ "txid": "safe 7", "sent": "yes" }),
         ] {
-            let cause = read(answer.clone()).err().unwrap_or_default();
+            let cause = parse_answer(answer.clone()).err().unwrap_or_default();
             assert!(cause.contains("safe 7"), "{answer}: {cause}");
         }
     }

@@ -19,31 +19,31 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// Handle of the thread pool. Dropping it lets each thread finish its current job.
 #[derive(Default)]
-pub(super) struct Senders {
-    shared: Arc<Shared>,
+pub(super) struct SenderPool {
+    shared: Arc<SharedPool>,
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedPool {
+    state: Mutex<PoolState>,
     job_came: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     jobs: VecDeque<Job>,
     threads: usize,
     idle: usize,
     closed: bool,
 }
 
-impl Senders {
+impl SenderPool {
     /// Submits a job. The job is dropped if no thread exists and none can be started.
     pub(super) fn submit(&self, job: impl FnOnce() + Send + 'static) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.lock_state();
         state.jobs.push_back(Box::new(job));
         let wanted = state.jobs.len() > state.idle && state.threads < THREADS_MAX;
-        if wanted && self.shared.spawn() {
+        if wanted && self.shared.spawn_thread() {
             state.threads = state.threads.saturating_add(1);
         }
         let hopeless = if state.threads == 0 {
@@ -57,37 +57,37 @@ impl Senders {
     }
 }
 
-impl Drop for Senders {
+impl Drop for SenderPool {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
+        self.shared.lock_state().closed = true;
         self.shared.job_came.notify_all();
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedPool {
+    fn lock_state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts a thread. Returns `false` if the system cannot start one. The other threads then run the jobs.
-    fn spawn(self: &Arc<Self>) -> bool {
+    fn spawn_thread(self: &Arc<Self>) -> bool {
         let shared = Arc::clone(self);
         let builder = std::thread::Builder::new()
             .name("coffer-sender".to_owned())
             .stack_size(THREAD_STACK_BYTES);
-        builder.spawn(move || shared.work()).is_ok()
+        builder.spawn(move || shared.run_jobs()).is_ok()
     }
 
     /// Runs jobs until the thread is idle for too long.
-    fn work(&self) {
-        while let Some(job) = self.next_job() {
+    fn run_jobs(&self) {
+        while let Some(job) = self.wait_for_job() {
             job();
         }
     }
 
     /// Waits for the next job. Returns `None` if this thread must end; the thread is then no longer counted.
-    fn next_job(&self) -> Option<Job> {
-        let mut state = self.lock();
+    fn wait_for_job(&self) -> Option<Job> {
+        let mut state = self.lock_state();
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 return Some(job);

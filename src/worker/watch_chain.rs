@@ -7,11 +7,11 @@ mod tests;
 mod thread;
 mod waker;
 
-pub use thread::{Follower, Pace};
+pub use thread::{Follower, PollIntervals};
 pub use waker::{ChainWaker, ChainWakers};
 
 use crate::chain::follow::{
-    FollowOutcome, NodeLag, StepOptions, StepTargets, WatchedAddresses, step,
+    FollowOutcome, NodeLag, StepOptions, StepTargets, WatchedAddresses, compute_step,
 };
 use crate::chain::{Node, NodeError};
 use crate::clock::Stopwatch;
@@ -24,7 +24,7 @@ use crate::service::{Error, Service};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 /// The state and the options of following one chain.
-pub struct Watch {
+pub struct ChainWatch {
     /// Service that stores the steps. The reference is weak, so that a node that never answers keeps no file open.
     pub service: Weak<Service>,
     /// The chain to follow.
@@ -90,21 +90,21 @@ pub enum ChainProgress {
     Stopped(String),
 }
 
-impl Watch {
+impl ChainWatch {
     /// Returns the service, unless the server has stopped.
     fn service(&self) -> Result<Arc<Service>, StepError> {
         self.service.upgrade().ok_or(StepError::Closed)
     }
 
     /// Returns `true` if the watched addresses must be loaded from the file first.
-    fn is_stale(&self) -> bool {
+    fn must_load_addresses(&self) -> bool {
         let watched = self.addresses.read();
         let watched = watched.unwrap_or_else(PoisonError::into_inner);
-        watched.wanted().is_some()
+        watched.change_to_load().is_some()
     }
 
     /// Returns the number of watched addresses.
-    fn watched(&self) -> usize {
+    fn watched_count(&self) -> usize {
         let watched = self.addresses.read();
         let watched = watched.unwrap_or_else(PoisonError::into_inner);
         watched.filter.len()
@@ -115,18 +115,18 @@ impl Watch {
     /// # Errors
     ///
     /// [`StepError`].
-    pub fn load(&self) -> Result<(), StepError> {
+    pub fn load_addresses(&self) -> Result<(), StepError> {
         let watched = || {
             self.addresses
                 .write()
                 .unwrap_or_else(PoisonError::into_inner)
         };
-        let wanted = watched().wanted();
+        let wanted = watched().change_to_load();
         let insert = |address: &str| watched().insert(self.chain, address);
         let loaded = self.service()?.each_watched_address(self.chain, insert);
         loaded.map_err(StepError::File)?;
         if let Some(change) = wanted {
-            watched().loaded(change);
+            watched().mark_loaded(change);
         }
         Ok(())
     }
@@ -136,13 +136,13 @@ impl Watch {
     /// # Errors
     ///
     /// [`StepError`].
-    pub fn look_ahead(&self) -> Result<bool, StepError> {
+    pub fn derive_ahead(&self) -> Result<bool, StepError> {
         let (chain, addresses) = (self.chain, &self.addresses);
         let look_for = |address: &str, distance: u32| {
             let mut watched = addresses.write().unwrap_or_else(PoisonError::into_inner);
             watched.insert_spare(chain, address, distance);
         };
-        let looked = self.service()?.look_ahead(chain, look_for);
+        let looked = self.service()?.derive_spare_addresses(chain, look_for);
         looked.map_err(StepError::File)
     }
 
@@ -151,14 +151,19 @@ impl Watch {
     /// # Errors
     ///
     /// [`StepError`].
-    pub fn next_step(
+    pub fn compute_step(
         &mut self,
         node: &mut dyn Node,
         now: Time,
     ) -> Result<FollowOutcome, StepError> {
         let known = self
             .service()?
-            .chain_state(now, self.chain, self.blocks_max, node.asks_by_name())
+            .chain_state(
+                now,
+                self.chain,
+                self.blocks_max,
+                node.is_queried_by_address(),
+            )
             .map_err(StepError::File)?;
         self.has_rescan = known.rescan.is_some();
         self.was_rescan = !self.was_rescan && self.has_rescan;
@@ -168,21 +173,21 @@ impl Watch {
             test_networks: self.test_networks,
             rescans: self.was_rescan,
         };
-        let looking = StepTargets::of(&self.addresses, &known);
+        let looking = StepTargets::new(&self.addresses, &known);
         let next = known.cursor.as_ref().map(|cursor| cursor.block.height);
         let next = next.map(|height| height.saturating_add(1));
-        self.service()?.hear_of_asking(self.chain, now);
+        self.service()?.report_head_request(self.chain, now);
         // During the request only a weak reference is held, so a node that hangs does not keep the service alive.
         let (service, chain, unread) = (Weak::clone(&self.service), self.chain, &mut self.unread);
         *unread = None;
-        let came = step(node, &known, &looking, manner, &mut |head| {
+        let came = compute_step(node, &known, &looking, manner, &mut |head| {
             let newest = head.block.height;
             *unread = next.filter(|next| *next <= newest).zip(Some(newest));
             if let Some(service) = service.upgrade() {
-                service.hear_of_head(chain, newest);
+                service.report_head(chain, newest);
             }
         });
-        self.service()?.hear_of_answer(self.chain);
+        self.service()?.report_head_response(self.chain);
         if self.was_rescan || !self.has_rescan {
             self.rescan_problem = match &came {
                 Err(error @ NodeError::Wrong(_)) if self.was_rescan => Some(error.to_string()),
@@ -197,12 +202,16 @@ impl Watch {
     /// # Errors
     ///
     /// [`StepError`].
-    pub fn step(&mut self, node: &mut dyn Node, now: Time) -> Result<ChainProgress, StepError> {
-        let before = node.requests();
-        let came = self.next_step(node, now);
+    pub fn make_step(
+        &mut self,
+        node: &mut dyn Node,
+        now: Time,
+    ) -> Result<ChainProgress, StepError> {
+        let before = node.request_count();
+        let came = self.compute_step(node, now);
         // Requests are counted even if the step fails.
-        let more = node.requests().saturating_sub(before);
-        self.service()?.hear_of_requests(now, self.chain, more);
+        let more = node.request_count().saturating_sub(before);
+        self.service()?.report_request_count(now, self.chain, more);
         let step = match came? {
             FollowOutcome::Step(step) => Arc::new(*step),
             FollowOutcome::Lagging(lag) => return Ok(ChainProgress::NodeLags(lag)),
@@ -212,23 +221,23 @@ impl Watch {
             self.final_problem.clone_from(&forward.disputed);
         }
         let touched = match &step.outcome {
-            ChainStepOutcome::RolledBackTo(fork) => self.touched(fork.height)?,
+            ChainStepOutcome::RolledBackTo(fork) => self.count_payments_above(fork.height)?,
             _ => 0,
         };
         let mut lines = Vec::new();
-        let taken = self.take(&step, now, &mut lines);
+        let taken = self.store_step(&step, now, &mut lines);
         if taken.is_ok() {
-            node.taken();
-            self.say(&step, touched);
+            node.confirm_stored();
+            self.log_step(&step, touched);
         }
         for line in lines {
             log::info!("{line}");
         }
-        taken.map(|()| stands(&step))
+        taken.map(|()| progress_after(&step))
     }
 
     /// Stores a step in batches, and collects the log lines of committed batches.
-    fn take(
+    fn store_step(
         &self,
         step: &Arc<ChainStep>,
         now: Time,
@@ -237,9 +246,9 @@ impl Watch {
         let mut part = BatchStart::FIRST;
         while part != BatchStart::Done {
             let service = self.service()?;
-            let taken = service.apply_chain_step(now, step, part, self.bound());
+            let taken = service.apply_chain_step(now, step, part, self.batch_limit());
             part = taken.map_err(StepError::File)?;
-            lines.extend(service.take_lines(self.chain));
+            lines.extend(service.take_log_lines(self.chain));
         }
         Ok(())
     }
@@ -249,16 +258,16 @@ impl Watch {
     /// # Errors
     ///
     /// [`StepError`].
-    pub fn greet(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
-        let before = node.requests();
-        self.service()?.hear_of_asking(self.chain, now);
+    pub fn poll_head(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
+        let before = node.request_count();
+        self.service()?.report_head_request(self.chain, now);
         let head = node.network().and_then(|_| node.head());
         let service = self.service()?;
-        service.hear_of_answer(self.chain);
-        let more = node.requests().saturating_sub(before);
-        service.hear_of_requests(now, self.chain, more);
+        service.report_head_response(self.chain);
+        let more = node.request_count().saturating_sub(before);
+        service.report_request_count(now, self.chain, more);
         let head = head.map_err(StepError::Node)?;
-        service.hear_of_head(self.chain, head.block.height);
+        service.report_head(self.chain, head.block.height);
         Ok(())
     }
 
@@ -267,20 +276,20 @@ impl Watch {
     /// # Errors
     ///
     /// [`StepError`].
-    pub fn ask_for_fees(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
-        let before = node.requests();
-        let fees = node.fees();
-        let more = node.requests().saturating_sub(before);
+    pub fn request_fees(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
+        let before = node.request_count();
+        let fees = node.fee_estimate();
+        let more = node.request_count().saturating_sub(before);
         let service = self.service()?;
-        service.hear_of_requests(now, self.chain, more);
+        service.report_request_count(now, self.chain, more);
         if let Some(fees) = fees.map_err(StepError::Node)? {
-            service.hear_of_fees(self.chain, FeeEstimate { fees, at: now });
+            service.report_fee_estimate(self.chain, FeeEstimate { fees, at: now });
         }
         Ok(())
     }
 
     /// Returns the limits of one batch: its number of payments and its time.
-    fn bound(&self) -> BatchLimit {
+    fn batch_limit(&self) -> BatchLimit {
         let (ms_max, mut begun) = (self.part_ms_max, None);
         BatchLimit::new(self.outputs_max, move || {
             begun.get_or_insert_with(Stopwatch::start).ms() < ms_max
@@ -288,13 +297,13 @@ impl Watch {
     }
 
     /// Returns the number of payments in blocks above this height.
-    fn touched(&self, height: u32) -> Result<i64, StepError> {
-        let touched = self.service()?.seen_above(self.chain, height);
+    fn count_payments_above(&self, height: u32) -> Result<i64, StepError> {
+        let touched = self.service()?.observations_above(self.chain, height);
         touched.map_err(StepError::File)
     }
 
     /// Logs what the operator should know about a step.
-    fn say(&mut self, step: &ChainStep, touched: i64) {
+    fn log_step(&mut self, step: &ChainStep, touched: i64) {
         let chain = self.chain;
         self.network = Some(step.network.clone());
         if !std::mem::replace(&mut self.is_connected, true) {
@@ -326,7 +335,7 @@ impl Watch {
     }
 }
 
-fn stands(step: &ChainStep) -> ChainProgress {
+fn progress_after(step: &ChainStep) -> ChainProgress {
     match &step.outcome {
         ChainStepOutcome::Forward(forward) if forward.to.block == step.head.block => {
             let is_read = forward.scanned_to.is_some();

@@ -2,8 +2,8 @@
 //!
 //! Invariant: the stored time is at most a minute old, so a restart never goes back further.
 
-use super::{Next, Wakers, Worker};
-use crate::clock::{Clock, Doubt};
+use super::{NextStep, Wakers, Worker};
+use crate::clock::{Clock, ClockDoubt};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the wall clock.
-pub struct WatchClock {
+pub struct ClockWatcher {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
@@ -26,15 +26,15 @@ pub struct WatchClock {
     next: Time,
 }
 
-impl WatchClock {
+impl ClockWatcher {
     /// Creates a worker for this clock. `accepted` is the number of times that a person has accepted the wall clock.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
         wakers: Wakers,
         accepted: i64,
-    ) -> WatchClock {
-        WatchClock {
+    ) -> ClockWatcher {
+        ClockWatcher {
             service,
             clock,
             wakers,
@@ -47,16 +47,16 @@ impl WatchClock {
 
     /// Checks for an acceptance by a person, and logs changes. Returns the doubt, and `true` if the file must be
     /// updated.
-    fn look(&mut self) -> Result<(Option<Doubt>, bool), Error> {
-        let accepted = self.service.clock_accepted()?;
+    fn check_clock(&mut self) -> Result<(Option<ClockDoubt>, bool), Error> {
+        let accepted = self.service.clock_accept_count()?;
         let mut changed = accepted != self.accepted;
         if changed {
             self.accepted = accepted;
-            self.clock.accept();
+            self.clock.accept_wall_clock();
         }
         let doubt = self.clock.doubt();
         if let Some(moved_ms) = self.clock.take_adopted_ms() {
-            let (seconds, side) = (moved_ms.unsigned_abs() / 1000, direction(moved_ms));
+            let (seconds, side) = (moved_ms.unsigned_abs() / 1000, direction_word(moved_ms));
             log::warn!("wall clock adopted: set={side} seconds={seconds}");
             self.set_back |= moved_ms < 0;
             changed = true;
@@ -75,13 +75,13 @@ impl WatchClock {
     }
 
     /// Stores the current time and the doubt.
-    async fn keep(&mut self, doubt: Option<Doubt>) -> Result<(), Error> {
+    async fn store_clock(&mut self, doubt: Option<ClockDoubt>) -> Result<(), Error> {
         let now = self.clock.now();
         // If the write fails, the next step repeats it.
         self.next = now;
         let ahead_ms = doubt.map(|doubt| doubt.ahead_ms);
         self.service
-            .keep_clock_seen(now, self.set_back, ahead_ms)
+            .store_clock_reading(now, self.set_back, ahead_ms)
             .await?;
         self.set_back = false;
         self.next = now.plus_ms(MINUTE_MS);
@@ -90,23 +90,23 @@ impl WatchClock {
 }
 
 /// Returns the direction of a clock change as a word for the log.
-fn direction(moved_ms: i64) -> &'static str {
+fn direction_word(moved_ms: i64) -> &'static str {
     if moved_ms < 0 { "back" } else { "forward" }
 }
 
-impl Worker for WatchClock {
+impl Worker for ClockWatcher {
     const NAME: &'static str = "clock";
 
-    async fn tick(&mut self, now: Time) -> Result<Next, Error> {
-        let (doubt, changed) = self.look()?;
+    async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
+        let (doubt, changed) = self.check_clock()?;
         if changed || now >= self.next {
-            self.keep(doubt).await?;
+            self.store_clock(doubt).await?;
         }
-        Ok(Next::At(self.next.min(now.plus_ms(LOOK_MS))))
+        Ok(NextStep::At(self.next.min(now.plus_ms(LOOK_MS))))
     }
 
     async fn finish(&mut self) -> Result<(), Error> {
         let doubt = self.clock.doubt();
-        self.keep(doubt).await
+        self.store_clock(doubt).await
     }
 }

@@ -1,6 +1,6 @@
 //! Watches the size of the write-ahead log. A log that keeps growing fills the disk and slows every read.
 
-use super::{Next, Worker};
+use super::{NextStep, Worker};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
@@ -11,33 +11,33 @@ const BYTES_MAX: u64 = 256 * 1024 * 1024;
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the write-ahead log.
-pub struct WatchLog {
+pub struct WalWatcher {
     service: Arc<Service>,
     /// Time from which the next warning may be logged.
     next: Time,
 }
 
-impl WatchLog {
+impl WalWatcher {
     /// Creates a worker for the log of this service's file.
-    pub fn new(service: Arc<Service>) -> WatchLog {
-        WatchLog {
+    pub fn new(service: Arc<Service>) -> WalWatcher {
+        WalWatcher {
             service,
             next: Time(0),
         }
     }
 }
 
-impl Worker for WatchLog {
+impl Worker for WalWatcher {
     const NAME: &'static str = "log";
 
-    async fn tick(&mut self, now: Time) -> Result<Next, Error> {
-        let bytes = self.service.log_bytes();
+    async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
+        let bytes = self.service.wal_bytes();
         if bytes > BYTES_MAX && now >= self.next {
             log::warn!(
                 "write-ahead log is large, end long reads of the file: bytes={bytes} limit={BYTES_MAX}"
             );
             self.next = now.plus_ms(MINUTE_MS);
         }
-        Ok(Next::At(now.plus_ms(LOOK_MS)))
+        Ok(NextStep::At(now.plus_ms(LOOK_MS)))
     }
 }

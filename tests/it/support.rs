@@ -147,13 +147,13 @@ impl Shop {
     /// Sends a GET request with a key.
     #[track_caller]
     pub fn get(&self, path: &str, key: Option<&str>) -> Response {
-        self.send("GET", path, &auth(key), "")
+        self.send("GET", path, &auth_header(key), "")
     }
 
     /// Sends a POST request with a key and a JSON body.
     #[track_caller]
     pub fn post(&self, path: &str, key: Option<&str>, body: Value) -> Response {
-        self.send("POST", path, &auth(key), &body.to_string())
+        self.send("POST", path, &auth_header(key), &body.to_string())
     }
 
     /// Updates the simulated account.
@@ -172,7 +172,7 @@ impl Shop {
 
     /// Creates a test invoice in EUR. `more` has further fields.
     #[track_caller]
-    pub fn invoice(&self, amount: &str, more: Value) -> Value {
+    pub fn create_invoice(&self, amount: &str, more: Value) -> Value {
         let mut body = json!({ "amount": amount, "currency": "EUR" });
         body.as_object_mut()
             .unwrap()
@@ -199,7 +199,7 @@ impl Shop {
 
     /// Cancels an invoice, as the operator interface does.
     #[track_caller]
-    pub fn cancel(&self, id: &str) -> Response {
+    pub fn cancel_invoice(&self, id: &str) -> Response {
         self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")
     }
 
@@ -252,12 +252,12 @@ impl Shop {
 }
 
 /// Returns the header that contains the key.
-fn auth(key: Option<&str>) -> Vec<(&str, &str)> {
+fn auth_header(key: Option<&str>) -> Vec<(&str, &str)> {
     key.map(|key| ("X-API-Key", key)).into_iter().collect()
 }
 
 /// Returns a key or token with a wrong last letter.
-pub fn mistyped(key: &str) -> String {
+pub fn with_typo(key: &str) -> String {
     let other = if key.ends_with('x') { 'y' } else { 'x' };
     format!("{}{other}", &key[..key.len() - 1])
 }

@@ -1,12 +1,12 @@
 //! Links in README.md, the guides and the examples lead to files and headings that exist.
 
-use crate::tree::{File, Tree};
+use crate::tree::{SourceFile, Tree};
 
 const TEXTS: &[&str] = &["README.md", "src/web/guides/", "examples/"];
 
-pub fn links(tree: &Tree) -> Vec<String> {
+pub fn broken_links(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    let texts = TEXTS.iter().flat_map(|start| tree.under(start));
+    let texts = TEXTS.iter().flat_map(|start| tree.files_under(start));
     for file in texts.filter(|file| file.path.ends_with(".md")) {
         // Every second part is code, either within a line or a block.
         let prose: String = file.text.split('`').step_by(2).collect();
@@ -14,10 +14,12 @@ pub fn links(tree: &Tree) -> Vec<String> {
         let links = links.filter_map(|rest| rest.split_once(')'));
         for (link, _) in links.filter(|(link, _)| !link.contains("://")) {
             let (path, heading) = link.split_once('#').unwrap_or((link, ""));
-            let to = joined(&file.path, path);
-            let is_folder = tree.under(&format!("{to}/")).next().is_some();
+            let to = resolve_link(&file.path, path);
+            let is_folder = tree.files_under(&format!("{to}/")).next().is_some();
             let is_right = match tree.file(&to) {
-                Some(to) => heading.is_empty() || headings(to).iter().any(|has| has == heading),
+                Some(to) => {
+                    heading.is_empty() || heading_anchors(to).iter().any(|has| has == heading)
+                }
                 None => heading.is_empty() && (is_folder || tree.top.contains(&to)),
             };
             if !is_right {
@@ -32,7 +34,7 @@ pub fn links(tree: &Tree) -> Vec<String> {
 }
 
 /// Returns the path that a link in this file leads to: the file itself if the link has no path.
-fn joined(from: &str, link: &str) -> String {
+fn resolve_link(from: &str, link: &str) -> String {
     if link.is_empty() {
         return from.to_owned();
     }
@@ -49,7 +51,7 @@ fn joined(from: &str, link: &str) -> String {
 }
 
 /// Returns the anchors of the headings, as GitHub and `src/build.rs` make them.
-fn headings(file: &File) -> Vec<String> {
+fn heading_anchors(file: &SourceFile) -> Vec<String> {
     let prose = file.text.split("```").step_by(2).flat_map(str::lines);
     let titles = prose.filter(|line| line.starts_with('#'));
     let titles = titles.filter_map(|line| line.trim_start_matches('#').strip_prefix(' '));
@@ -65,8 +67,8 @@ fn headings(file: &File) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::links;
-    use crate::tree::finds;
+    use super::broken_links;
+    use crate::tree::assert_finds;
 
     #[test]
     fn links_lead_to_files_and_headings() {
@@ -84,6 +86,6 @@ mod tests {
             "src/web/guides/a.md",
             "examples/README.md",
         ];
-        finds(links, &files, &places);
+        assert_finds(broken_links, &files, &places);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Unit tests are excluded: they may use everything.
 
-use crate::names::{Names, Path};
-use crate::tree::{File, Tree};
+use crate::names::{ModulePath, UsedNames};
+use crate::tree::{SourceFile, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Types that carry values between rooms.
@@ -31,22 +31,22 @@ const LAYERS: &[&str] = &[
 ];
 
 /// Returns name, rooms and crates of each row of [`LAYERS`].
-pub fn rows() -> impl Iterator<Item = [&'static str; 3]> {
+pub fn layer_rows() -> impl Iterator<Item = [&'static str; 3]> {
     let part = |row: &'static str, at| row.split('|').nth(at).unwrap_or_default().trim();
     LAYERS
         .iter()
         .map(move |row| [0, 1, 2].map(|at| part(row, at)))
 }
 
-pub fn layers(tree: &Tree) -> Vec<String> {
-    let known: Vec<&str> = rows().map(|row| row[0]).collect();
+pub fn forbidden_uses(tree: &Tree) -> Vec<String> {
+    let known: Vec<&str> = layer_rows().map(|row| row[0]).collect();
     let dependencies = tree.dependencies().join(" ").replace('-', "_");
     let mut found = Vec::new();
-    for file in tree.rust("src/") {
-        let names = Names::of(file);
+    for file in tree.rust_files("src/") {
+        let names = UsedNames::from_file(file);
         let own = names.home.first().map_or("lib", String::as_str);
-        let Some([_, rooms, crates]) = rows().find(|row| row[0] == own) else {
-            found.push(file.at(1, "a room without a row in LAYERS (tests/tidy/layers.rs)"));
+        let Some([_, rooms, crates]) = layer_rows().find(|row| row[0] == own) else {
+            found.push(file.finding_at(1, "a room without a row in LAYERS (tests/tidy/layers.rs)"));
             continue;
         };
         let mut seen = BTreeSet::new();
@@ -55,15 +55,18 @@ pub fn layers(tree: &Tree) -> Vec<String> {
                 // An item at the root of the crate belongs to `lib`.
                 let room = path.get(1).filter(|room| known.contains(&room.as_str()));
                 let room = room.map_or("lib", String::as_str);
-                let is_allowed = room == own || rooms == "ANY" || has(rooms, room);
+                let is_allowed = room == own || rooms == "ANY" || list_contains(rooms, room);
                 (room.to_owned(), is_allowed)
             } else {
-                let is_listed = |length: usize| has(crates, &path[..length].join("::"));
+                let is_listed = |length: usize| list_contains(crates, &path[..length].join("::"));
                 let is_allowed = (1..=path.len()).any(is_listed);
-                (path.join("::"), is_allowed || !has(&dependencies, &path[0]))
+                (
+                    path.join("::"),
+                    is_allowed || !list_contains(&dependencies, &path[0]),
+                )
             };
             if !is_allowed && seen.insert(used.clone()) {
-                found.push(file.at(line, &format!(
+                found.push(file.finding_at(line, &format!(
                     "`{own}` may not use `{used}`: have a room do it that may, or change LAYERS (tests/tidy/layers.rs)"
                 )));
             }
@@ -73,21 +76,23 @@ pub fn layers(tree: &Tree) -> Vec<String> {
 }
 
 /// Returns `true` if the list contains the name, also by its word `VALUES`.
-fn has(list: &str, name: &str) -> bool {
+fn list_contains(list: &str, name: &str) -> bool {
     let is_in = |list: &str| list.split(' ').any(|one| one == name);
     is_in(list) || list.contains("VALUES") && is_in(VALUES)
 }
 
 /// Place where a module uses a neighboring module, by the paths of both modules.
-type Uses = BTreeMap<(Path, Path), String>;
+type ModuleUses = BTreeMap<(ModulePath, ModulePath), String>;
 
 /// Finds the shortest circle of uses between rooms, or between modules of `http`. A module and its children count as
 /// one.
-pub fn circles(tree: &Tree) -> Vec<String> {
-    let names = tree.rust("src/").map(|file| (file, Names::of(file)));
-    let names: Vec<(&File, Names)> = names.collect();
-    let modules: BTreeSet<&Path> = names.iter().map(|(_, names)| &names.home).collect();
-    let (mut uses, mut found) = (Uses::new(), Vec::new());
+pub fn circular_uses(tree: &Tree) -> Vec<String> {
+    let names = tree
+        .rust_files("src/")
+        .map(|file| (file, UsedNames::from_file(file)));
+    let names: Vec<(&SourceFile, UsedNames)> = names.collect();
+    let modules: BTreeSet<&ModulePath> = names.iter().map(|(_, names)| &names.home).collect();
+    let (mut uses, mut found) = (ModuleUses::new(), Vec::new());
     for (file, names) in &names {
         let user = &names.home;
         for (path, line) in names.used.iter().filter(|(path, _)| path[0] == "crate") {
@@ -99,13 +104,15 @@ pub fn circles(tree: &Tree) -> Vec<String> {
             let is_held = shared == 0 || user[0] == "http";
             if is_held && shared < user.len().min(used.len()) {
                 let pair = (user[..=shared].to_vec(), used[..=shared].to_vec());
-                uses.entry(pair).or_insert(file.at(*line, ""));
+                uses.entry(pair).or_insert(file.finding_at(*line, ""));
             } else if *used == ["http"] && user.len() > 1 && path.len() > 2 {
-                found.push(file.at(*line, "name the module inside http that has this item"));
+                found
+                    .push(file.finding_at(*line, "name the module inside http that has this item"));
             }
         }
     }
-    let circle = |(user, _): &(Path, Path)| way(&uses, user, user, &mut BTreeSet::new());
+    let circle =
+        |(user, _): &(ModulePath, ModulePath)| find_path(&uses, user, user, &mut BTreeSet::new());
     let shortest = uses.keys().filter_map(circle).min_by_key(String::len);
     let mend = "a circle of uses: pass what one needs as an argument, or move it below the others";
     found.extend(shortest.map(|places| format!("{places}{mend}")));
@@ -113,31 +120,33 @@ pub fn circles(tree: &Tree) -> Vec<String> {
 }
 
 /// Returns the places of a chain of uses from one module to another, `None` if there is no chain.
-fn way<'a>(
-    uses: &'a Uses,
-    from: &Path,
-    to: &Path,
-    seen: &mut BTreeSet<&'a Path>,
+fn find_path<'a>(
+    uses: &'a ModuleUses,
+    from: &ModulePath,
+    to: &ModulePath,
+    seen: &mut BTreeSet<&'a ModulePath>,
 ) -> Option<String> {
     let mut next = uses.iter().filter(|((user, _), _)| user == from);
     next.find_map(|((_, used), place)| {
         if used == to {
             return Some(place.clone());
         }
-        let rest = seen.insert(used).then(|| way(uses, used, to, seen))??;
+        let rest = seen
+            .insert(used)
+            .then(|| find_path(uses, used, to, seen))??;
         Some(format!("{place}{rest}"))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{circles, layers};
-    use crate::tree::finds;
+    use super::{circular_uses, forbidden_uses};
+    use crate::tree::assert_finds;
 
     const CARGO: &str = "\n[dependencies]\nhyper-util = \"1\"\nlog.version = \"1\"\nrusqlite = \"1\"\ntokio = \"1\"\n";
 
     #[track_caller]
-    fn refused(path: &str, source: &str, lines: &[usize]) {
+    fn assert_found_at(path: &str, source: &str, lines: &[usize]) {
         let places: Vec<String> = lines.iter().map(|line| format!("{path}:{line}")).collect();
         let places: Vec<&str> = places.iter().map(String::as_str).collect();
         let rooms = [
@@ -148,60 +157,60 @@ mod tests {
             "src/web/a.css",
         ];
         let rooms = rooms.map(|path| (path, ""));
-        finds(
-            layers,
+        assert_finds(
+            forbidden_uses,
             &[&rooms[..], &[("Cargo.toml", CARGO), (path, source)]].concat(),
             &places,
         );
     }
 
     #[test]
-    fn another_room_is_refused_however_it_is_named() {
+    fn forbidden_room_is_found_in_every_kind_of_path() {
         let money = "src/domain/money.rs";
-        refused(
+        assert_found_at(
             money,
             "use crate::domain::asset;\nuse crate::{store::row};",
             &[2],
         );
-        refused(money, "use super::asset;\nuse super::super::store;", &[2]);
-        refused(
+        assert_found_at(money, "use super::asset;\nuse super::super::store;", &[2]);
+        assert_found_at(
             "src/http/a.rs",
             "fn f() {\n crate::store::open();\n crate::store::open() }",
             &[2],
         );
-        refused("src/http/a.rs", "use coffer::Server;", &[1]);
-        refused(
+        assert_found_at("src/http/a.rs", "use coffer::Server;", &[1]);
+        assert_found_at(
             "src/http/a.rs",
             "// crate::store\nconst A: &str = \"crate::store::X\"; use crate::web;",
             &[],
         );
-        refused("src/main.rs", "fn main() { coffer::cli::run() }", &[]);
-        refused("src/cellar/a.rs", "", &[1]);
+        assert_found_at("src/main.rs", "fn main() { coffer::cli::run() }", &[]);
+        assert_found_at("src/cellar/a.rs", "", &[1]);
     }
 
     #[test]
     fn a_crate_is_refused_outside_its_rooms() {
-        refused(
+        assert_found_at(
             "src/service/a.rs",
             "fn f(c: &rusqlite::Connection) {}",
             &[1],
         );
-        refused(
+        assert_found_at(
             "src/service/a.rs",
             "#[cfg(test)] mod tests { use rusqlite::Connection; }",
             &[],
         );
-        refused(
+        assert_found_at(
             "src/store/a.rs",
             "use tokio::sync::oneshot;\nuse tokio::{sync, time::sleep};",
             &[2],
         );
-        refused(
+        assert_found_at(
             "src/http/a.rs",
             "use hyper_util::rt::TokioIo; use log::info;",
             &[],
         );
-        refused("src/domain/a.rs", "fn f() { log::info!(\"a\") }", &[1]);
+        assert_found_at("src/domain/a.rs", "fn f() { log::info!(\"a\") }", &[1]);
     }
 
     #[test]
@@ -213,11 +222,11 @@ mod tests {
             ("src/c.rs", "use crate::d;\nuse crate::a;"),
             ("src/d.rs", ""),
         ];
-        finds(circles, &files, &["src/a.rs:1"]);
+        assert_finds(circular_uses, &files, &["src/a.rs:1"]);
     }
 
     #[test]
-    fn a_circle_inside_http_is_found_however_it_is_named() {
+    fn circle_inside_http_is_found_in_every_kind_of_path() {
         for used in [
             "use super::routes::ROUTES;",
             "use crate::http::{error, routes};",
@@ -231,23 +240,23 @@ mod tests {
                 ("src/http/routes.rs", "use super::api::events;"),
                 ("src/http/api/events.rs", "use crate::http::front::Front;"),
             ];
-            finds(circles, &files, &["src/http/api/events.rs:1"]);
+            assert_finds(circular_uses, &files, &["src/http/api/events.rs:1"]);
         }
         let files = [
             ("src/http/api.rs", ""),
             ("src/http/api/a.rs", "use super::b;"),
             ("src/http/api/b.rs", "use crate::http::api::a::x;"),
         ];
-        finds(circles, &files, &["src/http/api/a.rs:1"]);
+        assert_finds(circular_uses, &files, &["src/http/api/a.rs:1"]);
         let files = [
             ("src/http/mod.rs", "pub use routes::all;"),
             ("src/http/front.rs", "use super::all;"),
         ];
-        finds(circles, &files, &["src/http/front.rs:1"]);
+        assert_finds(circular_uses, &files, &["src/http/front.rs:1"]);
     }
 
     #[test]
-    fn a_module_and_its_children_are_one() {
+    fn module_and_its_children_count_as_one() {
         let files = [
             (
                 "src/http/pages.rs",
@@ -264,6 +273,6 @@ mod tests {
             ("src/domain/a.rs", "use super::b;"),
             ("src/domain/b.rs", "use super::a;"),
         ];
-        finds(circles, &files, &[]);
+        assert_finds(circular_uses, &files, &[]);
     }
 }

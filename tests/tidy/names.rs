@@ -1,27 +1,27 @@
 //! Finds the paths that the program code of a file uses, starting at the root of this crate or of another.
 
 use crate::scan::Token;
-use crate::tree::File;
+use crate::tree::SourceFile;
 use std::collections::BTreeMap;
 
-pub type Path = Vec<String>;
+pub type ModulePath = Vec<String>;
 
 /// The paths that a file uses, and the path of its own module.
-pub struct Names {
+pub struct UsedNames {
     /// Path of the file's own module.
-    pub home: Path,
+    pub home: ModulePath,
     /// Each used path, with its line.
-    pub used: Vec<(Path, usize)>,
+    pub used: Vec<(ModulePath, usize)>,
     /// Each imported path, by its name in the file.
-    imported: BTreeMap<String, Path>,
+    imported: BTreeMap<String, ModulePath>,
 }
 
-impl Names {
-    pub fn of(file: &File) -> Names {
-        let code = file.program();
+impl UsedNames {
+    pub fn from_file(file: &SourceFile) -> UsedNames {
+        let code = file.program_tokens();
         let text = |at: usize| code.get(at).map_or("", |token| token.text.as_str());
-        let mut names = Names {
-            home: home(file),
+        let mut names = UsedNames {
+            home: home_modules(file),
             used: Vec::new(),
             imported: BTreeMap::new(),
         };
@@ -32,7 +32,7 @@ impl Names {
             let is_segment = |token: &&Token| token.is_word() || token.text == ">";
             let goes_on = is_colon(1) && is_colon(2) && before(3).is_some_and(is_segment);
             if text(at) == "use" && text(at + 1) != "<" {
-                at = names.import(&code, at + 1, &[]);
+                at = names.parse_import(&code, at + 1, &[]);
             } else if code[at].is_word() && !goes_on {
                 let line = code[at].line;
                 let mut path = vec![text(at).to_owned()];
@@ -44,7 +44,7 @@ impl Names {
                     path.push(text(at).to_owned());
                 }
                 if path.len() > 1 {
-                    let path = names.resolve(&path);
+                    let path = names.resolve_path(&path);
                     names.used.push((path, line));
                 }
             }
@@ -54,14 +54,14 @@ impl Names {
     }
 
     /// Parses one `use` tree, and returns the index of the token that ends it.
-    fn import(&mut self, code: &[&Token], from: usize, start: &[String]) -> usize {
+    fn parse_import(&mut self, code: &[&Token], from: usize, start: &[String]) -> usize {
         let (mut path, mut alias) = (start.to_vec(), None);
         let mut at = from;
         while let Some(token) = code.get(at) {
             match token.text.as_str() {
                 "{" => {
                     while code.get(at).is_some_and(|token| token.text != "}") {
-                        at = self.import(code, at + 1, &path);
+                        at = self.parse_import(code, at + 1, &path);
                     }
                     return at + 1;
                 }
@@ -77,14 +77,14 @@ impl Names {
             && let Some(last) = path.last()
         {
             let alias = alias.unwrap_or_else(|| last.clone());
-            let path = self.resolve(&path);
+            let path = self.resolve_path(&path);
             self.used.push((path.clone(), code[from].line));
             self.imported.insert(alias, path);
         }
         at
     }
 
-    fn resolve(&self, path: &[String]) -> Path {
+    fn resolve_path(&self, path: &[String]) -> ModulePath {
         let (first, rest) = path.split_at(1);
         let ups = path.iter().take_while(|part| *part == "super").count();
         let home = &self.home[..self.home.len().saturating_sub(ups)];
@@ -102,47 +102,47 @@ impl Names {
 }
 
 /// Returns the path of a file's module: `src/http/pages/link.rs` is `http`, `pages`, `link`.
-fn home(file: &File) -> Path {
+fn home_modules(file: &SourceFile) -> ModulePath {
     let path = file.path.strip_prefix("src/").unwrap_or(&file.path);
     let path = path.trim_end_matches(".rs");
-    let mut parts: Path = path.split('/').map(str::to_owned).collect();
+    let mut parts: ModulePath = path.split('/').map(str::to_owned).collect();
     parts.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
     parts
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::UsedNames;
     use crate::tree::Tree;
 
     #[track_caller]
-    fn named(path: &str, source: &str, expected: &str) {
-        let tree = Tree::of(&[(path, source)]);
-        let names = Names::of(&tree.files[0]);
+    fn assert_paths_used(path: &str, source: &str, expected: &str) {
+        let tree = Tree::from_files(&[(path, source)]);
+        let names = UsedNames::from_file(&tree.files[0]);
         let all: Vec<String> = names.used.iter().map(|(path, _)| path.join("::")).collect();
         assert_eq!(all.join(" "), expected, "{source}");
     }
 
     #[test]
-    fn imports_are_spread() {
+    fn nested_imports_are_expanded() {
         let source =
             "use std::{env as e, io::{self, Read,}, *}; use ::time::Date; use coffer::store;";
         let expected = "std::env std::io std::io::Read std time::Date crate::store";
-        named("src/a.rs", source, expected);
-        named("src/a.rs", "fn f() -> impl Sized + use<'_> { g() }", "");
+        assert_paths_used("src/a.rs", source, expected);
+        assert_paths_used("src/a.rs", "fn f() -> impl Sized + use<'_> { g() }", "");
     }
 
     #[test]
     fn paths_are_followed_through_imports() {
         let source = "use std::env as e; fn f() { e::var(1); Vec::<u8>::new(); <T>::b::c() }";
-        named("src/a.rs", source, "std::env std::env::var");
-        named(
+        assert_paths_used("src/a.rs", source, "std::env std::env::var");
+        assert_paths_used(
             "src/a.rs",
             "fn f(a: ::rusqlite::Row<'_>) {}",
             "rusqlite::Row",
         );
         let source = "use crate::domain; fn f(a: rusqlite::Row<'_>) { domain::money::sum() }";
-        named(
+        assert_paths_used(
             "src/a.rs",
             source,
             "crate::domain rusqlite::Row crate::domain::money::sum",
@@ -150,11 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn own_modules_are_found_from_where_they_are_named() {
+    fn relative_paths_are_resolved() {
         let source = "use super::super::auth; use super::y::{Z}; self::w(); $crate::v();";
         let expected = "crate::http::auth crate::http::api::y::Z crate::http::api::x::w crate::v";
-        named("src/http/api/x.rs", source, expected);
-        named(
+        assert_paths_used("src/http/api/x.rs", source, expected);
+        assert_paths_used(
             "src/http/mod.rs",
             "use self::a; fn f() { a::b() }",
             "crate::http::a crate::http::a::b",

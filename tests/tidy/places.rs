@@ -1,12 +1,12 @@
 //! Code and texts that may be in one place only, and unfinished work, which may be nowhere.
 
-use crate::names::Names;
-use crate::scan::{Kind, Token, scan};
-use crate::tree::{File, Tree};
+use crate::names::UsedNames;
+use crate::scan::{Token, TokenKind, scan};
+use crate::tree::{SourceFile, Tree};
 
 /// A rule that some files contain none of `pieces`. It applies to paths that begin with one of `within`, but not with
 /// one of `except`. Each list is separated by spaces.
-struct Rule {
+struct PlacementRule {
     pieces: &'static str,
     within: &'static str,
     except: &'static str,
@@ -15,26 +15,26 @@ struct Rule {
 
 /// Rules on code outside unit tests. Rules on the clock, the environment, processes and floats are in
 /// `.ci/clippy.toml`.
-const CODE: &[Rule] = &[
-    Rule {
+const CODE: &[PlacementRule] = &[
+    PlacementRule {
         pieces: "StatusCode",
         within: "src/",
         except: "src/http/",
         mend: "return an outcome or an error that src/http maps to a status",
     },
-    Rule {
+    PlacementRule {
         pieces: "fixed_rate fixed_rate_eur",
         within: "src/",
         except: "src/domain/asset.rs src/service/rates.rs",
         mend: "ask src/service/rates.rs: a live invoice is not priced with a fixed rate",
     },
-    Rule {
+    PlacementRule {
         pieces: "\"object\": Serialize",
         within: "src/service/ src/http/",
         except: "src/http/openapi src/http/reply.rs",
         mend: "give the resource a view in src/domain/render, which its GET, its list and its event share",
     },
-    Rule {
+    PlacementRule {
         pieces: "Statement::new Query::new text! get(0 get(1 get(2",
         within: "src/store/",
         except: "src/store/statement src/store/exports.rs src/store/file.rs",
@@ -43,14 +43,14 @@ const CODE: &[Rule] = &[
 ];
 
 /// Rules on parts of string literals and SQL, in lower case and without white space.
-const TEXTS: &[Rule] = &[
-    Rule {
+const TEXTS: &[PlacementRule] = &[
+    PlacementRule {
         pieces: "<html <div <p> <form <!doctype </",
         within: "src/",
         except: "",
         mend: "markup is a file under src/web",
     },
-    Rule {
+    PlacementRule {
         pieces: "'now' current_time current_date unixepoch() datetime() julianday()",
         within: "src/ sql/",
         except: "",
@@ -68,8 +68,8 @@ const SLEEPS: &[&str] = &["thread::sleep", "time::sleep", "park_timeout"];
 const MACROS: &[&str] = &["commands", "values", "rows"];
 const UNFINISHED: &[&str] = &["TODO", "FIXME", "XXX", " for now"];
 
-impl Rule {
-    fn holds_for(&self, file: &File) -> bool {
+impl PlacementRule {
+    fn applies_to(&self, file: &SourceFile) -> bool {
         let begins = |starts: &str| {
             starts
                 .split_whitespace()
@@ -79,44 +79,46 @@ impl Rule {
     }
 }
 
-pub fn code(tree: &Tree) -> Vec<String> {
+pub fn misplaced_code(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in &tree.files {
-        let program = file.program();
-        for rule in CODE.iter().filter(|rule| rule.holds_for(file)) {
+        let program = file.program_tokens();
+        for rule in CODE.iter().filter(|rule| rule.applies_to(file)) {
             for piece in rule.pieces.split(' ') {
-                let lines = lines_with(&program, piece).into_iter();
-                found.extend(lines.map(|line| file.at(line, &format!("`{piece}`: {}", rule.mend))));
+                let lines = lines_containing(&program, piece).into_iter();
+                found.extend(
+                    lines.map(|line| file.finding_at(line, &format!("`{piece}`: {}", rule.mend))),
+                );
             }
         }
     }
     found
 }
 
-pub fn texts(tree: &Tree) -> Vec<String> {
+pub fn misplaced_texts(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in &tree.files {
-        let program = file.program().into_iter();
-        for token in program.filter(|token| token.kind == Kind::Text) {
+        let program = file.program_tokens().into_iter();
+        for token in program.filter(|token| token.kind == TokenKind::Text) {
             let text: String = token.text.to_lowercase().split_whitespace().collect();
             let broken = TEXTS.iter().find(|rule| {
-                rule.holds_for(file) && rule.pieces.split(' ').any(|piece| text.contains(piece))
+                rule.applies_to(file) && rule.pieces.split(' ').any(|piece| text.contains(piece))
             });
-            found.extend(broken.map(|rule| file.at(token.line, rule.mend)));
+            found.extend(broken.map(|rule| file.finding_at(token.line, rule.mend)));
         }
     }
     found
 }
 
-pub fn sleeps(tree: &Tree) -> Vec<String> {
+pub fn sleeps_in_tests(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    let tests = tree.rust("tests/it/");
+    let tests = tree.rust_files("tests/it/");
     for file in tests.filter(|file| file.path != "tests/it/support/polling.rs") {
-        let used = Names::of(file).used.into_iter();
+        let used = UsedNames::from_file(file).used.into_iter();
         let sleeps =
             used.filter(|(path, _)| SLEEPS.iter().any(|end| path.join("::").ends_with(end)));
         found.extend(sleeps.map(|(_, line)| {
-            file.at(
+            file.finding_at(
                 line,
                 "move the clock and settle(), or look until it has happened",
             )
@@ -126,9 +128,9 @@ pub fn sleeps(tree: &Tree) -> Vec<String> {
 }
 
 /// Finds SQL that is outside `src/store`, or outside the macros that test it.
-pub fn statements(tree: &Tree) -> Vec<String> {
+pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    for file in tree.rust("src/") {
+    for file in tree.rust_files("src/") {
         let in_store = file.path.starts_with("src/store/");
         let mut depth = 0_usize;
         for (at, token) in file.tokens.iter().enumerate() {
@@ -140,13 +142,13 @@ pub fn statements(tree: &Tree) -> Vec<String> {
             };
             let is_macro = before(1) == "!" && MACROS.contains(&before(2));
             match (token.kind, token.text.as_str()) {
-                (Kind::Code, "{") if is_macro || depth > 0 => depth += 1,
-                (Kind::Code, "}") => depth = depth.saturating_sub(1),
+                (TokenKind::Code, "{") if is_macro || depth > 0 => depth += 1,
+                (TokenKind::Code, "}") => depth = depth.saturating_sub(1),
                 _ => {}
             }
             let is_statement = begins(STATEMENTS) || !in_store && begins(CONNECTION);
-            if token.kind == Kind::Text && is_statement && !(in_store && depth > 0) {
-                found.push(file.at(token.line, "SQL stands in src/store, in `commands!`, `values!` or `rows!`, or in sql/<table>/<verb>.sql; begin prose with another word"));
+            if token.kind == TokenKind::Text && is_statement && !(in_store && depth > 0) {
+                found.push(file.finding_at(token.line, "SQL stands in src/store, in `commands!`, `values!` or `rows!`, or in sql/<table>/<verb>.sql; begin prose with another word"));
             }
         }
     }
@@ -154,21 +156,21 @@ pub fn statements(tree: &Tree) -> Vec<String> {
 }
 
 /// Finds marks of unfinished work. Clippy rejects `todo!`, `unimplemented!` and `dbg!`.
-pub fn unfinished(tree: &Tree) -> Vec<String> {
+pub fn unfinished_marks(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    for file in tree.rust("") {
-        let is_comment = |token: &&Token| token.kind == Kind::Comment;
+    for file in tree.rust_files("") {
+        let is_comment = |token: &&Token| token.kind == TokenKind::Comment;
         let (comments, code): (Vec<&Token>, Vec<&Token>) = file.tokens.iter().partition(is_comment);
         let is_open = |token: &&&Token| UNFINISHED.iter().any(|mark| token.text.contains(mark));
         let lines = comments.iter().filter(is_open).map(|token| token.line);
-        let lines = lines.chain(lines_with(&code, "#[ignore"));
-        found.extend(lines.map(|line| file.at(line, "unfinished: do it, or leave it out")));
+        let lines = lines.chain(lines_containing(&code, "#[ignore"));
+        found.extend(lines.map(|line| file.finding_at(line, "unfinished: do it, or leave it out")));
     }
     found
 }
 
 /// Returns the lines that contain this code, whatever its white space.
-fn lines_with(tokens: &[&Token], code: &str) -> Vec<usize> {
+fn lines_containing(tokens: &[&Token], code: &str) -> Vec<usize> {
     let piece = scan(code);
     let is_same =
         |(one, other): (&&Token, &Token)| one.kind == other.kind && one.text == other.text;
@@ -179,9 +181,12 @@ fn lines_with(tokens: &[&Token], code: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CODE, TEXTS, code, sleeps, statements, texts, unfinished};
+    use super::{
+        CODE, TEXTS, misplaced_code, misplaced_statements, misplaced_texts, sleeps_in_tests,
+        unfinished_marks,
+    };
     use crate::TREE;
-    use crate::tree::{Tree, finds};
+    use crate::tree::{Tree, assert_finds};
 
     #[test]
     fn rules_name_files_that_exist() {
@@ -191,15 +196,15 @@ mod tests {
                 .split_whitespace()
                 .chain(rule.except.split_whitespace())
             {
-                assert!(TREE.under(start).next().is_some(), "{start}");
+                assert!(TREE.files_under(start).next().is_some(), "{start}");
             }
         }
     }
 
     #[track_caller]
-    fn refused(rule: fn(&Tree) -> Vec<String>, path: &str, source: &str, lines: &[usize]) {
+    fn assert_found_at(rule: fn(&Tree) -> Vec<String>, path: &str, source: &str, lines: &[usize]) {
         let at: Vec<String> = lines.iter().map(|line| format!("{path}:{line}")).collect();
-        finds(
+        assert_finds(
             rule,
             &[(path, source)],
             &at.iter().map(String::as_str).collect::<Vec<_>>(),
@@ -209,74 +214,84 @@ mod tests {
     #[test]
     fn status_codes_are_in_http() {
         let source = "// StatusCode\nuse hyper::StatusCode;";
-        refused(code, "src/service/a.rs", source, &[2]);
-        refused(code, "src/http/a.rs", source, &[]);
+        assert_found_at(misplaced_code, "src/service/a.rs", source, &[2]);
+        assert_found_at(misplaced_code, "src/http/a.rs", source, &[]);
     }
 
     #[test]
     fn fixed_rates_are_asked_for_in_one_place() {
         let source = "fn f(a: &Asset) {\n a.fixed_rate(EUR) }\n#[cfg(test)] mod tests { fn g() { a.fixed_rate(EUR) } }";
-        refused(code, "src/service/quotes.rs", source, &[2]);
-        refused(code, "src/service/rates.rs", source, &[]);
+        assert_found_at(misplaced_code, "src/service/quotes.rs", source, &[2]);
+        assert_found_at(misplaced_code, "src/service/rates.rs", source, &[]);
     }
 
     #[test]
     fn resources_are_rendered_in_one_place() {
         let source = "#[derive(Debug,\n Serialize)] struct A;\nfn f() { json!({ \"id\": 1,\n \"object\": \"key\" }) }";
-        refused(code, "src/http/keys.rs", source, &[4, 2]);
-        refused(code, "src/service/keys.rs", source, &[4, 2]);
-        refused(code, "src/domain/render/keys.rs", source, &[]);
-        refused(code, "src/http/a.rs", "fn f() { g(\"object\", 1) }", &[]);
+        assert_found_at(misplaced_code, "src/http/keys.rs", source, &[4, 2]);
+        assert_found_at(misplaced_code, "src/service/keys.rs", source, &[4, 2]);
+        assert_found_at(misplaced_code, "src/domain/render/keys.rs", source, &[]);
+        assert_found_at(
+            misplaced_code,
+            "src/http/a.rs",
+            "fn f() { g(\"object\", 1) }",
+            &[],
+        );
     }
 
     #[test]
     fn statements_are_made_by_the_macros_that_test_them() {
         let source = "const A: Query<i64> =\n Query::new(text!(file \"sql/a.sql\"), read);";
-        refused(code, "src/store/a.rs", source, &[2, 2]);
-        refused(code, "src/store/exports.rs", source, &[]);
+        assert_found_at(misplaced_code, "src/store/a.rs", source, &[2, 2]);
+        assert_found_at(misplaced_code, "src/store/exports.rs", source, &[]);
     }
 
     #[test]
     fn tests_do_not_sleep() {
         let source = "use tokio::time::{sleep, timeout};\nfn f() { std::thread::park_timeout(a) }";
-        refused(sleeps, "tests/it/a.rs", source, &[1, 2]);
-        refused(sleeps, "tests/it/support/polling.rs", source, &[]);
-        refused(sleeps, "examples/shop.rs", source, &[]);
+        assert_found_at(sleeps_in_tests, "tests/it/a.rs", source, &[1, 2]);
+        assert_found_at(sleeps_in_tests, "tests/it/support/polling.rs", source, &[]);
+        assert_found_at(sleeps_in_tests, "examples/shop.rs", source, &[]);
         let source =
             "use std::thread as t;\nuse std::{thread::{\nsleep as rest}};\nfn f() { t::sleep(a) }";
-        refused(sleeps, "tests/it/a.rs", source, &[3, 4]);
+        assert_found_at(sleeps_in_tests, "tests/it/a.rs", source, &[3, 4]);
     }
 
     #[test]
     fn markup_is_in_files() {
         let source =
             "// <p>\nf(\"<!DOCTYPE html>\");\nf(r#\"a</b>\"#);\nf(\"a < b\", \"<parent>\");";
-        refused(texts, "src/http/pages.rs", source, &[2, 3]);
-        refused(texts, "src/web/a.html", "<html>", &[]);
+        assert_found_at(misplaced_texts, "src/http/pages.rs", source, &[2, 3]);
+        assert_found_at(misplaced_texts, "src/web/a.html", "<html>", &[]);
     }
 
     #[test]
     fn sql_never_reads_the_clock() {
         let sql = "-- 'now'\nselect datetime( 'now' ),\n unixepoch(at), CURRENT_TIMESTAMP";
-        refused(texts, "sql/a/b.sql", sql, &[2, 3]);
-        refused(texts, "src/service/a.rs", "f(\"unixepoch( )\")", &[1]);
+        assert_found_at(misplaced_texts, "sql/a/b.sql", sql, &[2, 3]);
+        assert_found_at(
+            misplaced_texts,
+            "src/service/a.rs",
+            "f(\"unixepoch( )\")",
+            &[1],
+        );
     }
 
     #[test]
     fn nothing_is_unfinished() {
         let source = "// TODO: x\n/* it\n FIXME */\n// it holds for now\n/// xxx\nf(\"XXX\");\n#[cfg(test)]\n#[ignore = \"slow\"]\nfn f() {}";
         let places = ["src/a.rs:1", "src/a.rs:2", "src/a.rs:4", "src/a.rs:8"];
-        finds(unfinished, &[("src/a.rs", source)], &places);
+        assert_finds(unfinished_marks, &[("src/a.rs", source)], &places);
     }
 
     #[test]
     fn statements_are_in_the_macros_of_store() {
         let source =
             "f(\"\n  SELECT\n 1\");\n\nf(\"selected\", r#\"update a set b\"#, \"pragma x\");";
-        refused(statements, "src/store/a.rs", source, &[1, 5]);
-        refused(statements, "src/api/a.rs", source, &[1, 5, 5]);
+        assert_found_at(misplaced_statements, "src/store/a.rs", source, &[1, 5]);
+        assert_found_at(misplaced_statements, "src/api/a.rs", source, &[1, 5, 5]);
         let macros = "rows! {\n fn a() { f(\"}\") } = \"select a\";\n B = whole \"select b\";\n}\nlet c = \"select c\";";
-        refused(statements, "src/store/a.rs", macros, &[5]);
-        refused(statements, "src/service/a.rs", macros, &[2, 3, 5]);
+        assert_found_at(misplaced_statements, "src/store/a.rs", macros, &[5]);
+        assert_found_at(misplaced_statements, "src/service/a.rs", macros, &[2, 3, 5]);
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 const TESTS: &str = "tests/it/";
 
-pub fn routes(tree: &Tree) -> Vec<String> {
-    let said = texts(tree);
+pub fn untested_routes(tree: &Tree) -> Vec<String> {
+    let said = test_words(tree);
     let all = coffer::http::routes(true).map(|route| (route.operation, route.path));
     let untested = all.filter(|(operation, path)| !is_tested(&said, operation, path));
     untested
@@ -17,27 +17,30 @@ pub fn routes(tree: &Tree) -> Vec<String> {
 }
 
 /// Returns the text of every token in the tests.
-fn texts(tree: &Tree) -> BTreeSet<&str> {
-    let tokens = tree.rust(TESTS).flat_map(|file| file.program());
+fn test_words(tree: &Tree) -> BTreeSet<&str> {
+    let tokens = tree
+        .rust_files(TESTS)
+        .flat_map(|file| file.program_tokens());
     tokens.map(|token| token.text.as_str()).collect()
 }
 
 fn is_tested(said: &BTreeSet<&str>, operation: &str, path: &str) -> bool {
-    said.contains(operation) || said.iter().any(|text| reaches(text, path))
+    said.contains(operation) || said.iter().any(|text| contains_path(text, path))
 }
 
 /// Returns `true` if the text contains the path, in which `{…}` matches any part of one segment.
-fn reaches(text: &str, path: &str) -> bool {
+fn contains_path(text: &str, path: &str) -> bool {
     let expected: Vec<&str> = path.split('/').skip(1).collect();
     text.match_indices('/').any(|(at, _)| {
         let said = text[at + 1..].split(['?', '#', ' ', '"', '\\']).next();
         let said: Vec<&str> = said.unwrap_or_default().split('/').collect();
         let mut pairs = said.iter().zip(&expected);
-        said.len() == expected.len() && pairs.all(|(said, expected)| is_segment(said, expected))
+        said.len() == expected.len()
+            && pairs.all(|(said, expected)| segment_matches(said, expected))
     })
 }
 
-fn is_segment(said: &str, expected: &str) -> bool {
+fn segment_matches(said: &str, expected: &str) -> bool {
     match (expected.split_once('{'), expected.rsplit_once('}')) {
         (Some((start, _)), Some((_, end))) => said.starts_with(start) && said.ends_with(end),
         _ => said == expected,
@@ -46,7 +49,7 @@ fn is_segment(said: &str, expected: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_tested, reaches, texts};
+    use super::{contains_path, is_tested, test_words};
     use crate::tree::Tree;
 
     #[test]
@@ -57,7 +60,7 @@ mod tests {
             ("GET /v1/a HTTP/1.1", "/v1/a"),
             ("/s/1.json", "/s/{id}.json"),
         ] {
-            assert!(reaches(text, path), "{text}");
+            assert!(contains_path(text, path), "{text}");
         }
         for (text, path) in [
             ("/v1/a/{id}", "/v1/a"),
@@ -65,14 +68,14 @@ mod tests {
             ("/v1/a", "/v1/a/{id}"),
             ("/v1/a/{id}/c/{id}", "/v1/a/{id}/b/{id}"),
         ] {
-            assert!(!reaches(text, path), "{text}");
+            assert!(!contains_path(text, path), "{text}");
         }
     }
 
     #[test]
     fn an_operation_is_tested_by_its_name_or_its_path() {
-        let tree = Tree::of(&[("tests/it/a.rs", "f(\"/v1/a\"); // getA\nf(\"newA\")")]);
-        let said = texts(&tree);
+        let tree = Tree::from_files(&[("tests/it/a.rs", "f(\"/v1/a\"); // getA\nf(\"newA\")")]);
+        let said = test_words(&tree);
         assert!(is_tested(&said, "listA", "/v1/a"));
         assert!(is_tested(&said, "newA", "/v1/x"));
         assert!(!is_tested(&said, "getA", "/v1/a/{id}"));

@@ -1,7 +1,7 @@
 //! Splits Rust source into tokens: words, marks, string literals and comments, each with its line.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A word, a number, a lifetime, a character literal or one mark.
     Code,
     /// The content of a string literal, as written between its quotes.
@@ -11,7 +11,7 @@ pub enum Kind {
 
 #[derive(Debug)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub text: String,
     /// Line of the first character, from 1.
     pub line: usize,
@@ -20,7 +20,7 @@ pub struct Token {
 impl Token {
     pub fn is_word(&self) -> bool {
         let begins_word = |c: char| c.is_alphabetic() || c == '_';
-        self.kind == Kind::Code && self.text.starts_with(begins_word)
+        self.kind == TokenKind::Code && self.text.starts_with(begins_word)
     }
 }
 
@@ -28,7 +28,7 @@ pub fn scan(source: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let (mut rest, mut line) = (source, 1);
     while let Some(first) = rest.chars().next() {
-        let (length, piece) = next(rest, first);
+        let (length, piece) = next_token(rest, first);
         if let Some((kind, text)) = piece {
             let text = text.to_owned();
             tokens.push(Token { kind, text, line });
@@ -40,33 +40,33 @@ pub fn scan(source: &str) -> Vec<Token> {
 }
 
 /// Returns the length of the next token with its kind and text. White space has a length only.
-fn next(rest: &str, first: char) -> (usize, Option<(Kind, &str)>) {
+fn next_token(rest: &str, first: char) -> (usize, Option<(TokenKind, &str)>) {
     if first.is_whitespace() {
         return (first.len_utf8(), None);
     }
-    if let Some((length, text)) = literal(rest) {
-        return (length, Some((Kind::Text, text)));
+    if let Some((length, text)) = string_literal(rest) {
+        return (length, Some((TokenKind::Text, text)));
     }
     let (kind, length) = if rest.starts_with("//") {
-        (Kind::Comment, rest.find('\n').unwrap_or(rest.len()))
+        (TokenKind::Comment, rest.find('\n').unwrap_or(rest.len()))
     } else if rest.starts_with("/*") {
         let end = rest.find("*/").map_or(rest.len(), |end| end + 2);
-        (Kind::Comment, end)
+        (TokenKind::Comment, end)
     } else if first == '\'' {
-        (Kind::Code, quote(rest))
+        (TokenKind::Code, quote_length(rest))
     } else {
-        (Kind::Code, word(rest).max(first.len_utf8()))
+        (TokenKind::Code, word_length(rest).max(first.len_utf8()))
     };
     (length, Some((kind, &rest[..length])))
 }
 
-fn word(rest: &str) -> usize {
+fn word_length(rest: &str) -> usize {
     rest.find(|c: char| !c.is_alphanumeric() && c != '_')
         .unwrap_or(rest.len())
 }
 
 /// Returns the length of a character literal or a lifetime.
-fn quote(rest: &str) -> usize {
+fn quote_length(rest: &str) -> usize {
     if rest.starts_with("'\\") {
         return rest[3..].find('\'').map_or(rest.len(), |end| end + 4);
     }
@@ -75,12 +75,12 @@ fn quote(rest: &str) -> usize {
     1 + if is_character {
         one + 1
     } else {
-        word(&rest[1..])
+        word_length(&rest[1..])
     }
 }
 
 /// Returns the length and the content of a string literal of any kind at the start of `rest`.
-fn literal(rest: &str) -> Option<(usize, &str)> {
+fn string_literal(rest: &str) -> Option<(usize, &str)> {
     let after_prefix = rest.trim_start_matches(['b', 'c', 'r']);
     let quoted = after_prefix.trim_start_matches('#');
     let body = quoted.strip_prefix('"')?;
@@ -106,10 +106,10 @@ fn literal(rest: &str) -> Option<(usize, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, scan};
+    use super::{TokenKind, scan};
 
     #[track_caller]
-    fn pieces(source: &str, kind: Kind, expected: &[&str]) {
+    fn assert_tokens(source: &str, kind: TokenKind, expected: &[&str]) {
         let tokens = scan(source);
         let of_kind = tokens.iter().filter(|token| token.kind == kind);
         let texts: Vec<&str> = of_kind.map(|token| token.text.as_str()).collect();
@@ -117,42 +117,42 @@ mod tests {
     }
 
     #[test]
-    fn code_is_words_and_marks() {
-        pieces(
+    fn code_is_split_into_words_and_marks() {
+        assert_tokens(
             "a::b(c_1)",
-            Kind::Code,
+            TokenKind::Code,
             &["a", ":", ":", "b", "(", "c_1", ")"],
         );
-        pieces(
+        assert_tokens(
             "é→x &'a r#type",
-            Kind::Code,
+            TokenKind::Code,
             &["é", "→", "x", "&", "'a", "r", "#", "type"],
         );
-        pieces(
+        assert_tokens(
             r"'{' '\'' '\u{7d}' 'x",
-            Kind::Code,
+            TokenKind::Code,
             &["'{'", r"'\''", r"'\u{7d}'", "'x"],
         );
     }
 
     #[test]
     fn literals_of_every_kind_hide_comments() {
-        pieces(
+        assert_tokens(
             r#""a \" b" b"c" c"d\\" "" '"' "e""#,
-            Kind::Text,
+            TokenKind::Text,
             &[r#"a \" b"#, "c", r"d\\", "", "e"],
         );
-        pieces(
+        assert_tokens(
             r###"r"a\" r#"b"c"# br##"d"#e"##"###,
-            Kind::Text,
+            TokenKind::Text,
             &["a\\", "b\"c", "d\"#e"],
         );
-        pieces("\"// a\" b \"never closed", Kind::Code, &["b"]);
+        assert_tokens("\"// a\" b \"never closed", TokenKind::Code, &["b"]);
     }
 
     #[test]
     fn comments_hide_code() {
-        pieces("a // \"b\"\nc /* d */ e", Kind::Code, &["a", "c", "e"]);
+        assert_tokens("a // \"b\"\nc /* d */ e", TokenKind::Code, &["a", "c", "e"]);
         let lines = scan("a\n\"b\n\n\" c\n// d\n/*\n*/ e");
         let lines: Vec<usize> = lines.iter().map(|token| token.line).collect();
         assert_eq!(lines, [1, 2, 4, 5, 6, 7]);

@@ -1,7 +1,7 @@
 //! The length and the opening of files, the top level, the map of the rooms and the reasons for dependencies.
 
-use crate::layers::rows;
-use crate::tree::{File, Tree};
+use crate::layers::layer_rows;
+use crate::tree::{SourceFile, Tree};
 
 const FILE_LINES_MAX: usize = 400;
 
@@ -12,33 +12,35 @@ const TOP_OPTIONAL: &str = ".cargo .ci .git .gitignore target";
 const DEPENDENCIES: &str = "src/web/guides/working.md";
 
 /// Finds files that are too long or lack a header. Clippy limits the length of functions.
-pub fn files(tree: &Tree) -> Vec<String> {
+pub fn misshapen_files(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    let end = |file: &File| file.path.rsplit('.').next().unwrap_or_default().to_owned();
-    let is_code = |file: &&File| ["rs", "js", "mjs"].contains(&end(file).as_str());
+    let end = |file: &SourceFile| file.path.rsplit('.').next().unwrap_or_default().to_owned();
+    let is_code = |file: &&SourceFile| ["rs", "js", "mjs"].contains(&end(file).as_str());
     for file in tree.files.iter().filter(is_code) {
         let lines = file.text.lines().count();
         if lines > FILE_LINES_MAX {
-            found.push(file.at(lines, "too long: make it two files"));
+            found.push(file.finding_at(lines, "too long: make it two files"));
         }
         if file.path.ends_with(".rs") && !file.text.starts_with("//!") {
-            found.push(file.at(1, "a file opens with `//!` and what it does"));
+            found.push(file.finding_at(1, "a file opens with `//!` and what it does"));
         }
     }
     found
 }
 
-pub fn sql_files(tree: &Tree) -> Vec<String> {
+pub fn unused_sql_files(tree: &Tree) -> Vec<String> {
     let is_used = |path: &str| {
         let literal = format!("{path}\"");
-        tree.rust("src/").any(|file| file.text.contains(&literal))
+        tree.rust_files("src/")
+            .any(|file| file.text.contains(&literal))
     };
-    let unused = tree.under("sql/").filter(|file| !is_used(&file.path));
-    let say = |file: &File| file.at(1, "nothing in src includes this file: delete it");
+    let unused = tree.files_under("sql/").filter(|file| !is_used(&file.path));
+    let say =
+        |file: &SourceFile| file.finding_at(1, "nothing in src includes this file: delete it");
     unused.map(say).collect()
 }
 
-pub fn top_level(tree: &Tree) -> Vec<String> {
+pub fn top_level_faults(tree: &Tree) -> Vec<String> {
     let is_missing = |name: &&str| !tree.top.iter().any(|entry| entry == name);
     // A server that is started in this folder leaves its database here.
     let is_known = |name: &&String| {
@@ -51,17 +53,17 @@ pub fn top_level(tree: &Tree) -> Vec<String> {
     found
 }
 
-pub fn map(tree: &Tree) -> Vec<String> {
+pub fn rooms_missing_in_map(tree: &Tree) -> Vec<String> {
     let lines = tree.text("src/lib.rs").lines();
     let map: String = lines.filter(|line| line.starts_with("//!")).collect();
-    let rooms = rows().map(|row| row[0]);
+    let rooms = layer_rows().map(|row| row[0]);
     rooms
         .filter(|room| *room != "lib" && !map.contains(&format!("`{room}`")))
         .map(|room| format!("src/lib.rs:1: the map does not name `{room}`"))
         .collect()
 }
 
-pub fn dependencies(tree: &Tree) -> Vec<String> {
+pub fn unexplained_dependencies(tree: &Tree) -> Vec<String> {
     let is_named = |name: &str| tree.text(DEPENDENCIES).contains(&format!("`{name}`"));
     let all = tree.dependencies().into_iter();
     all.filter(|name| !is_named(name))
@@ -71,8 +73,11 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DEPENDENCIES, TOP, dependencies, files, map, rows, sql_files, top_level};
-    use crate::tree::finds;
+    use super::{
+        DEPENDENCIES, TOP, layer_rows, misshapen_files, rooms_missing_in_map, top_level_faults,
+        unexplained_dependencies, unused_sql_files,
+    };
+    use crate::tree::assert_finds;
 
     #[test]
     fn files_are_short_and_say_what_they_do() {
@@ -83,30 +88,36 @@ mod tests {
         ];
         let tree = tree.each_ref().map(|(path, text)| (*path, text.as_str()));
         let places = ["src/a.rs:401", "examples/a.rs:1", "tests/browser/a.mjs:401"];
-        finds(files, &tree, &places);
+        assert_finds(misshapen_files, &tree, &places);
     }
 
     #[test]
     fn the_top_level_is_fixed() {
         let mut tree: Vec<(&str, &str)> = TOP.split(' ').map(|name| (name, "")).collect();
-        finds(top_level, &tree, &[]);
+        assert_finds(top_level_faults, &tree, &[]);
         tree.extend([("notes/a.md", ""), (".ci", ""), ("coffer.db-wal", "")]);
-        finds(top_level, &tree[1..], &["Cargo.lock", "notes"]);
+        assert_finds(top_level_faults, &tree[1..], &["Cargo.lock", "notes"]);
     }
 
     #[test]
     fn the_map_names_every_room() {
-        let rooms = rows().skip(1).map(|row| format!("//! `{}`\n", row[0]));
+        let rooms = layer_rows()
+            .skip(1)
+            .map(|row| format!("//! `{}`\n", row[0]));
         let rooms: String = rooms.collect();
         let lib = format!("{rooms}// `domain`, domains\n");
-        finds(map, &[("src/lib.rs", &lib)], &["src/lib.rs:1"]);
+        assert_finds(
+            rooms_missing_in_map,
+            &[("src/lib.rs", &lib)],
+            &["src/lib.rs:1"],
+        );
     }
 
     #[test]
     fn dependencies_have_a_reason() {
         let cargo = "[package]\nname = \"a\"\n[dependencies]\n# why\nclap = \"4\"\nbs58.version = \"1\"\n\n[dev-dependencies]\nx = \"1\"\n";
         let tree = [("Cargo.toml", cargo), (DEPENDENCIES, "| `clap` | a |")];
-        finds(dependencies, &tree, &["Cargo.toml"]);
+        assert_finds(unexplained_dependencies, &tree, &["Cargo.toml"]);
     }
 
     #[test]
@@ -117,6 +128,6 @@ mod tests {
             ("sql/a/b.sql", ""),
             ("sql/b/c.sql", ""),
         ];
-        finds(sql_files, &tree, &["sql/b/c.sql:1"]);
+        assert_finds(unused_sql_files, &tree, &["sql/b/c.sql:1"]);
     }
 }

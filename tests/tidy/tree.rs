@@ -1,10 +1,10 @@
 //! The project's files as text: read from the disk for the rules, and made up for the tests of the rules.
 
-use crate::scan::{Kind, Token, scan};
+use crate::scan::{Token, TokenKind, scan};
 use std::path::Path;
 
 /// A file of the project. Only Rust and SQL files have tokens. Each line of SQL is one text token.
-pub struct File {
+pub struct SourceFile {
     pub path: String,
     pub text: String,
     pub tokens: Vec<Token>,
@@ -14,7 +14,7 @@ pub struct File {
 /// program.
 pub struct Tree {
     pub top: Vec<String>,
-    pub files: Vec<File>,
+    pub files: Vec<SourceFile>,
 }
 
 const READ: &[&str] = &["src", "sql", "tests", "examples", "Cargo.toml", "README.md"];
@@ -25,25 +25,25 @@ impl Tree {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut files = Vec::new();
         for path in READ {
-            read(root, path, &mut files);
+            read_files(root, path, &mut files);
         }
-        let top = list(root);
+        let top = entry_names(root);
         Tree { top, files }
     }
 
     /// Returns a tree of made-up files.
-    pub fn of(files: &[(&str, &str)]) -> Tree {
+    pub fn from_files(files: &[(&str, &str)]) -> Tree {
         let top = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
         Tree {
             top: files.iter().map(|(path, _)| top(path)).collect(),
             files: files
                 .iter()
-                .map(|(path, text)| File::new(path, text))
+                .map(|(path, text)| SourceFile::new(path, text))
                 .collect(),
         }
     }
 
-    pub fn file(&self, path: &str) -> Option<&File> {
+    pub fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
@@ -52,14 +52,15 @@ impl Tree {
         self.file(path).map_or("", |file| &file.text)
     }
 
-    pub fn under(&self, start: &str) -> impl Iterator<Item = &File> {
+    pub fn files_under(&self, start: &str) -> impl Iterator<Item = &SourceFile> {
         self.files
             .iter()
             .filter(move |file| file.path.starts_with(start))
     }
 
-    pub fn rust(&self, start: &str) -> impl Iterator<Item = &File> {
-        self.under(start).filter(|file| file.path.ends_with(".rs"))
+    pub fn rust_files(&self, start: &str) -> impl Iterator<Item = &SourceFile> {
+        self.files_under(start)
+            .filter(|file| file.path.ends_with(".rs"))
     }
 
     /// Returns the names of the crates under `[dependencies]`.
@@ -73,10 +74,10 @@ impl Tree {
     }
 }
 
-impl File {
-    fn new(path: &str, text: &str) -> File {
+impl SourceFile {
+    fn new(path: &str, text: &str) -> SourceFile {
         let line = |(at, text): (usize, &str)| Token {
-            kind: Kind::Text,
+            kind: TokenKind::Text,
             text: text.split("--").next().unwrap_or_default().to_owned(),
             line: at + 1,
         };
@@ -85,7 +86,7 @@ impl File {
             Some("sql") => text.lines().enumerate().map(line).collect(),
             _ => Vec::new(),
         };
-        File {
+        SourceFile {
             path: path.to_owned(),
             text: text.to_owned(),
             tokens,
@@ -93,8 +94,8 @@ impl File {
     }
 
     /// Returns the tokens without comments and, in `src`, without unit tests, which end a file.
-    pub fn program(&self) -> Vec<&Token> {
-        let is_code = |token: &&Token| token.kind != Kind::Comment;
+    pub fn program_tokens(&self) -> Vec<&Token> {
+        let is_code = |token: &&Token| token.kind != TokenKind::Comment;
         let mut code: Vec<&Token> = self.tokens.iter().filter(is_code).collect();
         if self.path.starts_with("src/") {
             let text = |token: &&Token| token.text.clone();
@@ -106,37 +107,37 @@ impl File {
         code
     }
 
-    pub fn at(&self, line: usize, message: &str) -> String {
+    pub fn finding_at(&self, line: usize, message: &str) -> String {
         format!("{}:{line}: {message}", self.path)
     }
 }
 
 /// Asserts that a rule finds these places in a made-up tree, and nothing more.
 #[track_caller]
-pub fn finds(rule: fn(&Tree) -> Vec<String>, files: &[(&str, &str)], places: &[&str]) {
-    let all = rule(&Tree::of(files));
+pub fn assert_finds(rule: fn(&Tree) -> Vec<String>, files: &[(&str, &str)], places: &[&str]) {
+    let all = rule(&Tree::from_files(files));
     let starts = all
         .iter()
         .map(|one| one.split(": ").next().unwrap_or_default());
     assert_eq!(starts.collect::<Vec<_>>(), places, "{}", all.join("\n"));
 }
 
-fn list(folder: &Path) -> Vec<String> {
+fn entry_names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
     entries.map(name).collect()
 }
 
-fn read(root: &Path, path: &str, files: &mut Vec<File>) {
+fn read_files(root: &Path, path: &str, files: &mut Vec<SourceFile>) {
     let place = root.join(path);
     if place.is_dir() {
-        for name in list(&place) {
-            read(root, &format!("{path}/{name}"), files);
+        for name in entry_names(&place) {
+            read_files(root, &format!("{path}/{name}"), files);
         }
     } else if let Ok(bytes) = std::fs::read(&place)
         && path != "src/build.rs"
     {
-        files.push(File::new(path, &String::from_utf8_lossy(&bytes)));
+        files.push(SourceFile::new(path, &String::from_utf8_lossy(&bytes)));
     }
 }
 
@@ -145,10 +146,10 @@ mod tests {
     use super::Tree;
 
     #[track_caller]
-    fn program(path: &str, source: &str, expected: &str) {
-        let tree = Tree::of(&[(path, source)]);
+    fn assert_program(path: &str, source: &str, expected: &str) {
+        let tree = Tree::from_files(&[(path, source)]);
         let texts: Vec<&str> = tree.files[0]
-            .program()
+            .program_tokens()
             .iter()
             .map(|token| token.text.as_str())
             .collect();
@@ -157,12 +158,12 @@ mod tests {
 
     #[test]
     fn unit_tests_are_no_part_of_the_program() {
-        program(
+        assert_program(
             "src/a.rs",
             "a // b\n\"c\"\n#[cfg(test)]\nmod tests { d }",
             "a c # [ cfg ( test ) ]",
         );
-        program("src/a/tests.rs", "a", "");
-        program("tests/it/tests.rs", "a", "a");
+        assert_program("src/a/tests.rs", "a", "");
+        assert_program("tests/it/tests.rs", "a", "a");
     }
 }

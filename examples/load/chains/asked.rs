@@ -8,7 +8,7 @@ use crate::electrum::Electrum;
 use crate::process::{Place, Server};
 use crate::solana::Solana;
 use crate::{Failure, wire};
-use coffer::domain::address::{can_sign, simulated};
+use coffer::domain::address::{can_sign, simulated_address};
 use coffer::domain::asset::Mode;
 use coffer::domain::chain::Chain;
 use std::time::{Duration, Instant};
@@ -65,7 +65,7 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     let node = Solana::start()?;
     let accounts = (0..BY_POOL / OF_ONE_ACCOUNT).map(|_| key(place, &account(place)?, "live"));
     let keys: Vec<String> = accounts.collect::<Result<_, Failure>>()?;
-    let addresses = (0..).map(|index| simulated(Mode::Live, Chain::Solana, index));
+    let addresses = (0..).map(|index| simulated_address(Mode::Live, Chain::Solana, index));
     let addresses = addresses.filter(|address| can_sign(address));
     // An account may not take more addresses than it leaves for others.
     let addresses: Vec<String> = addresses.take(BY_POOL + 2 * OF_ONE_ACCOUNT).collect();

@@ -1,7 +1,7 @@
 //! Accounts of shops, for operators: `/dashboard/api/accounts`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run, Success,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword, Success,
 };
 use crate::api::tag::Tag;
 use crate::domain::account::change::ChangeAccount;
@@ -69,7 +69,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Lists every account, oldest first.",
     answers: &[Answer::ok("The accounts.", &ACCOUNT_LIST)],
-    run: Run::Operator(list),
+    run: OperationFn::Operator(list),
     ..PLAIN
 };
 
@@ -84,7 +84,7 @@ const CREATE: Operation = Operation {
         "The account.",
         &AccountSettingsView::COMPONENT,
     )],
-    run: Run::Operator(create),
+    run: OperationFn::Operator(create),
     ..PLAIN
 };
 
@@ -94,7 +94,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Returns an account with its settings.",
     answers: &[THE_ACCOUNT],
-    run: Run::Session(get),
+    run: OperationFn::Session(get),
     ..PLAIN
 };
 
@@ -107,7 +107,7 @@ const CHANGE: Operation = Operation {
     body: Body::required(&ChangeAccount::COMPONENT),
     answers: &[THE_ACCOUNT],
     recent_password: RecentPassword::ForFields(&ChangeAccount::TERMS),
-    run: Run::Session(change),
+    run: OperationFn::Session(change),
     ..PLAIN
 };
 
@@ -120,7 +120,7 @@ const DECIDE: Operation = Operation {
     body: Body::required(&DecideOnAccount::COMPONENT),
     answers: &[THE_ACCOUNT],
     refusals: &[Code::InvalidTransition],
-    run: Run::Operator(decide),
+    run: OperationFn::Operator(decide),
     ..PLAIN
 };
 
@@ -133,7 +133,7 @@ const SET_PAYOUT_ADDRESS: Operation = Operation {
     body: Body::required(&SetPayoutAddress::COMPONENT),
     answers: &[THE_ACCOUNT],
     recent_password: RecentPassword::Always,
-    run: Run::Session(set_payout_address),
+    run: OperationFn::Session(set_payout_address),
     ..PLAIN
 };
 
@@ -145,24 +145,26 @@ const REMOVE_PAYOUT_ADDRESS: Operation = Operation {
     summary: "Removes the payout address on a chain.",
     answers: &[Answer::nothing("Removed.")],
     recent_password: RecentPassword::Always,
-    run: Run::Session(remove_payout_address),
+    run: OperationFn::Session(remove_payout_address),
     ..PLAIN
 };
 
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let all: Vec<Json> = context.service.read(|db| {
         let all = accounts::all(db)?;
-        all.iter().map(|account| rendered(db, account)).collect()
+        all.iter()
+            .map(|account| account_json(db, account))
+            .collect()
     })?;
     Job::list(&all)
 }
 
 fn create(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let CreateAccount { name } = CreateAccount::read(&context.object()?)?;
+    let CreateAccount { name } = CreateAccount::read(&context.body_fields()?)?;
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {
         let account = rules::create(tx, &name, now)?;
-        record(
+        record_action(
             tx,
             now,
             &actor,
@@ -171,7 +173,7 @@ fn create(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
         )?;
         Ok(Outcome {
             success: Success::Created,
-            ..Outcome::resource(rendered(tx, &account)?)
+            ..Outcome::resource(account_json(tx, &account)?)
         })
     })
 }
@@ -180,18 +182,21 @@ fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let json = context
         .service
-        .read(|db| rendered(db, &accounts::by_seq(db, account)?))?;
+        .read(|db| account_json(db, &accounts::by_seq(db, account)?))?;
     Ok(Job::Done(Outcome::resource(json)))
 }
 
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let (account, body) = (context.scope(member)?.account(), context.object()?);
-    let fields = Fields::of(&body);
-    fields.only(ChangeAccount::NAMES)?;
+    let (account, body) = (context.scope(member)?.account(), context.body_fields()?);
+    let fields = Fields::new(&body);
+    fields.refuse_unknown(ChangeAccount::NAMES)?;
     let mut terms = ChangeAccount::TERMS.into_iter();
-    if let (Some(term), false) = (terms.find(|term| fields.names(term)), member.is_operator()) {
+    if let (Some(term), false) = (
+        terms.find(|term| fields.contains(term)),
+        member.is_operator(),
+    ) {
         let message = format!("{term} is changed by operators only");
-        return Err(Refusal::about(Code::Forbidden, term, message).into());
+        return Err(Refusal::for_param(Code::Forbidden, term, message).into());
     }
     let input = ChangeAccount::read(&body)?;
     let (now, actor) = (context.now, member.actor());
@@ -199,31 +204,31 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         let mut account = accounts::by_seq(tx, account)?;
         input.apply(&mut account);
         accounts::update(tx, &account)?;
-        record(tx, now, &actor, ("account.change", &account), &json!(body))?;
-        rendered(tx, &account).map(Outcome::resource)
+        record_action(tx, now, &actor, ("account.change", &account), &json!(body))?;
+        account_json(tx, &account).map(Outcome::resource)
     })
 }
 
 fn decide(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let account = context.scope(operator)?.account();
-    let DecideOnAccount { status } = DecideOnAccount::read(&context.object()?)?;
+    let DecideOnAccount { status } = DecideOnAccount::read(&context.body_fields()?)?;
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {
         let mut account = accounts::by_seq(tx, account)?;
-        rules::decide(tx, &actor, &mut account, status, now)?;
-        rendered(tx, &account).map(Outcome::resource)
+        rules::change_status(tx, &actor, &mut account, status, now)?;
+        account_json(tx, &account).map(Outcome::resource)
     })
 }
 
 /// Sets the payout address on a chain. A new address can be used only after 24 hours.
 fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let (account, body) = (context.scope(member)?.account(), context.object()?);
+    let (account, body) = (context.scope(member)?.account(), context.body_fields()?);
     let chain = chain(context)?;
     let input = SetPayoutAddress::read(&body)?;
     context.service.derive_upcoming()?;
     let (now, actor) = (context.now, member.actor());
     Job::write(move |service, tx| {
-        let address = service.outside_destination(tx, Mode::Live, chain, &input.address)?;
+        let address = service.external_destination(tx, Mode::Live, chain, &input.address)?;
         let address = address.map_err(|problem| Refusal::field("address", problem))?;
         let account = accounts::by_seq(tx, account)?;
         let existing = payout_addresses::get(tx, account.seq, chain)?;
@@ -231,9 +236,9 @@ fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Err
             payout_addresses::put(tx, account.seq, chain, &address, now)?;
             let before = existing.map(|(old, _)| old);
             let detail = json!({ "chain": chain, "address": address, "before": before });
-            record(tx, now, &actor, ("payout_address.set", &account), &detail)?;
+            record_action(tx, now, &actor, ("payout_address.set", &account), &detail)?;
         }
-        rendered(tx, &account).map(Outcome::resource)
+        account_json(tx, &account).map(Outcome::resource)
     })
 }
 
@@ -245,7 +250,7 @@ fn remove_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, 
         let existing = payout_addresses::get(tx, account.seq, chain)?;
         let (before, _) = existing.ok_or_else(|| Refusal::not_found("payout address"))?;
         payout_addresses::remove(tx, account.seq, chain)?;
-        record(
+        record_action(
             tx,
             now,
             &actor,
@@ -258,12 +263,12 @@ fn remove_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, 
 
 /// Returns the chain in the path. Refuses an unknown chain with `not_found`.
 fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
-    let chain = context.second().parse();
+    let chain = context.second_param().parse();
     chain.map_err(|_| Refusal::not_found("chain"))
 }
 
 /// Records an operator's action on an account in the audit log.
-fn record(
+fn record_action(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,
@@ -279,7 +284,7 @@ fn record(
     audit_log::record(tx, now, actor, &noted)
 }
 
-fn rendered(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {
+fn account_json(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {
     let mut addresses = Vec::new();
     for chain in Chain::ALL {
         if let Some((address, at)) = payout_addresses::get(db, account.seq, *chain)? {
@@ -291,5 +296,7 @@ fn rendered(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {
             });
         }
     }
-    Ok(account_settings::account(account, &addresses)?)
+    Ok(account_settings::account_with_settings(
+        account, &addresses,
+    )?)
 }

@@ -1,6 +1,6 @@
 //! The audit log: `/dashboard/api/audit-log`.
 
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::BEFORE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
@@ -43,7 +43,7 @@ const LIST: Operation = Operation {
     ],
     answers: &[Answer::ok("A page of entries.", &AUDIT_LOG_PAGE)],
     refusals: &[Code::NotFound],
-    run: Run::Session(list),
+    run: OperationFn::Session(list),
     ..PLAIN
 };
 

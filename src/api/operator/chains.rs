@@ -1,7 +1,7 @@
 //! Followed chains, and manual claims of payments on them: `/dashboard/api/chains`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::query::Param;
 use crate::api::tag::Tag;
@@ -40,7 +40,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Lists the chains that have a node, each with its progress and its problem.",
     answers: &[Answer::ok("The chains.", &CHAIN_LIST)],
-    run: Run::Operator(list),
+    run: OperationFn::Operator(list),
     ..PLAIN
 };
 
@@ -51,7 +51,7 @@ const LIST_CLAIMS: Operation = Operation {
     summary: "Lists the claims on a chain, newest first, each with its outcome.",
     query: &[Param::limit(200, LIMIT_DEFAULT)],
     answers: &[Answer::ok("The claims.", &ClaimListView::COMPONENT)],
-    run: Run::Operator(list_claims),
+    run: OperationFn::Operator(list_claims),
     ..PLAIN
 };
 
@@ -65,36 +65,36 @@ const CLAIM: Operation = Operation {
     answers: &[Answer::created("The claim.", &ClaimView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(claim),
+    run: OperationFn::Operator(claim_payment),
     ..PLAIN
 };
 
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
-    Job::list(&context.service.chains(context.now)?)
+    Job::list(&context.service.chain_views(context.now)?)
 }
 
 fn list_claims(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let (service, chain) = (context.service, chain(context)?);
     let limit = context.query.limit(LIMIT_DEFAULT);
-    service.read_at_one_moment(|db| {
+    service.read_snapshot(|db| {
         let newest = store::claims::newest(db, chain, limit)?;
-        let data = newest.iter().map(|claim| service.claim_shown(db, claim));
+        let data = newest.iter().map(|claim| service.render_claim(db, claim));
         let data = data.collect::<Result<_, Error>>()?;
         Outcome::ok(&ClaimListView { data }).map(Job::Done)
     })
 }
 
-fn claim(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let (body, chain) = (context.object()?, chain(context)?);
+fn claim_payment(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let (body, chain) = (context.body_fields()?, chain(context)?);
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |service, tx| {
         let claim = service.claim_payment(tx, now, actor, chain, &body)?;
-        Outcome::created(&service.claim_shown(tx, &claim)?)
+        Outcome::created(&service.render_claim(tx, &claim)?)
     })
 }
 
 /// Returns the chain in the path. Refuses an unknown chain with `not_found`.
 fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
-    let chain = context.first().parse();
+    let chain = context.first_param().parse();
     chain.map_err(|_| Refusal::not_found("chain"))
 }

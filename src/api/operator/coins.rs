@@ -1,6 +1,6 @@
 //! Coins, which operators can switch off: `/dashboard/api/coins`.
 
-use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::fields::rule::FlagRule;
@@ -36,7 +36,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Lists every coin and whether it is enabled.",
     answers: &[Answer::ok("The coins.", &COIN_LIST)],
-    run: Run::Operator(list),
+    run: OperationFn::Operator(list),
     ..PLAIN
 };
 
@@ -48,7 +48,7 @@ const SWITCH: Operation = Operation {
     summary: "Enables or disables a coin. Existing quotes stay payable.",
     body: Body::required(&SwitchCoin::COMPONENT),
     answers: &[Answer::ok("The coin.", &CoinView::COMPONENT)],
-    run: Run::Operator(switch),
+    run: OperationFn::Operator(switch),
     ..PLAIN
 };
 
@@ -59,8 +59,8 @@ fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 }
 
 fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let body = context.object()?;
-    let asset = Asset::find(context.first()).ok_or_else(|| Refusal::not_found("coin"))?;
+    let body = context.body_fields()?;
+    let asset = Asset::find(context.first_param()).ok_or_else(|| Refusal::not_found("coin"))?;
     let SwitchCoin { enabled } = SwitchCoin::read(&body)?;
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {
@@ -85,5 +85,5 @@ fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
 /// Returns the view of a coin. `off` are all coins that are switched off, with the times since when.
 fn view(asset: &'static Asset, off: &[(&'static Asset, Time)]) -> CoinView {
     let mut since = off.iter().filter(|(other, _)| *other == asset);
-    CoinView::of(asset, since.next().map(|(_, since)| *since))
+    CoinView::new(asset, since.next().map(|(_, since)| *since))
 }

@@ -1,7 +1,7 @@
 //! Customers of an account and their deposits: `/dashboard/api/accounts/{account}/customers`, `…/deposits`.
 
-use crate::api::deposits::{CUSTOMER, DEPOSIT_LIST, LIMIT, wanted};
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::deposits::{CUSTOMER, DEPOSIT_LIST, LIMIT, deposit_query};
+use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::MODE;
 use crate::api::tag::Tag;
 use crate::domain::refusal::Code;
@@ -17,7 +17,7 @@ const LIST_DEPOSITS: Operation = Operation {
     summary: "Lists an account's deposits, newest first.",
     query: &[MODE, LIMIT, CUSTOMER],
     answers: &[Answer::ok("The deposits.", &DEPOSIT_LIST)],
-    run: Run::Session(list_deposits),
+    run: OperationFn::Session(list_deposits),
     ..PLAIN
 };
 
@@ -32,19 +32,23 @@ const GET: Operation = Operation {
         &CustomerAddressesView::COMPONENT,
     )],
     refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
-    run: Run::Session(get),
+    run: OperationFn::Session(get),
     ..PLAIN
 };
 
 fn list_deposits(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    Job::list(&context.service.deposits(&scope, &wanted(context.query))?)
+    Job::list(
+        &context
+            .service
+            .deposits(&scope, &deposit_query(context.query))?,
+    )
 }
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     let found = context
         .service
-        .customer_addresses(&scope, context.second())?;
+        .customer_addresses(&scope, context.second_param())?;
     Ok(Job::Done(Outcome::resource(found)))
 }

@@ -1,6 +1,6 @@
 //! Webhook deliveries of an account: `/dashboard/api/accounts/{account}/deliveries`.
 
-use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::{BEFORE, MODE};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
@@ -8,7 +8,7 @@ use crate::domain::event::DeliveryState;
 use crate::domain::fields::{Component, Fields, Schema};
 use crate::domain::refusal::Code;
 use crate::domain::render::deliveries::{DeliveryDetailView, DeliveryView, ResentView};
-use crate::service::operator::deliveries::{DeliveriesWanted, Resend};
+use crate::service::operator::deliveries::{DeliveryListQuery, Resend};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ const LIST: Operation = Operation {
         },
     ],
     answers: &[Answer::ok("A page of deliveries.", &DELIVERY_PAGE)],
-    run: Run::Session(list),
+    run: OperationFn::Session(list),
     ..PLAIN
 };
 
@@ -66,7 +66,7 @@ const GET: Operation = Operation {
     summary: "Returns a webhook delivery with its body, and with the headers of its newest attempts.",
     query: &[MODE],
     answers: &[Answer::ok("The delivery.", &DeliveryDetailView::COMPONENT)],
-    run: Run::Session(get),
+    run: OperationFn::Session(get),
     ..PLAIN
 };
 
@@ -82,7 +82,7 @@ const RESEND: Operation = Operation {
         &DeliveryView::COMPONENT,
     )],
     refusals: &[Code::InvalidTransition],
-    run: Run::Session(resend),
+    run: OperationFn::Session(resend),
     ..PLAIN
 };
 
@@ -98,13 +98,13 @@ const RESEND_SINCE: Operation = Operation {
         "Number of deliveries that are sent again.",
         &ResentView::COMPONENT,
     )],
-    run: Run::Session(resend_since),
+    run: OperationFn::Session(resend_since),
     ..PLAIN
 };
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, query) = (context.scope(member)?, context.query);
-    let wanted = DeliveriesWanted {
+    let wanted = DeliveryListQuery {
         endpoint: query.text("endpoint").map(str::to_owned),
         state: query.choice("state")?,
         event: query.text("event").map(str::to_owned),
@@ -119,13 +119,19 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let delivery = context.service.delivery_detail(&scope, context.second())?;
+    let delivery = context
+        .service
+        .delivery_detail(&scope, context.second_param())?;
     Ok(Job::Done(Outcome::resource(delivery)))
 }
 
 fn resend(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::wait(async move {
         let resent = service.resend(now, &scope, &actor, &id).await?;
         Ok(Outcome::resource(resent))
@@ -135,10 +141,10 @@ fn resend(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn resend_since(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
     let (now, actor) = (context.now, member.actor());
-    let body = context.object()?;
+    let body = context.body_fields()?;
     // The error for an unknown field lists the known fields in this order, which differs from the order in the
     // document.
-    Fields::of(&body).only(&["endpoint", "since"])?;
+    Fields::new(&body).refuse_unknown(&["endpoint", "since"])?;
     let body = Resend::read(&body)?;
     Job::wait(async move {
         let resent = service.resend_since(now, &scope, &actor, &body).await?;

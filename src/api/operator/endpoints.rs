@@ -1,7 +1,7 @@
 //! Webhook endpoints of an account: `/dashboard/api/accounts/{account}/endpoints`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
 use crate::domain::account::WebhookEndpoint;
@@ -11,7 +11,7 @@ use crate::domain::fields::rule::{
     ChoiceRule, ChoicesRule, DescribedRule, FlagRule, choice, choices, described,
 };
 use crate::domain::fields::text_rule::{UrlRule, url};
-use crate::domain::fields::{Component, Fields, Shown, input, schema};
+use crate::domain::fields::{Component, Fields, ViewField, input, schema};
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::endpoints::{
@@ -60,7 +60,8 @@ const WEBHOOK: DescribedRule<UrlRule> = described(
 );
 const TYPES: DescribedRule<ChoicesRule<EventType>> =
     described(choices("must be a list of event types"), EVENT_TYPES);
-const MODE: DescribedRule<ChoiceRule<Mode>> = described(choice(), <Option<Mode> as Shown>::SCHEMA);
+const MODE: DescribedRule<ChoiceRule<Mode>> =
+    described(choice(), <Option<Mode> as ViewField>::SCHEMA);
 
 const ENDPOINT_LIST: Component = Component::List {
     name: "EndpointList",
@@ -78,7 +79,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorWebhooks,
     summary: "Lists an account's webhook endpoints, oldest first.",
     answers: &[Answer::ok("The endpoints.", &ENDPOINT_LIST)],
-    run: Run::Session(list),
+    run: OperationFn::Session(list),
     ..PLAIN
 };
 
@@ -94,7 +95,7 @@ const CREATE: Operation = Operation {
         &CreatedEndpointView::COMPONENT,
     )],
     recent_password: RecentPassword::Always,
-    run: Run::Session(create),
+    run: OperationFn::Session(create),
     ..PLAIN
 };
 
@@ -107,7 +108,7 @@ const CHANGE: Operation = Operation {
     body: Body::required(&ChangeEndpoint::COMPONENT),
     answers: &[Answer::ok("The endpoint.", &EndpointView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Session(change),
+    run: OperationFn::Session(change),
     ..PLAIN
 };
 
@@ -118,7 +119,7 @@ const REMOVE: Operation = Operation {
     tag: Tag::OperatorWebhooks,
     summary: "Deletes a webhook endpoint. Its pending deliveries are given up.",
     answers: &[Answer::nothing("Removed.")],
-    run: Run::Session(remove),
+    run: OperationFn::Session(remove),
     ..PLAIN
 };
 
@@ -129,7 +130,7 @@ const SHOW_SECRET: Operation = Operation {
     summary: "Returns an endpoint's secret. The audit log records the reader.",
     answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Session(show_secret),
+    run: OperationFn::Session(show_secret),
     ..PLAIN
 };
 
@@ -141,7 +142,7 @@ const ROLL_SECRET: Operation = Operation {
     summary: "Creates a new secret of an endpoint. The old secret signs too for 24 hours.",
     answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Session(roll_secret),
+    run: OperationFn::Session(roll_secret),
     ..PLAIN
 };
 
@@ -150,12 +151,12 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let rows = context
         .service
         .read(|db| Ok(store::endpoints::of_account(db, account)?))?;
-    Job::list(&rows.iter().map(EndpointView::of).collect::<Vec<_>>())
+    Job::list(&rows.iter().map(EndpointView::new).collect::<Vec<_>>())
 }
 
 fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let body = context.object()?;
+    let body = context.body_fields()?;
     check_url(context.service, &body)?;
     let body = CreateEndpoint::read(&body)?;
     let endpoint = WebhookEndpoint {
@@ -165,7 +166,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         url: body
             .url
             .ok_or_else(|| Refusal::field("url", "must be given"))?,
-        secret: endpoints::endpoint_secret()?,
+        secret: endpoints::new_endpoint_secret()?,
         format: body.format.unwrap_or(WebhookFormat::Event),
         types: body.types,
         enabled: body.enabled.unwrap_or(true),
@@ -179,10 +180,14 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let body = context.object()?;
+    let body = context.body_fields()?;
     // An error in the body is returned only if the endpoint exists.
     let change = check_url(context.service, &body).and_then(|()| ChangeEndpoint::read(&body));
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |_, tx| {
         let mut endpoint = find(tx, account, &id)?;
         let change = change?;
@@ -198,15 +203,19 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 /// Refuses a URL that webhooks must not use, before the other fields are read.
 fn check_url(service: &Service, body: &Map<String, Value>) -> Result<(), Refusal> {
-    let fields = Fields::of(body);
-    fields.only(ChangeEndpoint::NAMES)?;
+    let fields = Fields::new(body);
+    fields.refuse_unknown(ChangeEndpoint::NAMES)?;
     let url = ChangeEndpoint::url(fields)?;
     url.map_or(Ok(()), |url| service.check_webhook(&url))
 }
 
 fn remove(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |_, tx| {
         endpoints::remove(tx, &actor, account, &id, now)?;
         Ok(Outcome::NOTHING)
@@ -215,7 +224,11 @@ fn remove(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn show_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |_, tx| {
         let shown = endpoints::show_secret(tx, &actor, account, &id, now)?;
         Ok(Outcome::resource(shown))
@@ -224,7 +237,11 @@ fn show_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn roll_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |_, tx| {
         let rolled = endpoints::roll_secret(tx, &actor, account, &id, now)?;
         Ok(Outcome::resource(rolled))

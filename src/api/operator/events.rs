@@ -1,7 +1,7 @@
 //! Events of an account: `/dashboard/api/accounts/{account}/events`.
 
-use crate::api::events::{EVENT_PAGE, LIMIT, OBJECT, TYPE, wanted};
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::events::{EVENT_PAGE, LIMIT, OBJECT, TYPE, event_query};
+use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::{BEFORE, MODE};
 use crate::api::tag::Tag;
 use crate::service::{Error, Member};
@@ -15,12 +15,14 @@ const LIST: Operation = Operation {
     summary: "Returns a page of an account's events, newest first, as webhooks deliver them.",
     query: &[MODE, LIMIT, BEFORE, TYPE, OBJECT],
     answers: &[Answer::ok("A page of events.", &EVENT_PAGE)],
-    run: Run::Session(list),
+    run: OperationFn::Session(list),
     ..PLAIN
 };
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let page = context.service.events(&scope, &wanted(context.query)?)?;
+    let page = context
+        .service
+        .events(&scope, &event_query(context.query)?)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }

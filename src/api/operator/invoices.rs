@@ -1,6 +1,6 @@
 //! Invoices of an account, for users of the dashboard: `/dashboard/api/accounts/{account}/invoices`.
 
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
@@ -65,7 +65,7 @@ const SEARCH: Operation = Operation {
         },
     ],
     answers: &[Answer::ok("A page of invoices.", &INVOICE_PAGE)],
-    run: Run::Session(search),
+    run: OperationFn::Session(search),
     ..PLAIN
 };
 
@@ -79,7 +79,7 @@ const GET: Operation = Operation {
         "The invoice with all details.",
         &InvoiceDetailView::COMPONENT,
     )],
-    run: Run::Session(get),
+    run: OperationFn::Session(get),
     ..PLAIN
 };
 
@@ -90,7 +90,7 @@ const GET_TIMELINE: Operation = Operation {
     summary: "Returns the timeline of an invoice, oldest first, with the sums behind each change of status.",
     query: &[MODE],
     answers: &[Answer::ok("The timeline.", &TIMELINE)],
-    run: Run::Session(timeline),
+    run: OperationFn::Session(timeline),
     ..PLAIN
 };
 
@@ -103,7 +103,7 @@ const CANCEL: Operation = Operation {
     query: &[MODE],
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::InvoiceNotCancellable],
-    run: Run::Session(cancel),
+    run: OperationFn::Session(cancel),
     ..PLAIN
 };
 
@@ -126,19 +126,25 @@ fn search(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let detail = context.service.invoice_detail(&scope, context.second())?;
+    let detail = context
+        .service
+        .invoice_detail(&scope, context.second_param())?;
     Ok(Job::Done(Outcome::resource(detail)))
 }
 
 fn timeline(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     let service = context.service;
-    Job::list(&service.timeline(&scope, context.second(), context.now)?)
+    Job::list(&service.timeline(&scope, context.second_param(), context.now)?)
 }
 
 fn cancel(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |service, tx| {
         let cancelled = service.cancel_owned(tx, now, &scope, &actor, &id)?;
         Ok(Outcome::resource(cancelled))

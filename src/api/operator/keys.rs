@@ -1,14 +1,14 @@
 //! API keys of an account: `/dashboard/api/accounts/{account}/keys`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::fields::rule::{choice, integer};
 use crate::domain::fields::text_rule::text;
-use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Component, input};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::keys::{CreatedKeyView, KeyView};
@@ -52,7 +52,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Lists an account's keys of both modes, oldest first, with their last four characters.",
     answers: &[Answer::ok("The keys.", &KEY_LIST)],
-    run: Run::Session(list),
+    run: OperationFn::Session(list),
     ..PLAIN
 };
 
@@ -65,7 +65,7 @@ const CREATE: Operation = Operation {
     body: Body::required(&CreateKey::COMPONENT),
     answers: &[Answer::created("The key.", &CreatedKeyView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Session(create),
+    run: OperationFn::Session(create),
     ..PLAIN
 };
 
@@ -79,7 +79,7 @@ const ROLL: Operation = Operation {
     answers: &[Answer::created("The key.", &CreatedKeyView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: Run::Session(roll),
+    run: OperationFn::Session(roll),
     ..PLAIN
 };
 
@@ -91,7 +91,7 @@ const REVOKE: Operation = Operation {
     summary: "Revokes a key at once.",
     answers: &[Answer::nothing("Revoked.")],
     recent_password: RecentPassword::Always,
-    run: Run::Session(revoke),
+    run: OperationFn::Session(revoke),
     ..PLAIN
 };
 
@@ -100,7 +100,7 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let rows = context
         .service
         .read(|db| Ok(store::keys::of_account(db, account)?))?;
-    let views: Vec<KeyView> = rows.iter().map(keys::view).collect();
+    let views: Vec<KeyView> = rows.iter().map(keys::key_view).collect();
     Job::list(&views)
 }
 
@@ -110,41 +110,49 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         class,
         mode,
         import,
-    } = CreateKey::read(&context.object()?)?;
+    } = CreateKey::read(&context.body_fields()?)?;
     let (now, actor, is_operator) = (context.now, member.actor(), member.is_operator());
     Job::write(move |service, tx| {
         let Some(text) = import else {
             let class = class.ok_or_else(|| Refusal::field("class", "must be given"))?;
-            let made = keys::make(tx, &actor, account, class, mode, now)?;
-            return created(tx, &made.id, Some(&made.text));
+            let made = keys::create(tx, &actor, account, class, mode, now)?;
+            return created_key(tx, &made.id, Some(&made.text));
         };
         if !is_operator {
             let message = "keys are imported by operators only";
-            return Err(Refusal::about(Code::Forbidden, "import", message).into());
+            return Err(Refusal::for_param(Code::Forbidden, "import", message).into());
         }
         if class.is_some_and(|class| class != KeyClass::Legacy) {
             return Err(Refusal::field("class", "must be legacy if a key is imported").into());
         }
-        let id = keys::import(tx, service.kind(), &actor, account, mode, &text, now)?;
-        created(tx, &id, None)
+        let id = keys::import(tx, service.file_kind(), &actor, account, mode, &text, now)?;
+        created_key(tx, &id, None)
     })
 }
 
 fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     // An error in the body is returned only if the key is in use.
-    let input = RollKey::read(&context.object()?);
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let input = RollKey::read(&context.body_fields()?);
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |_, tx| {
-        let old = keys::in_use(tx, Some(account), &id, now)?;
+        let old = keys::find_valid(tx, Some(account), &id, now)?;
         let made = keys::roll(tx, &actor, &old, input?.overlap_seconds, now)?;
-        created(tx, &made.id, Some(&made.text))
+        created_key(tx, &made.id, Some(&made.text))
     })
 }
 
 fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |_, tx| {
         keys::revoke(tx, &actor, Some(account), &id, now)?;
         Ok(Outcome::NOTHING)
@@ -152,12 +160,12 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 }
 
 /// Returns an outcome with a new key. The text of the key is shown unless the key was imported.
-fn created(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
+fn created_key(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
     let key = store::keys::by_id(tx, id)?;
     let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;
     let view = CreatedKeyView {
-        base: keys::view(&key),
-        key: Sometimes(text),
+        base: keys::key_view(&key),
+        key: OmittedIfNone(text),
     };
     Outcome::created(&view)
 }

@@ -1,8 +1,8 @@
 //! Balances and ledger of an account: `/dashboard/api/accounts/{account}/balances`, `…/ledger`, `…/adjustments`.
 
-use crate::api::account::{BALANCE_LIST, LEDGER_PAGE, LIMIT_DEFAULT, wanted};
+use crate::api::account::{BALANCE_LIST, LEDGER_PAGE, LIMIT_DEFAULT, ledger_query};
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::params::{BEFORE, CURRENCY, MODE};
 use crate::api::query::Param;
@@ -22,7 +22,7 @@ const LIST_BALANCES: Operation = Operation {
     summary: "Returns both balances of an account.",
     query: &[MODE],
     answers: &[Answer::ok("One balance for each currency.", &BALANCE_LIST)],
-    run: Run::Session(list_balances),
+    run: OperationFn::Session(list_balances),
     ..PLAIN
 };
 
@@ -33,7 +33,7 @@ const LIST: Operation = Operation {
     summary: "Returns a page of an account's ledger, newest first.",
     query: &[MODE, Param::limit(200, LIMIT_DEFAULT), BEFORE, CURRENCY],
     answers: &[Answer::ok("A page of entries.", &LEDGER_PAGE)],
-    run: Run::Session(list),
+    run: OperationFn::Session(list),
     ..PLAIN
 };
 
@@ -52,7 +52,7 @@ const ADJUST: Operation = Operation {
     refusals: &[Code::IdempotencyConflict],
     is_idempotent: true,
     recent_password: RecentPassword::Always,
-    run: Run::Operator(adjust),
+    run: OperationFn::Operator(adjust),
     ..PLAIN
 };
 
@@ -63,16 +63,18 @@ fn list_balances(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let page = context.service.ledger(&scope, &wanted(context.query)?)?;
+    let page = context
+        .service
+        .ledger(&scope, &ledger_query(context.query)?)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
 fn adjust(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let (scope, body) = (context.scope(operator)?, context.object()?);
+    let (scope, body) = (context.scope(operator)?, context.body_fields()?);
     let client_key = context.idempotency_key.clone()?;
     let (service, now, actor) = (Arc::clone(context.service), context.now, operator.actor());
     Job::wait(async move {
         let made = service.create_adjustment(now, &scope, &actor, body, client_key);
-        made.await.map(Outcome::once)
+        made.await.map(Outcome::from_create)
     })
 }

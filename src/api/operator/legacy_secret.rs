@@ -1,6 +1,8 @@
 //! The secret that signs deliveries to an invoice's own URL: `/dashboard/api/accounts/{account}/legacy-secret`.
 
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run};
+use crate::api::operation::{
+    Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
+};
 use crate::api::tag::Tag;
 use crate::domain::render::endpoints::SigningSecretView;
 use crate::domain::time::Time;
@@ -18,7 +20,7 @@ const GET: Operation = Operation {
     summary: "Returns the secret that signs deliveries to webhookUrl of invoices. The audit log records the reader.",
     answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Session(get),
+    run: OperationFn::Session(get),
     ..PLAIN
 };
 
@@ -30,14 +32,14 @@ const ROLL: Operation = Operation {
     summary: "Creates a new legacy secret. The old secret signs too for 24 hours.",
     answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Session(roll),
+    run: OperationFn::Session(roll),
     ..PLAIN
 };
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |_, tx| read_secret(tx, &actor, "legacy_secret.show", account, now))
+    Job::write(move |_, tx| audit_and_show(tx, &actor, "legacy_secret.show", account, now))
 }
 
 fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
@@ -46,12 +48,12 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Job::write(move |_, tx| {
         let secret = new_secret("legacy_")?;
         accounts::roll_legacy_secret(tx, account, &secret, now.plus_ms(BOTH_SIGN_MS))?;
-        read_secret(tx, &actor, "legacy_secret.roll", account, now)
+        audit_and_show(tx, &actor, "legacy_secret.roll", account, now)
     })
 }
 
 /// Returns the secret, and records in the audit log who has read it.
-fn read_secret(
+fn audit_and_show(
     tx: &Tx<'_>,
     actor: &str,
     action: &str,

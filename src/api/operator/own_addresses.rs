@@ -1,14 +1,14 @@
 //! Addresses that operators declared as the service's own: `/dashboard/api/own-addresses`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Component;
 use crate::domain::render::wallets::OwnAddressView;
 use crate::domain::wallet::{AddOwnAddress, refuse_secrets_in};
-use crate::service::operator::own_addresses::own;
+use crate::service::operator::own_addresses::declare_own_address;
 use crate::service::{Error, Member};
 use crate::store::own_transfers::declared;
 
@@ -27,7 +27,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Lists the own addresses. Money that they send is not a payment.",
     answers: &[Answer::ok("The addresses.", &OWN_ADDRESS_LIST)],
-    run: Run::Operator(list),
+    run: OperationFn::Operator(list),
     ..PLAIN
 };
 
@@ -40,7 +40,7 @@ const ADD: Operation = Operation {
     body: Body::required(&AddOwnAddress::COMPONENT),
     answers: &[Answer::created("The address.", &OwnAddressView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(add),
+    run: OperationFn::Operator(add),
     ..PLAIN
 };
 
@@ -56,9 +56,13 @@ fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 }
 
 fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let body = context.object()?;
+    let body = context.body_fields()?;
     refuse_secrets_in(&body)?;
     let body = AddOwnAddress::read(&body)?;
     let (now, actor) = (context.now, operator.actor());
-    Job::write(move |_, tx| Ok(Outcome::created_resource(own(tx, &actor, &body, now)?)))
+    Job::write(move |_, tx| {
+        Ok(Outcome::created_resource(declare_own_address(
+            tx, &actor, &body, now,
+        )?))
+    })
 }

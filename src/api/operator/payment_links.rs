@@ -1,6 +1,6 @@
 //! Payment links of an account: `/dashboard/api/accounts/{account}/payment-links`.
 
-use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::MODE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
@@ -8,7 +8,7 @@ use crate::domain::fields::{Component, Schema};
 use crate::domain::link::{ChangePaymentLink, CreatePaymentLink, PaymentLink};
 use crate::domain::refusal::Code;
 use crate::domain::render::PaymentLinkView;
-use crate::service::operator::links::owned;
+use crate::service::operator::links::owned_link;
 use crate::service::{Error, Member};
 
 /// Default of the parameter `limit`.
@@ -48,7 +48,7 @@ const CREATE: Operation = Operation {
     body: Body::required(&CreatePaymentLink::COMPONENT),
     answers: &[Answer::created("The link.", &PaymentLinkView::COMPONENT)],
     refusals: &[Code::AmountTooLarge],
-    run: Run::Session(create),
+    run: OperationFn::Session(create),
     ..PLAIN
 };
 
@@ -67,7 +67,7 @@ const LIST: Operation = Operation {
         MODE,
     ],
     answers: &[Answer::ok("A page of links.", &PAYMENT_LINK_PAGE)],
-    run: Run::Session(list),
+    run: OperationFn::Session(list),
     ..PLAIN
 };
 
@@ -78,7 +78,7 @@ const GET: Operation = Operation {
     summary: "Returns a payment link.",
     query: &[MODE],
     answers: &[Answer::ok("The link.", &PaymentLinkView::COMPONENT)],
-    run: Run::Session(get),
+    run: OperationFn::Session(get),
     ..PLAIN
 };
 
@@ -92,13 +92,13 @@ const CHANGE: Operation = Operation {
     body: Body::required(&ChangePaymentLink::COMPONENT),
     answers: &[Answer::ok("The link.", &PaymentLinkView::COMPONENT)],
     refusals: &[Code::AmountTooLarge],
-    run: Run::Session(change),
+    run: OperationFn::Session(change),
     ..PLAIN
 };
 
 fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let body = CreatePaymentLink::read(&context.object()?)?;
+    let body = CreatePaymentLink::read(&context.body_fields()?)?;
     let (now, actor) = (context.now, member.actor());
     let link = PaymentLink::new(body, scope.mode(), now)?;
     Job::write(move |service, tx| {
@@ -119,17 +119,21 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let link = context.service.link(&scope, context.second())?;
+    let link = context.service.link(&scope, context.second_param())?;
     Ok(Job::Done(Outcome::resource(link)))
 }
 
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     // An error in the body is returned only if the payment link exists.
-    let change = ChangePaymentLink::read(&context.object()?);
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let change = ChangePaymentLink::read(&context.body_fields()?);
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |service, tx| {
-        let mut link = owned(tx, &scope, &id)?;
+        let mut link = owned_link(tx, &scope, &id)?;
         link.apply(change?);
         let changed = service.change_link(tx, now, &actor, &link)?;
         Ok(Outcome::resource(changed))

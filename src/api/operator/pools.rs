@@ -1,13 +1,13 @@
 //! Pools of imported addresses: `/dashboard/api/pools`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::pools::{PoolImportView, PoolListView};
-use crate::service::pools::{import, imported, list};
+use crate::service::pools::{import, imported_chain, list};
 use crate::service::{Error, Member};
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Lists the pools of imported addresses with their free addresses.",
     answers: &[Answer::ok("The pools.", &PoolListView::COMPONENT)],
-    run: Run::Operator(list_all),
+    run: OperationFn::Operator(list_all),
     ..PLAIN
 };
 
@@ -65,7 +65,7 @@ const IMPORT: Operation = Operation {
         &PoolImportView::COMPONENT,
     )],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(add),
+    run: OperationFn::Operator(add),
     ..PLAIN
 };
 
@@ -75,8 +75,8 @@ fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 }
 
 fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let body = ImportAddresses::read(&context.object()?)?;
-    let chain = imported(context.first())?;
+    let body = ImportAddresses::read(&context.body_fields()?)?;
+    let chain = imported_chain(context.first_param())?;
     let service = context.service;
     let addresses = service.addresses_to_import(chain, &body.addresses)?;
     let (now, actor) = (context.now, operator.actor());

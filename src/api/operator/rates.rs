@@ -1,6 +1,6 @@
 //! Exchange rates of live mode: `/dashboard/api/rates`.
 
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
 use crate::domain::render::rates::RatesView;
 use crate::service::{Error, Member};
@@ -13,7 +13,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Returns the rate of each coin in live mode, its age and the rate of each source, or the reason for its absence.",
     answers: &[Answer::ok("The rates.", &RatesView::COMPONENT)],
-    run: Run::Operator(get),
+    run: OperationFn::Operator(get),
     ..PLAIN
 };
 

@@ -1,6 +1,6 @@
 //! Servers that resellers ordered, and decisions of operators about them: `/dashboard/api/servers`.
 
-use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::query::{Param, ParamKind};
 use crate::api::reseller::SERVER_LIST;
 use crate::api::tag::Tag;
@@ -54,7 +54,7 @@ const LIST_ALL: Operation = Operation {
         },
     ],
     answers: &[Answer::ok("The servers.", &OPERATED_SERVER_LIST)],
-    run: Run::Operator(list_all),
+    run: OperationFn::Operator(list_all),
     ..PLAIN
 };
 
@@ -67,7 +67,7 @@ const DECIDE: Operation = Operation {
     body: Body::required(&DecideServer::COMPONENT),
     answers: &[Answer::ok("The server.", &OperatedServerView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
-    run: Run::Operator(decide),
+    run: OperationFn::Operator(decide),
     ..PLAIN
 };
 
@@ -78,7 +78,7 @@ const LIST_OF_ACCOUNT: Operation = Operation {
     summary: "Lists an account's servers, newest first.",
     query: &[LIMIT],
     answers: &[Answer::ok("The servers.", &SERVER_LIST)],
-    run: Run::Session(list_of_account),
+    run: OperationFn::Session(list_of_account),
     ..PLAIN
 };
 
@@ -89,14 +89,14 @@ fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     );
     let rendered = context.service.read(|db| {
         let servers = servers::list_all(db, status, limit)?;
-        let rendered = servers.iter().map(|server| rendered(db, server));
+        let rendered = servers.iter().map(|server| server_json(db, server));
         rendered.collect::<Result<Vec<Json>, Error>>()
     })?;
     Job::list(&rendered)
 }
 
 fn decide(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let decision = DecideServer::checked(&context.object()?)?;
+    let decision = DecideServer::read_checked(&context.body_fields()?)?;
     let (id, now, actor) = (context.uuid("server")?, context.now, member.actor());
     Job::write(move |_, tx| {
         let server = servers::by_id(tx, &id)?;
@@ -123,7 +123,7 @@ fn decide(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
             detail: &detail,
         };
         audit_log::record(tx, now, &actor, &entry)?;
-        Ok(Outcome::resource(rendered(tx, &server)?))
+        Ok(Outcome::resource(server_json(tx, &server)?))
     })
 }
 
@@ -133,7 +133,7 @@ fn list_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error>
 }
 
 /// Renders a server as JSON for operators.
-fn rendered(db: &Reader<'_>, server: &OrderedServer) -> Result<Json, Error> {
+fn server_json(db: &Reader<'_>, server: &OrderedServer) -> Result<Json, Error> {
     let account = accounts::by_seq(db, server.account)?;
     Ok(render_for_operator(server, &account.id)?)
 }

@@ -1,11 +1,11 @@
 //! Settings of the whole service: `/dashboard/api/settings`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
 use crate::domain::asset::{ASSETS, Asset};
-use crate::domain::confirmations::Tiers;
+use crate::domain::confirmations::ConfirmationTiers;
 use crate::domain::fields::rule::{FlagRule, MapRule, described};
 use crate::domain::fields::{Schema, input, schema};
 use crate::domain::money::coin::Units;
@@ -53,7 +53,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Returns the settings of the whole service.",
     answers: &[THE_SETTINGS],
-    run: Run::Operator(get),
+    run: OperationFn::Operator(get),
     ..PLAIN
 };
 
@@ -66,15 +66,15 @@ const SET: Operation = Operation {
     body: Body::required(&SetSettings::COMPONENT),
     answers: &[THE_SETTINGS],
     recent_password: RecentPassword::ForFields(&["confirmations", "networkFees"]),
-    run: Run::Operator(set),
+    run: OperationFn::Operator(set),
     ..PLAIN
 };
 
 /// A value for each of some coins. `None` restores the built-in value.
-type OfCoins<T> = Vec<(&'static Asset, Option<T>)>;
+type CoinValues<T> = Vec<(&'static Asset, Option<T>)>;
 
 fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
-    let view = context.service.read_at_one_moment(settings)?;
+    let view = context.service.read_snapshot(settings)?;
     Outcome::ok(&view).map(Job::Done)
 }
 
@@ -83,7 +83,7 @@ fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
         maintenance,
         confirmations,
         network_fees,
-    } = SetSettings::read(&context.object()?)?;
+    } = SetSettings::read(&context.body_fields()?)?;
     let confirmations = confirmations.as_ref().map(read_confirmations).transpose()?;
     let fees = network_fees.as_ref().map(read_network_fees).transpose()?;
     if maintenance.is_none() && confirmations.is_none() && fees.is_none() {
@@ -117,15 +117,17 @@ fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
 }
 
 /// Reads the confirmation tiers of coins from a field of the body.
-fn read_confirmations(coins: &Map<String, Value>) -> Result<OfCoins<Tiers>, Refusal> {
+fn read_confirmations(
+    coins: &Map<String, Value>,
+) -> Result<CoinValues<ConfirmationTiers>, Refusal> {
     let problem = "must name a coin, like {\"BTC\": [{\"confirmations\": 6}]}";
     read_coins("confirmations", coins, problem, |asset, name, value| {
-        Tiers::read(asset, name, value)
+        ConfirmationTiers::read(asset, name, value)
     })
 }
 
 /// Reads the network fees of coins from a field of the body.
-fn read_network_fees(coins: &Map<String, Value>) -> Result<OfCoins<Units>, Refusal> {
+fn read_network_fees(coins: &Map<String, Value>) -> Result<CoinValues<Units>, Refusal> {
     let problem = "must name a coin, like {\"LTC\": \"0.0002\"}";
     read_coins("networkFees", coins, problem, |asset, name, value| {
         let problem = "must be whole coins as a string like \"0.0002\", or null";
@@ -141,7 +143,7 @@ fn read_coins<T>(
     coins: &Map<String, Value>,
     problem_if_empty: &str,
     read: impl Fn(&'static Asset, &str, &Value) -> Result<T, Refusal>,
-) -> Result<OfCoins<T>, Refusal> {
+) -> Result<CoinValues<T>, Refusal> {
     if coins.is_empty() {
         return Err(Refusal::field(field, problem_if_empty));
     }
@@ -159,7 +161,10 @@ fn read_coins<T>(
 }
 
 /// Sets how many confirmations the payments of these coins need. Returns the settings of these coins as JSON.
-fn set_confirmations(tx: &Tx<'_>, coins: &OfCoins<Tiers>) -> Result<Map<String, Value>, Error> {
+fn set_confirmations(
+    tx: &Tx<'_>,
+    coins: &CoinValues<ConfirmationTiers>,
+) -> Result<Map<String, Value>, Error> {
     let mut set = Map::new();
     for (asset, tiers) in coins {
         confirmation_tiers::set(tx, asset, tiers.as_ref())?;
@@ -170,7 +175,7 @@ fn set_confirmations(tx: &Tx<'_>, coins: &OfCoins<Tiers>) -> Result<Map<String, 
 }
 
 /// Sets the network fees of these coins. Returns the settings of these coins as JSON.
-fn set_network_fees(tx: &Tx<'_>, coins: &OfCoins<Units>) -> Result<Map<String, Value>, Error> {
+fn set_network_fees(tx: &Tx<'_>, coins: &CoinValues<Units>) -> Result<Map<String, Value>, Error> {
     let mut set = Map::new();
     for (asset, fee) in coins {
         network_fees::set(tx, asset, *fee)?;
@@ -183,7 +188,7 @@ fn set_network_fees(tx: &Tx<'_>, coins: &OfCoins<Units>) -> Result<Map<String, V
 fn network_fee(db: &Reader<'_>, asset: &Asset) -> Result<NetworkFeeView, Error> {
     let fee = fixed_fee(db, asset)?;
     Ok(NetworkFeeView {
-        amount: asset.text(fee.amount),
+        amount: asset.format_units(fee.amount),
         source: fee.source,
     })
 }

@@ -1,7 +1,7 @@
 //! Summaries of the service and of one account: `/dashboard/api/summary`,
 //! `/dashboard/api/accounts/{account}/summary`.
 
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::MODE;
 use crate::api::tag::Tag;
 use crate::domain::asset::Mode;
@@ -17,7 +17,7 @@ const GET_OF_ACCOUNT: Operation = Operation {
     summary: "Returns an account's balances, invoices, open payouts and refunds, and failing endpoints.",
     query: &[MODE],
     answers: &[Answer::ok("The summary.", &AccountSummaryView::COMPONENT)],
-    run: Run::Session(get_of_account),
+    run: OperationFn::Session(get_of_account),
     ..PLAIN
 };
 
@@ -28,7 +28,7 @@ const GET: Operation = Operation {
     summary: "Returns the counts of items that wait for an operator, over all accounts.",
     query: &[MODE],
     answers: &[Answer::ok("The counts.", &SummaryView::COMPONENT)],
-    run: Run::Operator(get),
+    run: OperationFn::Operator(get),
     ..PLAIN
 };
 

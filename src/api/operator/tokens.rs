@@ -1,6 +1,8 @@
 //! Reseller tokens of an account: `/dashboard/api/accounts/{account}/reseller-tokens`.
 
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run};
+use crate::api::operation::{
+    Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
+};
 use crate::api::tag::Tag;
 use crate::domain::apikey;
 use crate::domain::fields::Component;
@@ -31,7 +33,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorServers,
     summary: "Lists an account's reseller tokens, oldest first, with their last four characters.",
     answers: &[Answer::ok("The tokens.", &TOKEN_LIST)],
-    run: Run::Session(list),
+    run: OperationFn::Session(list),
     ..PLAIN
 };
 
@@ -46,7 +48,7 @@ const CREATE: Operation = Operation {
         &CreatedResellerTokenView::COMPONENT,
     )],
     recent_password: RecentPassword::Always,
-    run: Run::Session(create),
+    run: OperationFn::Session(create),
     ..PLAIN
 };
 
@@ -58,7 +60,7 @@ const REVOKE: Operation = Operation {
     summary: "Revokes a reseller token at once. Servers ordered with it stay.",
     answers: &[Answer::nothing("Revoked.")],
     recent_password: RecentPassword::Always,
-    run: Run::Session(revoke),
+    run: OperationFn::Session(revoke),
     ..PLAIN
 };
 
@@ -81,9 +83,9 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
             );
             return Err(Refusal::new(Code::InvalidRequest, message).into());
         }
-        let text = keys::from_chance(apikey::generate_token)?;
-        let id = reseller::keep(tx, account, &text, now)?;
-        record(tx, (now, &actor), "reseller_token.create", (account, &id))?;
+        let text = keys::random_key(apikey::generate_token)?;
+        let id = reseller::insert_token(tx, account, &text, now)?;
+        record_action(tx, (now, &actor), "reseller_token.create", (account, &id))?;
         let token = reseller_tokens::by_id(tx, account, &id)?;
         let token = token.ok_or_else(|| Error::Failed(format!("token {id} is missing")))?;
         Outcome::created(&CreatedResellerTokenView {
@@ -95,18 +97,22 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    let (now, actor, id) = (
+        context.now,
+        member.actor(),
+        context.second_param().to_owned(),
+    );
     Job::write(move |_, tx| {
         if !reseller_tokens::revoke(tx, account, &id, now)? {
             return Err(Refusal::not_found("reseller token").into());
         }
-        record(tx, (now, &actor), "reseller_token.revoke", (account, &id))?;
+        record_action(tx, (now, &actor), "reseller_token.revoke", (account, &id))?;
         Ok(Outcome::NOTHING)
     })
 }
 
 /// Records an operator's action on a token in the audit log.
-fn record(
+fn record_action(
     tx: &Tx<'_>,
     (now, actor): (Time, &str),
     action: &str,

@@ -1,7 +1,7 @@
 //! Payouts and refunds in the operator interface: `/dashboard/api/…/payouts`, `/dashboard/api/…/refunds`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::params::{BEFORE_ID, MODE};
 use crate::api::query::{Param, ParamKind};
@@ -20,7 +20,7 @@ use crate::domain::render::{self, ToSend};
 use crate::domain::transfer::inputs::{CreatePayout, MoveTransfer, RequestRefund};
 use crate::domain::transfer::on_chain::OnChainState;
 use crate::domain::transfer::{TransferKind, TransferStatus};
-use crate::service::operator::transfers::TransfersWanted;
+use crate::service::operator::transfers::TransferListFilter;
 use crate::service::payouts::Requester;
 use crate::service::{Error, Member};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ const LIST_PAYOUTS: Operation = Operation {
     summary: "Returns a page of an account's payouts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
     answers: &[Answer::ok("A page of payouts.", &PAYOUT_PAGE)],
-    run: Run::Session(|context, member| list(context, member, TransferKind::Payout)),
+    run: OperationFn::Session(|context, member| list(context, member, TransferKind::Payout)),
     ..PLAIN
 };
 
@@ -96,7 +96,7 @@ const GET_PAYOUT: Operation = Operation {
         "The payout.",
         &DashboardPayoutDetailView::COMPONENT,
     )],
-    run: Run::Session(|context, member| get(context, member, TransferKind::Payout)),
+    run: OperationFn::Session(|context, member| get(context, member, TransferKind::Payout)),
     ..PLAIN
 };
 
@@ -115,7 +115,7 @@ const CREATE_PAYOUT: Operation = Operation {
     refusals: PAYOUT_REFUSALS,
     is_idempotent: true,
     recent_password: RecentPassword::Always,
-    run: Run::Session(create_payout),
+    run: OperationFn::Session(create_payout),
     ..PLAIN
 };
 
@@ -126,7 +126,7 @@ const LIST_REFUNDS: Operation = Operation {
     summary: "Returns a page of an account's refunds, newest first.",
     query: &[LIMIT, BEFORE_ID, INVOICE_ID, STATUS, ON_CHAIN, MODE],
     answers: &[Answer::ok("A page of refunds.", &REFUND_PAGE)],
-    run: Run::Session(|context, member| list(context, member, TransferKind::Refund)),
+    run: OperationFn::Session(|context, member| list(context, member, TransferKind::Refund)),
     ..PLAIN
 };
 
@@ -140,7 +140,7 @@ const GET_REFUND: Operation = Operation {
         "The refund.",
         &DashboardRefundDetailView::COMPONENT,
     )],
-    run: Run::Session(|context, member| get(context, member, TransferKind::Refund)),
+    run: OperationFn::Session(|context, member| get(context, member, TransferKind::Refund)),
     ..PLAIN
 };
 
@@ -163,7 +163,7 @@ const REQUEST_REFUND: Operation = Operation {
     ],
     is_idempotent: true,
     recent_password: RecentPassword::Always,
-    run: Run::Session(request_refund),
+    run: OperationFn::Session(request_refund),
     ..PLAIN
 };
 
@@ -174,7 +174,7 @@ const LIST_ALL_PAYOUTS: Operation = Operation {
     summary: "Returns a page of the payouts of all accounts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
     answers: &[Answer::ok("A page of payouts.", &PAYOUT_PAGE)],
-    run: Run::Operator(|context, _| list_all(context, TransferKind::Payout)),
+    run: OperationFn::Operator(|context, _| list_all(context, TransferKind::Payout)),
     ..PLAIN
 };
 
@@ -188,7 +188,9 @@ const MOVE_PAYOUT: Operation = Operation {
     answers: &[Answer::ok("The payout.", &DashboardPayoutView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(|context, operator| step(context, operator, TransferKind::Payout)),
+    run: OperationFn::Operator(|context, operator| {
+        move_transfer(context, operator, TransferKind::Payout)
+    }),
     ..PLAIN
 };
 
@@ -199,7 +201,7 @@ const LIST_ALL_REFUNDS: Operation = Operation {
     summary: "Returns a page of the refunds of all accounts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
     answers: &[Answer::ok("A page of refunds.", &REFUND_PAGE)],
-    run: Run::Operator(|context, _| list_all(context, TransferKind::Refund)),
+    run: OperationFn::Operator(|context, _| list_all(context, TransferKind::Refund)),
     ..PLAIN
 };
 
@@ -213,12 +215,14 @@ const MOVE_REFUND: Operation = Operation {
     answers: &[Answer::ok("The refund.", &DashboardRefundView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(|context, operator| step(context, operator, TransferKind::Refund)),
+    run: OperationFn::Operator(|context, operator| {
+        move_transfer(context, operator, TransferKind::Refund)
+    }),
     ..PLAIN
 };
 
 fn list(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job, Error> {
-    let (scope, wanted) = (context.scope(member)?, wanted(context, kind)?);
+    let (scope, wanted) = (context.scope(member)?, transfer_query(context, kind)?);
     let service = context.service;
     let page = service.transfers_for_operator(context.now, &scope, &wanted)?;
     Ok(Job::Done(Outcome::own_page(page)))
@@ -226,16 +230,16 @@ fn list(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Jo
 
 fn list_all(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
     let mode = context.query.choice("mode")?.unwrap_or(Mode::Live);
-    let wanted = wanted(context, kind)?;
+    let wanted = transfer_query(context, kind)?;
     let service = context.service;
-    let page = service.transfers_of_all(context.now, mode, &wanted)?;
+    let page = service.transfers_of_all_accounts(context.now, mode, &wanted)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
 /// Reads which page of payouts or refunds a query selects.
-fn wanted(context: &Context<'_>, kind: TransferKind) -> Result<TransfersWanted, Error> {
+fn transfer_query(context: &Context<'_>, kind: TransferKind) -> Result<TransferListFilter, Error> {
     let query = context.query;
-    Ok(TransfersWanted {
+    Ok(TransferListFilter {
         kind,
         invoice: query.text("invoiceId").map(str::to_owned),
         status: query.choice("status")?,
@@ -247,13 +251,15 @@ fn wanted(context: &Context<'_>, kind: TransferKind) -> Result<TransfersWanted, 
 
 fn get(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, context.service);
-    let opened = service.transfer_to_send(context.now, member, &scope, (kind, context.second()))?;
+    let opened =
+        service.transfer_detail(context.now, member, &scope, (kind, context.second_param()))?;
     let to_send = opened.to_send.as_ref();
     let begun = opened.begun.as_ref();
     let approval = opened.approval.as_ref();
     let shown = ToSend {
-        approval: approval
-            .map(|(proposal, conditions)| ApprovalView::of(&opened.transfer, proposal, conditions)),
+        approval: approval.map(|(proposal, conditions)| {
+            ApprovalView::new(&opened.transfer, proposal, conditions)
+        }),
         payment_uri: to_send.and_then(|to_send| to_send.uri.as_deref()),
         qr: to_send.and_then(|to_send| Qr::encode(&to_send.code)),
         begun: begun.map(|(by, at)| BegunView { by, at: *at }),
@@ -263,30 +269,34 @@ fn get(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job
 }
 
 fn create_payout(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let (scope, body) = (context.scope(member)?, context.object()?);
+    let (scope, body) = (context.scope(member)?, context.body_fields()?);
     let client_key = context.idempotency_key.clone()?;
     let (service, now, person) = (Arc::clone(context.service), context.now, member.actor());
     Job::wait(async move {
         let requester = Requester::Person(&person);
         let made = service.create_payout(now, &scope, requester, body, client_key);
-        made.await.map(Outcome::once)
+        made.await.map(Outcome::from_create)
     })
 }
 
 fn request_refund(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let (scope, body) = (context.scope(member)?, context.object()?);
+    let (scope, body) = (context.scope(member)?, context.body_fields()?);
     let client_key = context.idempotency_key.clone()?;
     let (service, now, person) = (Arc::clone(context.service), context.now, member.actor());
     Job::wait(async move {
         let made = service.create_refund(now, &scope, &person, body, client_key);
-        made.await.map(Outcome::once)
+        made.await.map(Outcome::from_create)
     })
 }
 
-fn step(context: &Context<'_>, operator: &Member, kind: TransferKind) -> Result<Job, Error> {
-    let request = MoveTransfer::read(&context.object()?)?.into();
+fn move_transfer(
+    context: &Context<'_>,
+    operator: &Member,
+    kind: TransferKind,
+) -> Result<Job, Error> {
+    let request = MoveTransfer::read(&context.body_fields()?)?.into();
     let (service, now) = (Arc::clone(context.service), context.now);
-    let (actor, id) = (operator.actor(), context.first().to_owned());
+    let (actor, id) = (operator.actor(), context.first_param().to_owned());
     Job::wait(async move {
         let moved = service.move_transfer(now, &actor, kind, &id, request);
         moved.await.map(Outcome::resource)

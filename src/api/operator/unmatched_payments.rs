@@ -1,7 +1,7 @@
 //! Unmatched payments: `/dashboard/api/unmatched-payments`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
@@ -10,7 +10,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::unmatched::{AssignmentView, UnmatchedPaymentView};
 use crate::domain::unmatched::{AssignUnmatchedPayment, ResolveUnmatchedPayment};
 use crate::service::intake::assign::Assignee;
-use crate::service::operator::unmatched::{Looked, UnmatchedQuery};
+use crate::service::operator::unmatched::{UnmatchedFilter, UnmatchedQuery};
 use crate::service::{Error, Member};
 
 /// Default of the parameter `limit`.
@@ -48,11 +48,11 @@ const LIST: Operation = Operation {
         Param {
             name: "status",
             about: "Only payments without an outcome, or all; default all.",
-            kind: ParamKind::OneOf(Looked::TEXTS),
+            kind: ParamKind::OneOf(UnmatchedFilter::TEXTS),
         },
     ],
     answers: &[Answer::ok("A page of payments.", &UNMATCHED_PAYMENT_PAGE)],
-    run: Run::Operator(list),
+    run: OperationFn::Operator(list),
     ..PLAIN
 };
 
@@ -66,7 +66,7 @@ const RESOLVE: Operation = Operation {
     answers: &[Answer::ok("The payment.", &UnmatchedPaymentView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(resolve),
+    run: OperationFn::Operator(resolve),
     ..PLAIN
 };
 
@@ -83,7 +83,7 @@ const ASSIGN: Operation = Operation {
     )],
     refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(assign),
+    run: OperationFn::Operator(assign),
     ..PLAIN
 };
 
@@ -96,14 +96,14 @@ const UNDO: Operation = Operation {
     answers: &[Answer::ok("The payment.", &UnmatchedPaymentView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(undo),
+    run: OperationFn::Operator(undo),
     ..PLAIN
 };
 
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let query = context.query;
     let wanted = UnmatchedQuery {
-        looked: query.choice("status")?.unwrap_or(Looked::All),
+        looked: query.choice("status")?.unwrap_or(UnmatchedFilter::All),
         before: query.text("before").map(str::to_owned),
         limit: query.limit(LIMIT_DEFAULT),
     };
@@ -112,8 +112,8 @@ fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 }
 
 fn resolve(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let body = ResolveUnmatchedPayment::read(&context.object()?)?;
-    let (id, outcome) = (context.uuid(SOUGHT)?, body.outcome()?);
+    let body = ResolveUnmatchedPayment::read(&context.body_fields()?)?;
+    let (id, outcome) = (context.uuid(SOUGHT)?, body.resolution()?);
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |service, tx| {
         let resolved = service.resolve_unmatched(tx, now, &actor, &id, (outcome, &body))?;
@@ -122,7 +122,7 @@ fn resolve(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
 }
 
 fn assign(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let to = assignee(AssignUnmatchedPayment::read(&context.object()?)?)?;
+    let to = assignee(AssignUnmatchedPayment::read(&context.body_fields()?)?)?;
     let (now, actor, id) = (context.now, operator.actor(), context.uuid(SOUGHT)?);
     Job::write(move |service, tx| {
         let assigned = service.assign_unmatched(tx, now, &actor, &id, &to)?;

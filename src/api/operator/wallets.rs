@@ -1,13 +1,13 @@
 //! Wallets: extended public keys from which live addresses are derived. `/dashboard/api/wallets`.
 
 use crate::api::operation::{
-    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,
 };
 use crate::api::tag::Tag;
 use crate::domain::fields::Component;
 use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::wallet::AddWallet;
-use crate::service::operator::wallets::{self, Wanted};
+use crate::service::operator::wallets::{self, WalletToAdd};
 use crate::service::{Error, Member};
 
 const WALLET_LIST: Component = Component::List {
@@ -25,7 +25,9 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Lists all wallets, retired ones included, oldest first, each with the gap limit for its owner's wallet.",
     answers: &[Answer::ok("The wallets.", &WALLET_LIST)],
-    run: Run::Operator(|_, _| Job::read(|service| Outcome::list(&service.read(wallets::list)?))),
+    run: OperationFn::Operator(|_, _| {
+        Job::read(|service| Outcome::list(&service.read(wallets::list)?))
+    }),
     ..PLAIN
 };
 
@@ -38,7 +40,7 @@ const ADD: Operation = Operation {
     body: Body::required(&AddWallet::COMPONENT),
     answers: &[Answer::created("The wallet.", &WalletView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(add),
+    run: OperationFn::Operator(add),
     ..PLAIN
 };
 
@@ -53,7 +55,7 @@ const CHECK: Operation = Operation {
         "The wallet as it would be.",
         &WalletCheckView::COMPONENT,
     )],
-    run: Run::Operator(check),
+    run: OperationFn::Operator(check),
     ..PLAIN
 };
 
@@ -65,12 +67,12 @@ const RETIRE: Operation = Operation {
     summary: "Retires a wallet: it assigns no more addresses and stays watched. Adding it again reactivates it.",
     answers: &[Answer::ok("The wallet.", &WalletView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: Run::Operator(retire),
+    run: OperationFn::Operator(retire),
     ..PLAIN
 };
 
 fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let wanted = Wanted::of(&context.object()?)?;
+    let wanted = WalletToAdd::read(&context.body_fields()?)?;
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {
         let added = wallets::add(tx, &actor, &wanted, now)?;
@@ -79,8 +81,8 @@ fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
 }
 
 fn check(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
-    let wanted = Wanted::of(&context.object()?)?;
-    let checked = context.service.read(|db| wallets::check(db, &wanted))?;
+    let wanted = WalletToAdd::read(&context.body_fields()?)?;
+    let checked = context.service.read(|db| wallets::preview(db, &wanted))?;
     Ok(Job::Done(Outcome::resource(checked)))
 }
 

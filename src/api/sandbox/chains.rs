@@ -1,6 +1,6 @@
 //! Simulated chains, which can lag or catch up: `/sandbox/chains`.
 
-use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::input;
@@ -32,23 +32,23 @@ const CHANGE: Operation = Operation {
         &SandboxChainView::COMPONENT,
     )],
     refusals: &[Code::NotFound],
-    run: Run::Sandbox(change),
+    run: OperationFn::Sandbox(change),
     ..PLAIN
 };
 
 fn change(context: &Context<'_>) -> Result<Job, Error> {
-    let body = context.object()?;
+    let body = context.body_fields()?;
     let chain: Chain = context
-        .first()
+        .first_param()
         .parse()
         .map_err(|_| Refusal::not_found("chain"))?;
     let SandboxChainPatch { lagging } = SandboxChainPatch::read(&body)?;
     let now = context.now;
     Job::write(move |service, tx| {
         if let Some(lagging) = lagging {
-            service.let_lag(tx, now, chain, lagging)?;
+            service.set_chain_lag(tx, now, chain, lagging)?;
         }
-        let to = chains::scanned(tx)?.scanned_to(chain);
+        let to = chains::lagging_chains(tx)?.scanned_to(chain);
         Outcome::ok(&SandboxChainView {
             chain,
             mode: Mode::Live,

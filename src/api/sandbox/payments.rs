@@ -1,6 +1,8 @@
 //! Payments on simulated chains, and the cancellation of invoices: `/sandbox/payments`, `/sandbox/invoices`.
 
-use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run, Success};
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, Success,
+};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, schema};
 use crate::domain::payment::inputs::{SandboxPayment, SandboxPaymentState};
@@ -51,7 +53,7 @@ const PUT: Operation = Operation {
         Answer::ok("All of it was recorded before.", &PAYMENTS_SEEN),
     ],
     refusals: &[Code::CoinUnavailable, Code::NotFound],
-    run: Run::Sandbox(put),
+    run: OperationFn::Sandbox(put),
     ..PLAIN
 };
 
@@ -67,7 +69,7 @@ const MOVE: Operation = Operation {
         &SandboxPaymentSeenView::COMPONENT,
     )],
     refusals: &[Code::InvalidTransition],
-    run: Run::Sandbox(step),
+    run: OperationFn::Sandbox(move_payment),
     ..PLAIN
 };
 
@@ -79,14 +81,18 @@ const CANCEL_INVOICE: Operation = Operation {
     summary: "Cancels an invoice, as the operator interface does.",
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::InvoiceNotCancellable],
-    run: Run::Sandbox(cancel_invoice),
+    run: OperationFn::Sandbox(cancel_invoice),
     ..PLAIN
 };
 
 fn put(context: &Context<'_>) -> Result<Job, Error> {
-    let (body, service, now) = (context.object()?, Arc::clone(context.service), context.now);
+    let (body, service, now) = (
+        context.body_fields()?,
+        Arc::clone(context.service),
+        context.now,
+    );
     Job::wait(async move {
-        let (is_new, json) = service.put_payment(now, body).await?;
+        let (is_new, json) = service.add_transaction(now, body).await?;
         let success = if is_new {
             Success::Created
         } else {
@@ -99,9 +105,13 @@ fn put(context: &Context<'_>) -> Result<Job, Error> {
     })
 }
 
-fn step(context: &Context<'_>) -> Result<Job, Error> {
-    let (body, service, now) = (context.object()?, Arc::clone(context.service), context.now);
-    let id = context.first().to_owned();
+fn move_payment(context: &Context<'_>) -> Result<Job, Error> {
+    let (body, service, now) = (
+        context.body_fields()?,
+        Arc::clone(context.service),
+        context.now,
+    );
+    let id = context.first_param().to_owned();
     Job::wait(async move {
         let moved = service.move_payment(now, &id, body).await;
         moved.map(Outcome::resource)

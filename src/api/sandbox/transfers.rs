@@ -1,6 +1,6 @@
 //! Payouts and refunds of both modes in a sandbox: `/sandbox/payouts`, `/sandbox/refunds`.
 
-use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
 use crate::domain::refusal::Code;
 use crate::domain::render::transfers::{PayoutView, RefundView};
@@ -20,7 +20,7 @@ const MOVE_PAYOUT: Operation = Operation {
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
     answers: &[Answer::ok("The payout.", &PayoutView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
-    run: Run::Sandbox(|context| step(context, TransferKind::Payout)),
+    run: OperationFn::Sandbox(|context| move_transfer(context, TransferKind::Payout)),
     ..PLAIN
 };
 
@@ -39,7 +39,7 @@ const PUT_REFUND: Operation = Operation {
         Code::IdempotencyConflict,
     ],
     is_idempotent: true,
-    run: Run::Sandbox(put_refund),
+    run: OperationFn::Sandbox(put_refund),
     ..PLAIN
 };
 
@@ -52,16 +52,16 @@ const MOVE_REFUND: Operation = Operation {
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
     answers: &[Answer::ok("The refund.", &RefundView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
-    run: Run::Sandbox(|context| step(context, TransferKind::Refund)),
+    run: OperationFn::Sandbox(|context| move_transfer(context, TransferKind::Refund)),
     ..PLAIN
 };
 
-fn step(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
-    let request = SandboxMoveTransfer::read(&context.object()?)?.into();
+fn move_transfer(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
+    let request = SandboxMoveTransfer::read(&context.body_fields()?)?.into();
     let (service, now, id) = (
         Arc::clone(context.service),
         context.now,
-        context.first().to_owned(),
+        context.first_param().to_owned(),
     );
     Job::wait(async move {
         let moved = service.move_sandbox_transfer(now, kind, &id, request);
@@ -70,10 +70,10 @@ fn step(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
 }
 
 fn put_refund(context: &Context<'_>) -> Result<Job, Error> {
-    let (body, client_key) = (context.object()?, context.idempotency_key.clone()?);
+    let (body, client_key) = (context.body_fields()?, context.idempotency_key.clone()?);
     let (service, now) = (Arc::clone(context.service), context.now);
     Job::wait(async move {
         let made = service.create_sandbox_refund(now, body, client_key);
-        made.await.map(Outcome::once)
+        made.await.map(Outcome::from_create)
     })
 }

@@ -1,6 +1,6 @@
 //! Webhook deliveries of a sandbox: `/sandbox/webhooks`.
 
-use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Schema, view};
@@ -61,7 +61,7 @@ const LIST: Operation = Operation {
         "A page of deliveries.",
         &SandboxWebhooksView::COMPONENT,
     )],
-    run: Run::Sandbox(list),
+    run: OperationFn::Sandbox(list),
     ..PLAIN
 };
 

@@ -1,35 +1,35 @@
 //! Starts the workers that watch the wall clock, the WAL and the rate sources in production.
 
-use super::{Config, Shared};
-use crate::store::Kind;
-use crate::worker::rates::Rates;
-use crate::worker::watch_clock::WatchClock;
-use crate::worker::watch_log::WatchLog;
-use crate::worker::{Waker, run};
+use super::{Config, SharedParts};
+use crate::store::FileKind;
+use crate::worker::rates::RateWorker;
+use crate::worker::watch_clock::ClockWatcher;
+use crate::worker::watch_log::WalWatcher;
+use crate::worker::{Waker, run_worker};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-impl Shared {
+impl SharedParts {
     /// Starts the workers that watch the wall clock and the size of the WAL. A sandbox has neither.
     pub(super) fn start_watching_clock(
         &self,
         runtime: &Runtime,
-        kind: Kind,
+        kind: FileKind,
         stop: &watch::Receiver<bool>,
     ) -> Option<JoinHandle<()>> {
         let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
-        let watch = WatchClock::new(
+        let watch = ClockWatcher::new(
             service,
             Arc::clone(&clock),
             self.wakers.clone(),
             self.clock_accepted,
         );
-        let log = WatchLog::new(Arc::clone(&self.service));
-        let log = run(log, Arc::clone(&clock), Waker::default(), stop.clone());
-        let watch = run(watch, clock, self.wakers.clock.clone(), stop.clone());
-        (kind == Kind::Production).then(|| {
+        let log = WalWatcher::new(Arc::clone(&self.service));
+        let log = run_worker(log, Arc::clone(&clock), Waker::default(), stop.clone());
+        let watch = run_worker(watch, clock, self.wakers.clock.clone(), stop.clone());
+        (kind == FileKind::Production).then(|| {
             runtime.spawn(async {
                 tokio::join!(watch, log);
             })
@@ -46,10 +46,10 @@ impl Shared {
         let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
         let (from, waker) = (config.rates.clone(), self.wakers.rates.clone());
         let timeout_ms = config.rates_timeout_ms;
-        (config.kind == Kind::Production).then(|| {
+        (config.kind == FileKind::Production).then(|| {
             let wakers = (waker.clone(), Arc::clone(&self.chain_wakers));
-            let rates = Rates::new(service, Arc::clone(&clock), from, timeout_ms, wakers);
-            runtime.spawn(run(rates, clock, waker, stop.clone()))
+            let rates = RateWorker::new(service, Arc::clone(&clock), from, timeout_ms, wakers);
+            runtime.spawn(run_worker(rates, clock, waker, stop.clone()))
         })
     }
 }

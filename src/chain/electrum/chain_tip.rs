@@ -1,7 +1,7 @@
 //! Fetches block headers from a trusted block up to the newest one.
 
 use super::headers::{HeaderChain, HeaderError, RawHeader, is_linked};
-use super::hex::hash_text;
+use super::hex::format_hash;
 use super::work::{PERIOD, PowRules};
 use super::{Electrum, NodeError};
 use crate::domain::observation::Block;
@@ -17,32 +17,32 @@ const FORKS_MAX: u32 = 8;
 
 impl Electrum {
     /// Fetches headers up to the newest one that the server reported.
-    pub(super) fn sync(&mut self) -> Result<(), NodeError> {
+    pub(super) fn sync_headers(&mut self) -> Result<(), NodeError> {
         let (height, newest) = match self.server_tip {
             Some(server_tip) => server_tip,
-            None => self.server(0)?.head()?,
+            None => self.server(0)?.fetch_head()?,
         };
         self.server_tip = Some((height, newest));
         let mut forks = 0_u32;
         loop {
             let headers = match self.headers.take() {
                 Some(headers) => headers,
-                None => self.start(height)?,
+                None => self.start_headers(height)?,
             };
-            let tip = headers.tip();
+            let tip = headers.tip_height();
             let is_there = headers
-                .at(height)
+                .get(height)
                 .is_some_and(|held| held.hash == newest.hash);
             let headers = self.headers.insert(headers);
             if is_there {
-                headers.cut(height);
+                headers.truncate_above(height);
                 return Ok(());
             }
             if tip < height {
                 let next = tip.saturating_add(1);
                 let count = height.saturating_sub(tip).min(CHUNK);
-                if self.extend(next, count)? {
-                    self.say_how_far(next, count, height);
+                if self.extend_headers(next, count)? {
+                    self.log_progress(next, count, height);
                     continue;
                 }
             }
@@ -50,13 +50,13 @@ impl Electrum {
             if forks > FORKS_MAX {
                 return Err(NodeError::Behind);
             }
-            self.rewind(height)?;
+            self.rewind_headers(height)?;
         }
     }
 
     /// Appends the next headers; `false` if they are on another branch.
-    fn extend(&mut self, from: u32, count: u32) -> Result<bool, NodeError> {
-        let new = self.server(0)?.headers(from, count)?;
+    fn extend_headers(&mut self, from: u32, count: u32) -> Result<bool, NodeError> {
+        let new = self.server(0)?.fetch_headers(from, count)?;
         if new.is_empty() {
             return Err(NodeError::Behind);
         }
@@ -64,11 +64,11 @@ impl Electrum {
         match headers.extend(&new) {
             Ok(()) => Ok(true),
             Err(HeaderError::NotLinked) => Ok(false),
-            Err(HeaderError::Invalid(what)) => Err(self.lied(0, what)),
+            Err(HeaderError::Invalid(what)) => Err(self.invalid_answer(0, what)),
         }
     }
 
-    fn say_how_far(&self, from: u32, count: u32, height: u32) {
+    fn log_progress(&self, from: u32, count: u32, height: u32) {
         let to = from.saturating_add(count);
         let passed = |height: u32| height.checked_div(SAY_EVERY);
         if passed(from) != passed(to) && height.saturating_sub(to) > SAY_EVERY {
@@ -80,25 +80,25 @@ impl Electrum {
     }
 
     /// Removes headers down to the fork point with the branch of the server.
-    fn rewind(&mut self, height: u32) -> Result<(), NodeError> {
+    fn rewind_headers(&mut self, height: u32) -> Result<(), NodeError> {
         let mut distance = 8_u32;
         loop {
             let headers = self.headers.as_ref().ok_or(NodeError::Behind)?;
-            let top = headers.tip().min(height);
-            let from = top.saturating_sub(distance).max(headers.low());
+            let top = headers.tip_height().min(height);
+            let from = top.saturating_sub(distance).max(headers.lowest_height());
             let to = top.min(from.saturating_add(CHUNK).saturating_sub(1));
-            let there = self.range(from, to)?;
+            let there = self.fetch_range(from, to)?;
             let headers = self.headers.as_mut().ok_or(NodeError::Behind)?;
             let same = (from..=to).zip(&there).filter(|(height, there)| {
                 headers
-                    .at(*height)
+                    .get(*height)
                     .is_some_and(|held| held.hash == there.hash)
             });
             if let Some((fork, _)) = same.last() {
-                headers.cut(fork);
+                headers.truncate_above(fork);
                 return Ok(());
             }
-            if from == headers.low() {
+            if from == headers.lowest_height() {
                 // The fork is below the headers in memory. Start again from the blocks in the database.
                 self.headers = None;
                 self.older.clear();
@@ -109,13 +109,14 @@ impl Electrum {
     }
 
     /// Starts from a trusted block: one from the database, or the checkpoint of the main network.
-    fn start(&mut self, newest: u32) -> Result<HeaderChain, NodeError> {
+    fn start_headers(&mut self, newest: u32) -> Result<HeaderChain, NodeError> {
         let network = self.verify_network()?;
         let Some(rules) = PowRules::for_network(self.chain, network) else {
             let low = newest.saturating_sub(PERIOD.saturating_sub(1));
-            let headers = self.range(low, newest)?;
-            let start = HeaderChain::begin(None, low, headers);
-            return start.ok_or_else(|| self.lied(0, "its headers do not link".to_owned()));
+            let headers = self.fetch_range(low, newest)?;
+            let start = HeaderChain::start_at(None, low, headers);
+            return start
+                .ok_or_else(|| self.invalid_answer(0, "its headers do not link".to_owned()));
         };
         let (height, hash) = rules.checkpoint;
         let checkpoint = Block {
@@ -128,7 +129,7 @@ impl Electrum {
         let mut places = (0..kept.len()).filter(|place| place.saturating_add(1).is_power_of_two());
         while let (Ok(None), Some(place)) = (&found, places.next()) {
             if let Some(block) = kept.get(place) {
-                found = self.start_at(rules, block, newest);
+                found = self.start_headers_at(rules, block, newest);
             }
         }
         self.kept = kept;
@@ -136,9 +137,9 @@ impl Electrum {
             Some(headers) => return Ok(headers),
             None => log::info!("checking headers: chain={} from={height}", self.chain),
         }
-        match self.start_at(rules, &checkpoint, newest)? {
+        match self.start_headers_at(rules, &checkpoint, newest)? {
             Some(headers) => Ok(headers),
-            None => Err(self.lied(
+            None => Err(self.invalid_answer(
                 0,
                 format!("it does not have block {height}, which is known to be on the chain"),
             )),
@@ -146,7 +147,7 @@ impl Electrum {
     }
 
     /// Starts from a trusted block; `None` if the server has another block at its height.
-    fn start_at(
+    fn start_headers_at(
         &mut self,
         rules: PowRules,
         block: &Block,
@@ -155,26 +156,31 @@ impl Electrum {
         if block.height > newest {
             return Ok(None);
         }
-        let there = self.server(0)?.headers(block.height, 1)?;
-        if there.first().map(|header| hash_text(&header.hash)).as_ref() != Some(&block.hash) {
+        let there = self.server(0)?.fetch_headers(block.height, 1)?;
+        if there
+            .first()
+            .map(|header| format_hash(&header.hash))
+            .as_ref()
+            != Some(&block.hash)
+        {
             return Ok(None);
         }
-        let low = HeaderChain::first_needed(block.height);
-        let headers = self.range(low, block.height)?;
+        let low = HeaderChain::first_needed_height(block.height);
+        let headers = self.fetch_range(low, block.height)?;
         let is_that = headers.last().map(|header| header.hash) == there.first().map(|one| one.hash);
-        match HeaderChain::begin(Some(rules), low, headers) {
+        match HeaderChain::start_at(Some(rules), low, headers) {
             Some(headers) if is_that => Ok(Some(headers)),
-            _ => Err(self.lied(0, "its headers do not link".to_owned())),
+            _ => Err(self.invalid_answer(0, "its headers do not link".to_owned())),
         }
     }
 
     /// Fetches all headers of a range, unchecked.
-    fn range(&mut self, from: u32, to: u32) -> Result<Vec<RawHeader>, NodeError> {
+    fn fetch_range(&mut self, from: u32, to: u32) -> Result<Vec<RawHeader>, NodeError> {
         let mut headers: Vec<RawHeader> = Vec::new();
         let mut next = from;
         while next <= to {
             let count = to.saturating_sub(next).saturating_add(1).min(CHUNK);
-            let more = self.server(0)?.headers(next, count)?;
+            let more = self.server(0)?.fetch_headers(next, count)?;
             if more.is_empty() {
                 return Err(NodeError::Behind);
             }
@@ -187,14 +193,14 @@ impl Electrum {
     /// Returns the header at a height; `None` above the newest header, and too far below the headers in memory.
     pub(super) fn header_at(&mut self, height: u32) -> Result<Option<RawHeader>, NodeError> {
         if self.headers.is_none() {
-            self.sync()?;
+            self.sync_headers()?;
         }
         let headers = self.headers.as_ref().ok_or(NodeError::Behind)?;
-        if height >= headers.low() {
-            return Ok(headers.at(height).copied());
+        if height >= headers.lowest_height() {
+            return Ok(headers.get(height).copied());
         }
-        let low = headers.low();
-        let lowest = headers.at(low).copied().ok_or(NodeError::Behind)?;
+        let low = headers.lowest_height();
+        let lowest = headers.get(low).copied().ok_or(NodeError::Behind)?;
         if low.saturating_sub(height) > OLDER_MAX {
             return Ok(None);
         }
@@ -203,10 +209,10 @@ impl Electrum {
         let (mut top, mut header) = above.unwrap_or((low, lowest));
         while top > height {
             let from = top.saturating_sub(CHUNK).max(height);
-            let below = self.range(from, top.saturating_sub(1))?;
-            let is_parent = below.last().map(|last| last.hash) == Some(header.parent());
+            let below = self.fetch_range(from, top.saturating_sub(1))?;
+            let is_parent = below.last().map(|last| last.hash) == Some(header.parent_hash());
             let Some(first) = below.first().filter(|_| is_parent && is_linked(&below)) else {
-                return Err(self.lied(0, format!("its headers below {top} do not link")));
+                return Err(self.invalid_answer(0, format!("its headers below {top} do not link")));
             };
             (top, header) = (from, *first);
             self.older.insert(from, header);

@@ -3,7 +3,7 @@
 //! Invariant: lines have a maximum length, each batch of calls has a deadline, and each response is matched to its
 //! call. After an error the caller closes the connection.
 
-use super::stream::{Stream, failed};
+use super::stream::{Stream, io_error};
 use super::url::ServerUrl;
 use crate::chain::NodeError;
 use crate::chain::rpc::{Limits, MethodError};
@@ -71,7 +71,7 @@ pub(super) struct Connection {
 
 /// A line from the server: a response or a notification.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct ServerLine<'a> {
     id: Option<u64>,
     method: Option<String>,
     #[serde(borrow)]
@@ -108,36 +108,36 @@ impl Connection {
             software: String::new(),
         };
         let version = connection.call("server.version", json!([AGENT, VERSIONS]))?;
-        let answer = version.map_err(|error| unexpected("server.version", &error))?;
+        let answer = version.map_err(|error| unexpected_error("server.version", &error))?;
         let read = serde_json::from_str::<(String, String)>(answer.get());
         let (software, protocol) =
             read.map_err(|_| NodeError::Lied("it names no version of its protocol".to_owned()))?;
-        connection.software = one_line(&format!("{software}, protocol {protocol}"));
+        connection.software = to_one_line(&format!("{software}, protocol {protocol}"));
         Ok(connection)
     }
 
-    fn count(&mut self, bytes: usize) {
+    fn count_bytes(&mut self, bytes: usize) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
     /// Returns the bytes read and written, without TLS overhead.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn traffic_bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Returns the number of calls made.
-    pub(super) fn calls(&self) -> u64 {
+    pub(super) fn call_count(&self) -> u64 {
         self.next_id
     }
 
     /// Returns the changed script hashes with their status.
-    pub(super) fn changed(&self) -> &HashMap<String, Option<String>> {
+    pub(super) fn changed_scripts(&self) -> &HashMap<String, Option<String>> {
         &self.changed
     }
 
     /// Takes the script hashes that changed since the last call, with their status.
-    pub(super) fn take_changed(&mut self) -> HashMap<String, Option<String>> {
+    pub(super) fn take_changed_scripts(&mut self) -> HashMap<String, Option<String>> {
         std::mem::take(&mut self.changed)
     }
 
@@ -155,20 +155,20 @@ impl Connection {
     ) -> Result<Vec<CallResult>, NodeError> {
         let mut outcomes = Vec::with_capacity(params.len());
         for part in params.chunks(PIPELINE_MAX) {
-            outcomes.extend(self.exchange(method, part)?);
+            outcomes.extend(self.call_batch(method, part)?);
         }
         Ok(outcomes)
     }
 
-    fn exchange(&mut self, method: &str, params: &[Value]) -> Result<Vec<CallResult>, NodeError> {
+    fn call_batch(&mut self, method: &str, params: &[Value]) -> Result<Vec<CallResult>, NodeError> {
         let since = Stopwatch::start();
         let first = self.next_id;
         let mut lines = String::new();
         for params in params {
-            self.write_call(method, params, &mut lines);
+            self.append_call(method, params, &mut lines);
         }
-        self.stream.begin(self.limits.timeout_ms);
-        self.send(&lines)?;
+        self.stream.set_deadline(self.limits.timeout_ms);
+        self.write_lines(&lines)?;
         let mut outcomes: Vec<Option<CallResult>> = Vec::new();
         outcomes.resize_with(params.len(), || None);
         let (mut missing, mut sent) = (params.len(), 0_usize);
@@ -182,16 +182,16 @@ impl Connection {
             let left = self.limits.timeout_ms.saturating_sub(passed);
             let may_fill = left > 0 && sent.max(self.fillers.len()) < FILLERS_MAX;
             let wait = if may_fill { left.min(silence) } else { left };
-            self.stream.begin(wait);
-            let Some(line) = self.line()? else {
+            self.stream.set_deadline(wait);
+            let Some(line) = self.read_line()? else {
                 if !may_fill {
-                    return Err(failed(&std::io::Error::from(ErrorKind::TimedOut)));
+                    return Err(io_error(&std::io::Error::from(ErrorKind::TimedOut)));
                 }
                 self.holds_back |= silence > 0;
                 silence = SILENCE_MS;
                 sent = sent.saturating_add(1);
-                self.stream.begin(left);
-                self.ask_filler()?;
+                self.stream.set_deadline(left);
+                self.send_filler()?;
                 continue;
             };
             let waiting = self.fillers.len();
@@ -214,21 +214,21 @@ impl Connection {
         Ok(outcomes.into_iter().flatten().collect())
     }
 
-    fn ask_filler(&mut self) -> Result<(), NodeError> {
+    fn send_filler(&mut self) -> Result<(), NodeError> {
         let mut line = String::new();
         self.fillers.insert(self.next_id);
-        self.write_call("blockchain.block.headers", &json!(FILLER), &mut line);
-        self.send(&line)
+        self.append_call("blockchain.block.headers", &json!(FILLER), &mut line);
+        self.write_lines(&line)
     }
 
-    fn send(&mut self, lines: &str) -> Result<(), NodeError> {
-        self.count(lines.len());
+    fn write_lines(&mut self, lines: &str) -> Result<(), NodeError> {
+        self.count_bytes(lines.len());
         let written = self.stream.write_all(lines.as_bytes());
         let written = written.and_then(|()| self.stream.flush());
-        written.map_err(|error| failed(&error))
+        written.map_err(|error| io_error(&error))
     }
 
-    fn write_call(&mut self, method: &str, params: &Value, lines: &mut String) {
+    fn append_call(&mut self, method: &str, params: &Value, lines: &mut String) {
         let id = self.next_id;
         let call = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         lines.push_str(&call.to_string());
@@ -238,8 +238,8 @@ impl Connection {
 
     /// Handles received notifications without waiting. An incomplete line stays in the buffer.
     pub(super) fn poll(&mut self) -> Result<(), NodeError> {
-        self.stream.begin(POLL_MS);
-        while let Some(line) = self.line()? {
+        self.stream.set_deadline(POLL_MS);
+        while let Some(line) = self.read_line()? {
             if self.handle_line(&line)?.is_some() {
                 return Err(NodeError::Lied("an answer to no call".to_owned()));
             }
@@ -248,19 +248,19 @@ impl Connection {
     }
 
     /// Returns the next line; `None` if it is not complete before the deadline.
-    fn line(&mut self) -> Result<Option<Vec<u8>>, NodeError> {
+    fn read_line(&mut self) -> Result<Option<Vec<u8>>, NodeError> {
         loop {
-            if let Some(line) = self.buffered_line() {
+            if let Some(line) = self.take_buffered_line() {
                 return Ok(Some(line));
             }
-            match self.fill() {
+            match self.fill_buffer() {
                 Err(NodeError::Behind) => return Ok(None),
                 filled => filled?,
             }
         }
     }
 
-    fn buffered_line(&mut self) -> Option<Vec<u8>> {
+    fn take_buffered_line(&mut self) -> Option<Vec<u8>> {
         let new = self.buffer.get(self.scanned..)?;
         let Some(end) = new.iter().position(|byte| *byte == b'\n') else {
             self.scanned = self.buffer.len();
@@ -273,7 +273,7 @@ impl Connection {
     }
 
     /// Reads more bytes; [`NodeError::Behind`] if none arrive before the deadline.
-    fn fill(&mut self) -> Result<(), NodeError> {
+    fn fill_buffer(&mut self) -> Result<(), NodeError> {
         let most = usize::try_from(self.limits.answer_bytes_max).unwrap_or(usize::MAX);
         if self.buffer.len() >= most {
             let text = format!("a line of its answers has more than {most} bytes");
@@ -285,7 +285,7 @@ impl Connection {
                 "the connection was closed".to_owned(),
             )),
             Ok(count) => {
-                self.count(count);
+                self.count_bytes(count);
                 self.buffer.extend(chunk.iter().take(count));
                 Ok(())
             }
@@ -293,7 +293,7 @@ impl Connection {
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {
                 Err(NodeError::Behind)
             }
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(io_error(&error)),
         }
     }
 
@@ -301,7 +301,7 @@ impl Connection {
     /// the response to a filler.
     fn handle_line(&mut self, line: &[u8]) -> Result<Option<(u64, CallResult)>, NodeError> {
         let unread = |_| NodeError::Lied("its answer is not what was asked".to_owned());
-        let line: Line<'_> = serde_json::from_slice(line).map_err(unread)?;
+        let line: ServerLine<'_> = serde_json::from_slice(line).map_err(unread)?;
         if let Some(method) = &line.method {
             self.has_new_block |= method == "blockchain.headers.subscribe";
             if method == "blockchain.scripthash.subscribe"
@@ -316,13 +316,13 @@ impl Connection {
             return Ok(None);
         }
         let error = line.error.map(|error| method_error(error.get()));
-        if let Some(error) = error.as_ref().filter(|error| is_limit(error)) {
+        if let Some(error) = error.as_ref().filter(|error| is_limit_error(error)) {
             return Err(NodeError::Limited(format!("it says: {}", error.message)));
         }
         let id = match (line.id, &error) {
             (Some(id), _) => id,
             // The server could not parse a call, and will close the connection.
-            (None, Some(error)) => return Err(unexpected("a call", error)),
+            (None, Some(error)) => return Err(unexpected_error("a call", error)),
             (None, None) => return Err(NodeError::Lied("an answer to no call".to_owned())),
         };
         if self.fillers.remove(&id) {
@@ -349,12 +349,12 @@ fn method_error(text: &str) -> MethodError {
     };
     MethodError {
         code: code.unwrap_or(0),
-        message: one_line(&message.unwrap_or_default()),
+        message: to_one_line(&message.unwrap_or_default()),
     }
 }
 
 /// Returns `true` if the server requests fewer or later calls.
-fn is_limit(error: &MethodError) -> bool {
+fn is_limit_error(error: &MethodError) -> bool {
     let text = error.message.to_ascii_lowercase();
     matches!(error.code, EXCESSIVE_RESOURCE_USAGE | SERVER_BUSY)
         || text.contains("excessive resource usage")
@@ -362,12 +362,12 @@ fn is_limit(error: &MethodError) -> bool {
 }
 
 /// Converts a method error that callers do not expect.
-pub(super) fn unexpected(method: &str, error: &MethodError) -> NodeError {
+pub(super) fn unexpected_error(method: &str, error: &MethodError) -> NodeError {
     NodeError::Unreachable(format!("{method}: {} ({})", error.message, error.code))
 }
 
 /// Returns a message of the server as one short line.
-fn one_line(text: &str) -> String {
+fn to_one_line(text: &str) -> String {
     let one_line = text
         .chars()
         .map(|one| if one.is_control() { ' ' } else { one });

@@ -2,7 +2,7 @@
 //!
 //! Invariant: all headers descend from a trusted block. On test networks they descend from the first header read.
 
-use super::hex::{Hash256, double_sha256, hash_text};
+use super::hex::{Hash256, double_sha256, format_hash};
 use super::work::{PERIOD, PowRules};
 use std::collections::VecDeque;
 
@@ -24,28 +24,28 @@ impl RawHeader {
         Some(RawHeader { bytes, hash })
     }
 
-    fn part<const N: usize>(&self, at: usize) -> [u8; N] {
+    fn bytes_at<const N: usize>(&self, at: usize) -> [u8; N] {
         let part = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<N>);
         part.copied().unwrap_or([0; N])
     }
 
     /// Returns the hash of the parent.
-    pub(super) fn parent(&self) -> Hash256 {
-        self.part(4)
+    pub(super) fn parent_hash(&self) -> Hash256 {
+        self.bytes_at(4)
     }
 
     /// Returns the Merkle root of the transactions.
-    pub(super) fn root(&self) -> Hash256 {
-        self.part(36)
+    pub(super) fn merkle_root(&self) -> Hash256 {
+        self.bytes_at(36)
     }
 
     /// Returns the Unix time in the header, in seconds.
-    pub(super) fn time(&self) -> u32 {
-        u32::from_le_bytes(self.part(68))
+    pub(super) fn unix_time_s(&self) -> u32 {
+        u32::from_le_bytes(self.bytes_at(68))
     }
 
-    fn bits(&self) -> u32 {
-        u32::from_le_bytes(self.part(72))
+    fn target_bits(&self) -> u32 {
+        u32::from_le_bytes(self.bytes_at(72))
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn is_linked(headers: &[RawHeader]) -> bool {
     headers
         .iter()
         .zip(headers.iter().skip(1))
-        .all(|(before, after)| after.parent() == before.hash)
+        .all(|(before, after)| after.parent_hash() == before.hash)
 }
 
 /// Reason why headers were rejected.
@@ -89,8 +89,8 @@ pub(super) struct HeaderChain {
 
 impl HeaderChain {
     /// Starts a chain at height `low`. On main networks, the last header is a trusted block. Then `low` is at most
-    /// its [`HeaderChain::first_needed`].
-    pub(super) fn begin(
+    /// its [`HeaderChain::first_needed_height`].
+    pub(super) fn start_at(
         rules: Option<PowRules>,
         low: u32,
         headers: Vec<RawHeader>,
@@ -104,24 +104,24 @@ impl HeaderChain {
 
     /// Returns the lowest height needed to check the headers above this height. It is the last block before the
     /// difficulty period, from which the next difficulty may be computed.
-    pub(super) fn first_needed(height: u32) -> u32 {
+    pub(super) fn first_needed_height(height: u32) -> u32 {
         let into = height.checked_rem(PERIOD).unwrap_or(0);
         height.saturating_sub(into).saturating_sub(1)
     }
 
     /// Returns the height of the lowest header in memory.
-    pub(super) fn low(&self) -> u32 {
+    pub(super) fn lowest_height(&self) -> u32 {
         self.low
     }
 
     /// Returns the height of the newest header.
-    pub(super) fn tip(&self) -> u32 {
+    pub(super) fn tip_height(&self) -> u32 {
         let above = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
         self.low.saturating_add(above.saturating_sub(1))
     }
 
     /// Returns the header at a height, if it is in memory.
-    pub(super) fn at(&self, height: u32) -> Option<&RawHeader> {
+    pub(super) fn get(&self, height: u32) -> Option<&RawHeader> {
         let place = usize::try_from(height.checked_sub(self.low)?).ok()?;
         self.held.get(place)
     }
@@ -132,10 +132,10 @@ impl HeaderChain {
             let Some(before) = self.held.back() else {
                 return Err(HeaderError::NotLinked);
             };
-            if header.parent() != before.hash {
+            if header.parent_hash() != before.hash {
                 return Err(HeaderError::NotLinked);
             }
-            let height = self.tip().saturating_add(1);
+            let height = self.tip_height().saturating_add(1);
             self.check_work(height, before, header)?;
             self.held.push_back(*header);
             if self.held.len() > HELD_MAX {
@@ -156,29 +156,35 @@ impl HeaderChain {
             return Ok(());
         };
         let broken = |what: &str| {
-            let hash = hash_text(&header.hash);
+            let hash = format_hash(&header.hash);
             HeaderError::Invalid(format!("the header {hash} at height {height} {what}"))
         };
         let needed = if height.is_multiple_of(PERIOD) {
             // The first period of a chain has no earlier block.
-            let first = self.at(height.saturating_sub(rules.behind));
-            first.and_then(|first| rules.next_bits(before.bits(), first.time(), before.time()))
+            let first = self.get(height.saturating_sub(rules.behind));
+            first.and_then(|first| {
+                rules.next_bits(
+                    before.target_bits(),
+                    first.unix_time_s(),
+                    before.unix_time_s(),
+                )
+            })
         } else {
-            Some(before.bits())
+            Some(before.target_bits())
         };
-        if needed != Some(header.bits()) {
+        if needed != Some(header.target_bits()) {
             return Err(broken(
                 "has another difficulty than the blocks before it ask for",
             ));
         }
-        if !rules.has_work(&header.bytes, header.bits()) {
+        if !rules.meets_declared_target(&header.bytes, header.target_bits()) {
             return Err(broken("lacks its proof of work"));
         }
         Ok(())
     }
 
     /// Removes all headers above a height.
-    pub(super) fn cut(&mut self, height: u32) {
+    pub(super) fn truncate_above(&mut self, height: u32) {
         let kept = height
             .checked_sub(self.low)
             .map(|above| above.saturating_add(1));

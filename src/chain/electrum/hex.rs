@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 pub(super) type Hash256 = [u8; 32];
 
 /// Parses lower-case hexadecimal digits.
-pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
+pub(super) fn parse_bytes(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() {
         return None;
@@ -21,7 +21,7 @@ pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Writes bytes as lower-case hexadecimal digits.
-pub(super) fn text(bytes: &[u8]) -> String {
+pub(super) fn format_bytes(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
     ];
@@ -31,17 +31,17 @@ pub(super) fn text(bytes: &[u8]) -> String {
 }
 
 /// Parses a hash from its text, in reverse byte order.
-pub(super) fn hash(text: &str) -> Option<Hash256> {
-    let mut hash = Hash256::try_from(bytes(text)?).ok()?;
+pub(super) fn parse_hash(text: &str) -> Option<Hash256> {
+    let mut hash = Hash256::try_from(parse_bytes(text)?).ok()?;
     hash.reverse();
     Some(hash)
 }
 
 /// Writes a hash as text, in reverse byte order.
-pub(super) fn hash_text(hash: &Hash256) -> String {
+pub(super) fn format_hash(hash: &Hash256) -> String {
     let mut hash = *hash;
     hash.reverse();
-    text(&hash)
+    format_bytes(&hash)
 }
 
 /// Returns the double SHA-256 of these bytes.
@@ -51,20 +51,20 @@ pub(super) fn double_sha256(bytes: &[u8]) -> Hash256 {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, double_sha256, hash, hash_text, text};
+    use super::{double_sha256, format_bytes, format_hash, parse_bytes, parse_hash};
 
     #[test]
     fn hex_round_trips() {
-        assert_eq!(bytes("00ff1a"), Some(vec![0, 255, 26]));
-        assert_eq!(text(&[0, 255, 26]), "00ff1a");
+        assert_eq!(parse_bytes("00ff1a"), Some(vec![0, 255, 26]));
+        assert_eq!(format_bytes(&[0, 255, 26]), "00ff1a");
         for wrong in ["0", "0g", "FF", "é"] {
-            assert_eq!(bytes(wrong), None, "{wrong}");
+            assert_eq!(parse_bytes(wrong), None, "{wrong}");
         }
         let one = format!("{}01", "00".repeat(31));
-        assert_eq!(hash(&one).map(|hash| hash_text(&hash)), Some(one));
-        assert_eq!(hash("00"), None);
+        assert_eq!(parse_hash(&one).map(|hash| format_hash(&hash)), Some(one));
+        assert_eq!(parse_hash("00"), None);
         // Hash of "hello", from the Bitcoin developer documentation.
         let expected = "9595c9df90075148eb06860365df33584b75bff782a510c6cd4883a419833d50";
-        assert_eq!(text(&double_sha256(b"hello")), expected);
+        assert_eq!(format_bytes(&double_sha256(b"hello")), expected);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::hex::{self, Hash256};
 use super::reports::script_hash;
-use super::{Electrum, NodeError, ParsedTransaction, time_of};
+use super::{Electrum, NodeError, ParsedTransaction, block_time};
 use crate::chain::{FoundTransaction, Lookup, Watched};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
@@ -22,19 +22,19 @@ impl Electrum {
     ///
     /// A server may return a transaction of a block that was reorganized away. Therefore the history of a script that
     /// the transaction pays must contain it.
-    pub(super) fn place_of(&mut self, txid: &str) -> Result<Option<TransactionPlace>, NodeError> {
-        let Some(id) = hex::hash(txid) else {
+    pub(super) fn find_place(&mut self, txid: &str) -> Result<Option<TransactionPlace>, NodeError> {
+        let Some(id) = hex::parse_hash(txid) else {
             return Ok(None);
         };
-        let known = self.fetched(&id).cloned();
+        let known = self.fetched_transaction(&id).cloned();
         let transaction = match known {
             Some(known) => Some(known),
-            None => self.server(0)?.transactions(&[id])?.pop().flatten(),
+            None => self.server(0)?.fetch_transactions(&[id])?.pop().flatten(),
         };
         let Some(transaction) = transaction else {
             return Ok(None);
         };
-        let Some((height, server)) = self.height_of(&id, &transaction)? else {
+        let Some((height, server)) = self.reported_height(&id, &transaction)? else {
             return Ok(None);
         };
         let Some(height) = height else {
@@ -43,27 +43,27 @@ impl Electrum {
                 block: None,
             }));
         };
-        self.sync()?;
+        self.sync_headers()?;
         if self.server_tip.is_none_or(|(newest, _)| newest < height) {
             return Err(NodeError::Behind);
         }
-        let Some(proven) = self.prove(&id, height, server)? else {
+        let Some(proven) = self.prove_place(&id, height, server)? else {
             return Err(NodeError::Behind);
         };
         let header = self.header_at(height)?.ok_or(NodeError::Behind)?;
         let block = Block {
             height,
-            hash: hex::hash_text(&proven.block),
+            hash: hex::format_hash(&proven.block),
         };
         Ok(Some(TransactionPlace {
             transaction,
-            block: Some((block, time_of(&header)?)),
+            block: Some((block, block_time(&header)?)),
         }))
     }
 
     /// Returns the height of a transaction, and the index of the server that reports it. The outer `None` if no
     /// history contains the transaction; the inner one if it is in the mempool.
-    fn height_of(
+    fn reported_height(
         &mut self,
         id: &Hash256,
         transaction: &ParsedTransaction,
@@ -72,7 +72,9 @@ impl Electrum {
             return Ok(Some((report.height, report.server)));
         }
         for output in transaction.outputs.iter().take(OUTPUTS_TRIED) {
-            let history = self.server(0)?.history(&script_hash(&output.script))?;
+            let history = self
+                .server(0)?
+                .fetch_history(&script_hash(&output.script))?;
             let mut entries = history.into_iter().flatten();
             if let Some(entry) = entries.find(|entry| entry.id == *id) {
                 return Ok(Some((entry.height, 0)));
@@ -81,17 +83,17 @@ impl Electrum {
         Ok(None)
     }
 
-    /// Implements [`Node::transaction`](crate::chain::Node::transaction).
+    /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         self.verify_network()?;
-        let Some(place) = self.place_of(txid)? else {
+        let Some(place) = self.find_place(txid)? else {
             return Ok(Lookup::Absent);
         };
-        let found = self.scan(&place.transaction, watched)?;
+        let found = self.scan_transaction(&place.transaction, watched)?;
         Ok(Lookup::Found(Box::new(FoundTransaction {
             block: place.block,
             first_seen: None,

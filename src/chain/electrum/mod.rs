@@ -30,7 +30,7 @@ use crate::domain::network_fee::{NodeFees, WITHIN_BLOCKS};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use headers::{HeaderChain, RawHeader};
-use hex::{Hash256, hash_text};
+use hex::{Hash256, format_hash};
 use reports::{ProvenPlace, ReportedPlace};
 use server::Server;
 use std::collections::{BTreeMap, HashMap};
@@ -103,8 +103,8 @@ impl Electrum {
     }
 
     /// Returns the bytes read from and written to all servers, without TLS overhead.
-    pub fn bytes(&self) -> u64 {
-        let bytes = self.servers.iter().map(Server::bytes);
+    pub fn traffic_bytes(&self) -> u64 {
+        let bytes = self.servers.iter().map(Server::traffic_bytes);
         bytes.fold(0, u64::saturating_add)
     }
 
@@ -114,20 +114,20 @@ impl Electrum {
         server.ok_or_else(|| NodeError::Wrong("it has no url".to_owned()))
     }
 
-    fn lied(&mut self, place: usize, text: String) -> NodeError {
+    fn invalid_answer(&mut self, place: usize, text: String) -> NodeError {
         match self.server(place) {
-            Ok(server) => server.lied(text),
+            Ok(server) => server.invalid_answer(text),
             Err(error) => error,
         }
     }
 
     /// Returns the network of the first server. Checks it again on each new connection.
     fn verify_network(&mut self) -> Result<&'static str, NodeError> {
-        let connection = self.server(0)?.connected()?;
+        let connection = self.server(0)?.ensure_connected()?;
         if let Some(network) = self.network.filter(|_| self.checked_on == Some(connection)) {
             return Ok(network);
         }
-        let network = self.network_at(0)?;
+        let network = self.network_of_server(0)?;
         if let Some(before) = self.network.filter(|before| *before != network) {
             let what = format!("it is a server of {network}, and was one of {before}");
             return Err(NodeError::Wrong(what));
@@ -138,18 +138,18 @@ impl Electrum {
     }
 
     /// Returns the network of a server, by its genesis block.
-    fn network_at(&mut self, place: usize) -> Result<&'static str, NodeError> {
+    fn network_of_server(&mut self, place: usize) -> Result<&'static str, NodeError> {
         let chain = self.chain;
-        let first = self.server(place)?.headers(0, 1)?;
-        let Some(first) = first.first().map(|first| hash_text(&first.hash)) else {
-            return Err(self.lied(place, "it does not have the first block".to_owned()));
+        let first = self.server(place)?.fetch_headers(0, 1)?;
+        let Some(first) = first.first().map(|first| format_hash(&first.hash)) else {
+            return Err(self.invalid_answer(place, "it does not have the first block".to_owned()));
         };
         network_of_genesis(chain, &first).ok_or_else(|| NodeError::Wrong(describe_genesis(&first)))
     }
 }
 
 impl Node for Electrum {
-    fn asks_by_name(&self) -> bool {
+    fn is_queried_by_address(&self) -> bool {
         true
     }
 
@@ -158,7 +158,7 @@ impl Node for Electrum {
         self.pending_returned.clear();
     }
 
-    fn taken(&mut self) {
+    fn confirm_stored(&mut self) {
         if self.returned.len() > RETURNED_MAX {
             self.returned.clear();
         }
@@ -171,17 +171,17 @@ impl Node for Electrum {
 
     fn head(&mut self) -> Result<Head, NodeError> {
         self.verify_network()?;
-        let (height, header) = self.server(0)?.head()?;
+        let (height, header) = self.server(0)?.fetch_head()?;
         self.server_tip = Some((height, header));
         if self.headers.is_some() {
-            self.sync()?;
+            self.sync_headers()?;
         }
         Ok(Head {
             block: Block {
                 height,
-                hash: hash_text(&header.hash),
+                hash: format_hash(&header.hash),
             },
-            time: time_of(&header)?,
+            time: block_time(&header)?,
             // A server does not report whether its initial download has ended. Coffer monitors the age of the head of
             // every node.
             is_complete: true,
@@ -192,7 +192,7 @@ impl Node for Electrum {
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         self.verify_network()?;
         let header = self.header_at(height)?;
-        Ok(header.map(|header| hash_text(&header.hash)))
+        Ok(header.map(|header| format_hash(&header.hash)))
     }
 
     fn blocks(
@@ -204,7 +204,11 @@ impl Node for Electrum {
         self.read_blocks(from, to, watched)
     }
 
-    fn late(&mut self, to: &Block, watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
+    fn late_payments(
+        &mut self,
+        to: &Block,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
         self.read_late(to.height, watched)
     }
 
@@ -218,11 +222,11 @@ impl Node for Electrum {
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         self.verify_network()?;
-        let place = self.place_of(txid)?;
+        let place = self.find_place(txid)?;
         Ok(place.and_then(|place| place.block).map(|(block, _)| block))
     }
 
-    fn transaction(
+    fn look_up_transaction(
         &mut self,
         txid: &str,
         _: &[String],
@@ -233,33 +237,37 @@ impl Node for Electrum {
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_network()?;
-        if let Some(header) = self.headers.as_ref().and_then(|headers| headers.at(height)) {
-            return time_of(header).map(Some);
+        if let Some(header) = self
+            .headers
+            .as_ref()
+            .and_then(|headers| headers.get(height))
+        {
+            return block_time(header).map(Some);
         }
         // The time only decides at which block reading starts, so the header needs no proof.
-        let header = self.server(0)?.headers(height, 1)?;
-        header.first().map(time_of).transpose()
+        let header = self.server(0)?.fetch_headers(height, 1)?;
+        header.first().map(block_time).transpose()
     }
 
-    fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
+    fn fee_estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
         self.verify_network()?;
-        let rate = self.server(0)?.fee_rate(WITHIN_BLOCKS)?;
+        let rate = self.server(0)?.fetch_fee_rate(WITHIN_BLOCKS)?;
         Ok(rate.as_ref().and_then(fee_at_rate))
     }
 
-    fn tells_news(&self) -> bool {
+    fn sends_notifications(&self) -> bool {
         true
     }
 
-    fn has_news(&mut self) -> bool {
-        self.servers.iter_mut().any(Server::has_news)
+    fn has_notification(&mut self) -> bool {
+        self.servers.iter_mut().any(Server::has_notification)
     }
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Some(server) = self.servers.first() {
             remarks.push(server.software.clone());
-            let pin = server.fingerprint.map(|seen| hex::text(&seen));
+            let pin = server.fingerprint.map(|seen| hex::format_bytes(&seen));
             remarks.extend(pin.map(|pin| format!("certificate sha256={pin}")));
             let most = server.subscriptions_max;
             remarks.extend(most.map(|most| format!("at most {most} addresses a connection")));
@@ -271,16 +279,16 @@ impl Node for Electrum {
         remarks
     }
 
-    fn requests(&self) -> u64 {
-        let calls = self.servers.iter().map(Server::calls);
+    fn request_count(&self) -> u64 {
+        let calls = self.servers.iter().map(Server::call_count);
         calls.fold(0, u64::saturating_add)
     }
 }
 
 /// Returns the time of a block.
-fn time_of(header: &RawHeader) -> Result<Time, NodeError> {
+fn block_time(header: &RawHeader) -> Result<Time, NodeError> {
     let none = || NodeError::Lied("a block has no time that there is".to_owned());
-    unix_time(u64::from(header.time())).ok_or_else(none)
+    unix_time(u64::from(header.unix_time_s())).ok_or_else(none)
 }
 
 #[cfg(test)]

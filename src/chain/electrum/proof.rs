@@ -6,7 +6,7 @@ use super::hex::{Hash256, double_sha256};
 const DEPTH_MAX: usize = 32;
 
 /// Returns the Merkle root for a transaction at this position; `None` if the branch has an impossible length.
-pub(super) fn root(id: Hash256, position: u32, branch: &[Hash256]) -> Option<Hash256> {
+pub(super) fn merkle_root(id: Hash256, position: u32, branch: &[Hash256]) -> Option<Hash256> {
     let depth = u32::try_from(branch.len()).ok()?;
     let is_inside = position.checked_shr(depth).is_none_or(|above| above == 0);
     if branch.len() > DEPTH_MAX || !is_inside {
@@ -33,7 +33,7 @@ pub(super) fn root(id: Hash256, position: u32, branch: &[Hash256]) -> Option<Has
 )]
 mod tests {
     use super::super::hex;
-    use super::{Hash256, root};
+    use super::{Hash256, merkle_root};
 
     /// Transactions of bitcoin block 100 000, and its Merkle root.
     const IDS: [&str; 4] = [
@@ -44,8 +44,8 @@ mod tests {
     ];
     const ROOT: &str = "f3e94742aca4b5ef85488dc37c06c3282295ffec960994b2c0d5ac2a25a95766";
 
-    fn hash(text: &str) -> Hash256 {
-        hex::hash(text).unwrap()
+    fn parse_id(text: &str) -> Hash256 {
+        hex::parse_hash(text).unwrap()
     }
 
     #[test]
@@ -53,29 +53,38 @@ mod tests {
         for (position, id) in IDS.iter().enumerate() {
             let place = u32::try_from(position).unwrap();
             let first = (position & 2) ^ 2;
-            let pair = [hash(IDS[first]), hash(IDS[first | 1])];
+            let pair = [parse_id(IDS[first]), parse_id(IDS[first | 1])];
             let above = hex::double_sha256(pair.as_flattened());
-            let proof = [hash(IDS[position ^ 1]), above];
-            assert_eq!(root(hash(id), place, &proof), Some(hash(ROOT)));
+            let proof = [parse_id(IDS[position ^ 1]), above];
+            assert_eq!(
+                merkle_root(parse_id(id), place, &proof),
+                Some(parse_id(ROOT))
+            );
             // Checks a wrong position, a wrong transaction, and a branch that is shorter, longer or different.
-            assert_ne!(root(hash(id), place ^ 1, &proof), Some(hash(ROOT)));
             assert_ne!(
-                root(hash(IDS[position ^ 1]), place, &proof),
-                Some(hash(ROOT))
-            );
-            assert_ne!(root(hash(id), place & 1, &proof[..1]), Some(hash(ROOT)));
-            assert_ne!(
-                root(hash(id), place, &[proof[0], proof[1], above]),
-                Some(hash(ROOT))
+                merkle_root(parse_id(id), place ^ 1, &proof),
+                Some(parse_id(ROOT))
             );
             assert_ne!(
-                root(hash(id), place, &[proof[1], proof[0]]),
-                Some(hash(ROOT))
+                merkle_root(parse_id(IDS[position ^ 1]), place, &proof),
+                Some(parse_id(ROOT))
             );
-            assert_eq!(root(hash(id), place + 4, &proof), None);
+            assert_ne!(
+                merkle_root(parse_id(id), place & 1, &proof[..1]),
+                Some(parse_id(ROOT))
+            );
+            assert_ne!(
+                merkle_root(parse_id(id), place, &[proof[0], proof[1], above]),
+                Some(parse_id(ROOT))
+            );
+            assert_ne!(
+                merkle_root(parse_id(id), place, &[proof[1], proof[0]]),
+                Some(parse_id(ROOT))
+            );
+            assert_eq!(merkle_root(parse_id(id), place + 4, &proof), None);
         }
-        assert_eq!(root(hash(ROOT), 0, &[]), Some(hash(ROOT)));
-        assert_eq!(root(hash(ROOT), 1, &[]), None);
-        assert_eq!(root(hash(ROOT), 0, &[hash(ROOT); 33]), None);
+        assert_eq!(merkle_root(parse_id(ROOT), 0, &[]), Some(parse_id(ROOT)));
+        assert_eq!(merkle_root(parse_id(ROOT), 1, &[]), None);
+        assert_eq!(merkle_root(parse_id(ROOT), 0, &[parse_id(ROOT); 33]), None);
     }
 }

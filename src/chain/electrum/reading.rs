@@ -1,9 +1,9 @@
 //! Reads blocks and mempools for payments.
 
 use super::headers::RawHeader;
-use super::hex::{self, Hash256, hash_text};
+use super::hex::{self, Hash256, format_hash};
 use super::reports::ProvenPlace;
-use super::{Electrum, ParsedTransaction, time_of};
+use super::{Electrum, ParsedTransaction, block_time};
 use crate::chain::utxo::{OutputScanner, PaidOutput, ScannedTx};
 use crate::chain::{BlockRead, MempoolRead, Node, NodeError, Watched};
 use crate::domain::address::script_address;
@@ -31,8 +31,8 @@ impl Electrum {
         to: u32,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        self.sync()?;
-        self.refresh(watched)?;
+        self.sync_headers()?;
+        self.refresh_histories(watched)?;
         let tip = self.server_tip.map_or(0, |(height, _)| height);
         let last = from.saturating_add(BLOCKS_MAX.saturating_sub(1));
         let last = last.min(to).min(tip);
@@ -46,14 +46,14 @@ impl Electrum {
         let (mut before, mut blocks) = (parent, Vec::new());
         for height in from..=last {
             let header = self.header_at(height)?.ok_or(NodeError::Behind)?;
-            if header.parent() != before {
+            if header.parent_hash() != before {
                 return Err(NodeError::Behind);
             }
             before = header.hash;
-            blocks.push(empty(height, &header)?);
+            blocks.push(empty_block(height, &header)?);
         }
         let in_range = |height: u32| (from..=last).contains(&height);
-        let wanted = self.confirmed(|_, height| in_range(height));
+        let wanted = self.confirmed_reports(|_, height| in_range(height));
         for (proven, read) in self.fetch_proven(&wanted, watched)? {
             let place = proven.height.checked_sub(from);
             let place = place.and_then(|place| usize::try_from(place).ok());
@@ -65,15 +65,16 @@ impl Electrum {
         Ok(blocks)
     }
 
-    /// Implements [`Node::late`]: the newest transactions that were never reported.
+    /// Implements [`Node::late_payments`]: the newest transactions that were never reported.
     pub(super) fn read_late(
         &mut self,
         to: u32,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        self.sync()?;
-        self.refresh(watched)?;
-        let mut untold = self.confirmed(|id, height| height <= to && !self.is_returned(id, height));
+        self.sync_headers()?;
+        self.refresh_histories(watched)?;
+        let mut untold =
+            self.confirmed_reports(|id, height| height <= to && !self.was_returned(id, height));
         untold.sort_unstable_by_key(|(_, height, _)| std::cmp::Reverse(*height));
         let times_max = self.times.len().saturating_add(LATE_MAX);
         let is_ours = |id: &Hash256| self.reports.get(id).is_some_and(|one| one.since.is_some());
@@ -95,7 +96,7 @@ impl Electrum {
             let block = match blocks.entry(proven.height) {
                 std::collections::btree_map::Entry::Occupied(there) => there.into_mut(),
                 std::collections::btree_map::Entry::Vacant(free) => {
-                    free.insert(empty(proven.height, &header)?)
+                    free.insert(empty_block(proven.height, &header)?)
                 }
             };
             block.received.extend(read.received);
@@ -106,9 +107,9 @@ impl Electrum {
 
     /// Returns `true` if an earlier step returned the transaction in the block at this height, as far as headers are
     /// in memory.
-    fn is_returned(&self, id: &Hash256, height: u32) -> bool {
+    fn was_returned(&self, id: &Hash256, height: u32) -> bool {
         let headers = self.headers.as_ref();
-        let there = headers.and_then(|headers| headers.at(height));
+        let there = headers.and_then(|headers| headers.get(height));
         let is_there = |block: &Hash256| there.is_none_or(|there| there.hash == *block);
         let told = self.returned.get(id).into_iter();
         let mut told = told.chain(
@@ -138,7 +139,10 @@ impl Electrum {
     }
 
     /// Returns the transactions that servers report in blocks, each with its height and the server's index.
-    fn confirmed(&self, is_wanted: impl Fn(&Hash256, u32) -> bool) -> Vec<(Hash256, u32, usize)> {
+    fn confirmed_reports(
+        &self,
+        is_wanted: impl Fn(&Hash256, u32) -> bool,
+    ) -> Vec<(Hash256, u32, usize)> {
         let in_block = self.reports.iter().filter_map(|(id, report)| {
             let height = report.height.filter(|height| is_wanted(id, *height))?;
             Some((*id, height, report.server))
@@ -153,21 +157,21 @@ impl Electrum {
         watched: &dyn Watched,
     ) -> Result<Vec<(ProvenPlace, ScannedTx)>, NodeError> {
         let ids: Vec<Hash256> = wanted.iter().map(|(id, ..)| *id).collect();
-        self.fetch(&ids)?;
+        self.fetch_transactions(&ids)?;
         let mut found = Vec::new();
         for (id, height, server) in wanted {
-            let Some(transaction) = self.fetched(id) else {
+            let Some(transaction) = self.fetched_transaction(id) else {
                 match *server {
                     // The server that reports a transaction must be able to return it.
                     0 => return Err(self.distrust_histories(id)),
                     _ => continue,
                 }
             };
-            let scanned = self.scan(transaction, watched)?;
+            let scanned = self.scan_transaction(transaction, watched)?;
             if scanned.received.is_empty() && scanned.spent.is_empty() {
                 continue;
             }
-            if let Some(proven) = self.prove(id, *height, *server)? {
+            if let Some(proven) = self.prove_place(id, *height, *server)? {
                 self.pending_returned.push((*id, (*height, proven.block)));
                 found.push((proven, scanned));
             }
@@ -177,7 +181,7 @@ impl Electrum {
     }
 
     /// Returns the payments and watched spends of a transaction.
-    pub(super) fn scan(
+    pub(super) fn scan_transaction(
         &self,
         transaction: &ParsedTransaction,
         watched: &dyn Watched,
@@ -196,7 +200,7 @@ impl Electrum {
                 amount: Units(u128::from(output.amount)),
             })
         });
-        let txid = hash_text(&transaction.id);
+        let txid = format_hash(&transaction.id);
         Ok(scanner.scan(txid, transaction.inputs.clone(), outputs.collect()))
     }
 
@@ -206,21 +210,21 @@ impl Electrum {
         unconfirmed: &[String],
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError> {
-        self.refresh(watched)?;
+        self.refresh_histories(watched)?;
         let unproved = self.reports.iter().filter(|(id, report)| {
             report.height.is_none() || report.is_in_mempool && !self.proven.contains_key(*id)
         });
         let mut waiting: Vec<Hash256> = unproved.map(|(id, _)| *id).collect();
         waiting.sort_unstable();
         waiting.truncate(WAITING_MAX);
-        self.fetch(&waiting)?;
+        self.fetch_transactions(&waiting)?;
         let asked: HashSet<&str> = unconfirmed.iter().map(String::as_str).collect();
         let mut read = MempoolRead::default();
         for id in &waiting {
-            let Some(transaction) = self.fetched(id) else {
+            let Some(transaction) = self.fetched_transaction(id) else {
                 continue;
             };
-            let found = self.scan(transaction, watched)?;
+            let found = self.scan_transaction(transaction, watched)?;
             if !asked.contains(found.txid.as_str()) {
                 read.received.extend(found.received);
             }
@@ -228,14 +232,14 @@ impl Electrum {
         }
         let mut lookups = 0_usize;
         for txid in unconfirmed {
-            let id = hex::hash(txid);
+            let id = hex::parse_hash(txid);
             if id.is_some_and(|id| self.reports.contains_key(&id)) {
                 continue;
             }
             // The address of the transaction may be unwatched in this step, so the server is asked for the
             // transaction.
             lookups = lookups.saturating_add(1);
-            if lookups <= LOOKUPS_MAX && self.place_of(txid)?.is_none() {
+            if lookups <= LOOKUPS_MAX && self.find_place(txid)?.is_none() {
                 read.vanished.push(txid.clone());
             }
         }
@@ -244,15 +248,15 @@ impl Electrum {
 }
 
 /// Returns a block without payments.
-fn empty(height: u32, header: &RawHeader) -> Result<BlockRead, NodeError> {
+fn empty_block(height: u32, header: &RawHeader) -> Result<BlockRead, NodeError> {
     Ok(BlockRead {
         block: Block {
             height,
-            hash: hash_text(&header.hash),
+            hash: format_hash(&header.hash),
         },
-        parent: hash_text(&header.parent()),
+        parent: format_hash(&header.parent_hash()),
         parent_height: height.saturating_sub(1),
-        time: time_of(header)?,
+        time: block_time(header)?,
         received: Vec::new(),
         spent: Vec::new(),
     })

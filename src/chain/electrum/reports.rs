@@ -1,6 +1,6 @@
 //! Tracks the blocks in which servers report the transactions of watched addresses, and proves them.
 
-use super::hex::{Hash256, hash_text};
+use super::hex::{Hash256, format_hash};
 use super::server::Server;
 use super::{Electrum, ParsedTransaction, hex, proof};
 use crate::chain::{NodeError, Watched};
@@ -41,17 +41,17 @@ pub(super) struct ProvenPlace {
 
 /// Returns the script hash of a script, as the Electrum protocol defines it.
 pub(super) fn script_hash(script: &[u8]) -> String {
-    hash_text(&Sha256::digest(script).into())
+    format_hash(&Sha256::digest(script).into())
 }
 
 impl Electrum {
     /// Updates the histories of watched addresses from all servers.
-    pub(super) fn refresh(&mut self, watched: &dyn Watched) -> Result<(), NodeError> {
+    pub(super) fn refresh_histories(&mut self, watched: &dyn Watched) -> Result<(), NodeError> {
         self.verify_network()?;
-        let ours = self.named_scripts(watched);
-        let spent = self.spent_scripts(watched)?;
+        let ours = self.polled_scripts(watched);
+        let spent = self.watched_output_scripts(watched)?;
         let wanted: HashSet<&str> = ours.keys().chain(&spent).map(String::as_str).collect();
-        self.server(0)?.watch(&wanted)?;
+        self.server(0)?.watch_scripts(&wanted)?;
         for place in 1..self.servers.len() {
             self.watch_secondary(place, &wanted);
         }
@@ -60,12 +60,12 @@ impl Electrum {
         let mut reports = HashMap::new();
         for (place, server) in self.servers.iter().enumerate() {
             for (script, since) in &ours {
-                for entry in server.watched(script) {
+                for entry in server.watched_history(script) {
                     add_report(&mut reports, entry.id, entry.height, place, Some(*since));
                 }
             }
             for script in spent.iter().filter(|script| !ours.contains_key(*script)) {
-                let entries = server.watched(script).iter().rev();
+                let entries = server.watched_history(script).iter().rev();
                 let new = |height: Option<u32>| height.is_none_or(|height| height >= lowest);
                 let entries = entries.filter(|entry| new(entry.height));
                 for entry in entries.take(SPENDERS_MAX) {
@@ -81,11 +81,11 @@ impl Electrum {
     }
 
     /// Returns the script hashes of watched addresses, with the time of assignment.
-    fn named_scripts(&mut self, watched: &dyn Watched) -> HashMap<String, Time> {
+    fn polled_scripts(&mut self, watched: &dyn Watched) -> HashMap<String, Time> {
         let chain = self.chain;
         let mut before = std::mem::take(&mut self.scripts);
         let mut ours = HashMap::new();
-        for PolledAddress { address, since, .. } in watched.named() {
+        for PolledAddress { address, since, .. } in watched.polled_addresses() {
             let known = before.remove(address);
             let script =
                 known.or_else(|| Some(script_hash(&address::output_script(chain, address)?)));
@@ -104,7 +104,7 @@ impl Electrum {
         if take_backoff_step.unwrap_or(true) {
             return;
         }
-        let asked = self.watch_at(place, network, wanted);
+        let asked = self.watch_on_server(place, network, wanted);
         if let (Err(error), Ok(server)) = (asked, self.server(place)) {
             log::warn!(
                 "secondary server failed: chain={chain} server={} error={error}",
@@ -114,35 +114,38 @@ impl Electrum {
         }
     }
 
-    fn watch_at(
+    fn watch_on_server(
         &mut self,
         place: usize,
         network: Option<&str>,
         wanted: &HashSet<&str>,
     ) -> Result<(), NodeError> {
-        if self.server(place)?.is_new()? {
-            let found = self.network_at(place)?;
+        if self.server(place)?.take_is_new_connection()? {
+            let found = self.network_of_server(place)?;
             if Some(found) != network {
                 return Err(NodeError::Wrong(format!("it is a server of {found}")));
             }
         }
-        self.server(place)?.watch(wanted)
+        self.server(place)?.watch_scripts(wanted)
     }
 
     /// Returns the script hashes of the outputs whose spenders are watched.
-    fn spent_scripts(&mut self, watched: &dyn Watched) -> Result<HashSet<String>, NodeError> {
-        let outputs = watched.outputs();
+    fn watched_output_scripts(
+        &mut self,
+        watched: &dyn Watched,
+    ) -> Result<HashSet<String>, NodeError> {
+        let outputs = watched.watched_outputs();
         self.parents.retain(|output, _| outputs.contains(output));
         let new: HashSet<Hash256> = outputs
             .iter()
             .filter(|output| !self.parents.contains_key(*output))
-            .filter_map(|(txid, _)| hex::hash(txid))
+            .filter_map(|(txid, _)| hex::parse_hash(txid))
             .take(PARENTS_MAX)
             .collect();
         let new: Vec<Hash256> = new.into_iter().collect();
-        let found = self.server(0)?.transactions(&new)?;
+        let found = self.server(0)?.fetch_transactions(&new)?;
         for (id, found) in new.iter().zip(found) {
-            let txid = hash_text(id);
+            let txid = format_hash(id);
             for output in outputs.iter().filter(|(of, _)| *of == txid) {
                 let outputs = found.iter().flat_map(|found| &found.outputs);
                 let mut at = outputs.filter(|one| one.position == output.1);
@@ -155,7 +158,7 @@ impl Electrum {
 
     /// Fetches missing transactions, each from the server that reports it. Skips transactions that the first server
     /// no longer has.
-    pub(super) fn fetch(&mut self, ids: &[Hash256]) -> Result<(), NodeError> {
+    pub(super) fn fetch_transactions(&mut self, ids: &[Hash256]) -> Result<(), NodeError> {
         for place in 0..self.servers.len() {
             let is_its = |id: &&Hash256| {
                 let report = self.reports.get(*id);
@@ -163,7 +166,7 @@ impl Electrum {
                     && report.is_some_and(|report| report.server == place)
             };
             let new: Vec<Hash256> = ids.iter().filter(is_its).copied().collect();
-            let found = match self.server(place)?.transactions(&new) {
+            let found = match self.server(place)?.fetch_transactions(&new) {
                 Err(error) if place > 0 => {
                     log::warn!(
                         "secondary server failed: chain={} error={error}",
@@ -180,7 +183,7 @@ impl Electrum {
     }
 
     /// Proves the reported location of a transaction. Returns `None` if a secondary server has no valid proof.
-    pub(super) fn prove(
+    pub(super) fn prove_place(
         &mut self,
         id: &Hash256,
         height: u32,
@@ -194,7 +197,7 @@ impl Electrum {
         {
             return Ok(Some(*known));
         }
-        let response = match self.server(server)?.proof(id, height) {
+        let response = match self.server(server)?.fetch_proof(id, height) {
             Err(error) if server > 0 => {
                 log::warn!(
                     "secondary server failed: chain={} error={error}",
@@ -212,9 +215,9 @@ impl Electrum {
                 Err(self.distrust_histories(id))
             };
         };
-        if proof::root(*id, position, &branch) != Some(header.root()) {
-            let id = hash_text(id);
-            let error = self.lied(
+        if proof::merkle_root(*id, position, &branch) != Some(header.merkle_root()) {
+            let id = format_hash(id);
+            let error = self.invalid_answer(
                 server,
                 format!("its proof of {id} in block {height} is false"),
             );
@@ -241,7 +244,7 @@ impl Electrum {
     }
 
     /// Returns a transaction that was fetched earlier.
-    pub(super) fn fetched(&self, id: &Hash256) -> Option<&ParsedTransaction> {
+    pub(super) fn fetched_transaction(&self, id: &Hash256) -> Option<&ParsedTransaction> {
         self.transactions.get(id)
     }
 }

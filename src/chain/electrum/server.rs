@@ -5,9 +5,9 @@
 
 mod subscriptions;
 
-use super::connection::{CallResult, Connection, unexpected};
+use super::connection::{CallResult, Connection, unexpected_error};
 use super::headers::{RawHeader, parse_all};
-use super::hex::{self, Hash256, hash_text};
+use super::hex::{self, Hash256, format_hash};
 use super::transaction::ParsedTransaction;
 use super::url::ServerUrl;
 use crate::chain::NodeError;
@@ -111,19 +111,19 @@ impl Server {
     }
 
     /// Returns the number of calls made.
-    pub(super) fn calls(&self) -> u64 {
-        let open = self.connections.iter().map(Connection::calls);
+    pub(super) fn call_count(&self) -> u64 {
+        let open = self.connections.iter().map(Connection::call_count);
         open.fold(self.calls_before, u64::saturating_add)
     }
 
     /// Returns the bytes read and written.
-    pub(super) fn bytes(&self) -> u64 {
-        let open = self.connections.iter().map(Connection::bytes);
+    pub(super) fn traffic_bytes(&self) -> u64 {
+        let open = self.connections.iter().map(Connection::traffic_bytes);
         open.fold(self.bytes_before, u64::saturating_add)
     }
 
     /// Connects if there is no connection. Returns the number of the first connection.
-    pub(super) fn connected(&mut self) -> Result<u64, NodeError> {
+    pub(super) fn ensure_connected(&mut self) -> Result<u64, NodeError> {
         if self.connections.is_empty() {
             self.connect()?;
         }
@@ -131,8 +131,8 @@ impl Server {
     }
 
     /// Returns `true` once for each new connection.
-    pub(super) fn is_new(&mut self) -> Result<bool, NodeError> {
-        let epoch = self.connected()?;
+    pub(super) fn take_is_new_connection(&mut self) -> Result<bool, NodeError> {
+        let epoch = self.ensure_connected()?;
         Ok(self.checked_on.replace(epoch) != Some(epoch))
     }
 
@@ -164,8 +164,8 @@ impl Server {
 
     /// Closes all connections. Histories are kept, and the next connections compare their status.
     pub(super) fn close(&mut self) {
-        self.calls_before = self.calls();
-        self.bytes_before = self.bytes();
+        self.calls_before = self.call_count();
+        self.bytes_before = self.traffic_bytes();
         self.connections.clear();
         for history in self.histories.values_mut() {
             history.connection = None;
@@ -180,11 +180,15 @@ impl Server {
         params: Vec<Value>,
     ) -> Result<Vec<Result<T, MethodError>>, NodeError> {
         let mut read = Vec::with_capacity(params.len());
-        for outcome in self.outcomes(place, method, params)? {
+        for outcome in self.call_all_raw(place, method, params)? {
             read.push(match outcome {
                 Ok(result) => match serde_json::from_str(result.get()) {
                     Ok(value) => Ok(value),
-                    Err(_) => return Err(self.lied(format!("its answer to {method} is another"))),
+                    Err(_) => {
+                        return Err(
+                            self.invalid_answer(format!("its answer to {method} is another"))
+                        );
+                    }
                 },
                 Err(error) => Err(error),
             });
@@ -194,13 +198,13 @@ impl Server {
 
     /// Makes the calls of [`Server::call_all`], and returns unparsed results. The method is not generic, so that it
     /// is compiled only once.
-    fn outcomes(
+    fn call_all_raw(
         &mut self,
         place: usize,
         method: &str,
         params: Vec<Value>,
     ) -> Result<Vec<CallResult>, NodeError> {
-        self.connected()?;
+        self.ensure_connected()?;
         let connection = self.connections.get_mut(place);
         let connection = connection.ok_or_else(|| NodeError::Unreachable("closed".to_owned()))?;
         let outcomes = connection.call_all(method, &params);
@@ -220,28 +224,32 @@ impl Server {
     }
 
     /// Closes the connections. Returns [`NodeError::Lied`] with this text.
-    pub(super) fn lied(&mut self, text: String) -> NodeError {
+    pub(super) fn invalid_answer(&mut self, text: String) -> NodeError {
         self.close();
         NodeError::Lied(text)
     }
 
     /// Returns height and header of the server's tip.
-    pub(super) fn head(&mut self) -> Result<(u32, RawHeader), NodeError> {
+    pub(super) fn fetch_head(&mut self) -> Result<(u32, RawHeader), NodeError> {
         let method = "blockchain.headers.subscribe";
         for connection in &mut self.connections {
             connection.has_new_block = false;
         }
         let head = self.call::<TipResponse>(method, json!([]))?;
-        let head = head.map_err(|error| unexpected(method, &error))?;
-        let header = hex::bytes(&head.hex).and_then(|bytes| RawHeader::parse(&bytes));
+        let head = head.map_err(|error| unexpected_error(method, &error))?;
+        let header = hex::parse_bytes(&head.hex).and_then(|bytes| RawHeader::parse(&bytes));
         match header {
             Some(header) => Ok((head.height, header)),
-            None => Err(self.lied("its newest header is none".to_owned())),
+            None => Err(self.invalid_answer("its newest header is none".to_owned())),
         }
     }
 
     /// Returns headers from a height on. The server returns fewer at the tip, or because of its own limit.
-    pub(super) fn headers(&mut self, from: u32, count: u32) -> Result<Vec<RawHeader>, NodeError> {
+    pub(super) fn fetch_headers(
+        &mut self,
+        from: u32,
+        count: u32,
+    ) -> Result<Vec<RawHeader>, NodeError> {
         let method = "blockchain.block.headers";
         let response = match self.call::<HeadersResponse>(method, json!([from, count]))? {
             Ok(response) => response,
@@ -251,38 +259,39 @@ impl Server {
         let text = response
             .hex
             .or_else(|| response.headers.map(|headers| headers.concat()));
-        let headers = text.and_then(|text| parse_all(&hex::bytes(&text)?));
+        let headers = text.and_then(|text| parse_all(&hex::parse_bytes(&text)?));
         let most = usize::try_from(count).unwrap_or(usize::MAX);
         match headers.filter(|headers| headers.len() <= most) {
             Some(headers) => Ok(headers),
-            None => Err(self.lied(format!("its headers from {from} on are none"))),
+            None => Err(self.invalid_answer(format!("its headers from {from} on are none"))),
         }
     }
 
     /// Returns these transactions after checking that their bytes hash to their ids. `None` for a transaction that
     /// the server does not have.
-    pub(super) fn transactions(
+    pub(super) fn fetch_transactions(
         &mut self,
         ids: &[Hash256],
     ) -> Result<Vec<Option<ParsedTransaction>>, NodeError> {
-        let params = ids.iter().map(|id| json!([hash_text(id)])).collect();
+        let params = ids.iter().map(|id| json!([format_hash(id)])).collect();
         let method = "blockchain.transaction.get";
         let mut found = Vec::with_capacity(ids.len());
         for (id, response) in ids.iter().zip(self.call_all::<String>(0, method, params)?) {
             let raw = match response {
                 Ok(raw) => raw,
-                Err(error) if is_absent(&error) => {
+                Err(error) if is_unknown_transaction(&error) => {
                     found.push(None);
                     continue;
                 }
-                Err(error) => return Err(unexpected(method, &error)),
+                Err(error) => return Err(unexpected_error(method, &error)),
             };
-            let read = hex::bytes(&raw).and_then(|bytes| ParsedTransaction::parse(&bytes));
+            let read = hex::parse_bytes(&raw).and_then(|bytes| ParsedTransaction::parse(&bytes));
             match read.filter(|read| read.id == *id) {
                 Some(read) => found.push(Some(read)),
                 None => {
-                    let id = hash_text(id);
-                    return Err(self.lied(format!("the bytes of transaction {id} are not its own")));
+                    let id = format_hash(id);
+                    return Err(self
+                        .invalid_answer(format!("the bytes of transaction {id} are not its own")));
                 }
             }
         }
@@ -291,26 +300,29 @@ impl Server {
 
     /// Returns the position and the Merkle branch of a transaction. `None` if the server reports that the transaction
     /// is not in the block.
-    pub(super) fn proof(
+    pub(super) fn fetch_proof(
         &mut self,
         id: &Hash256,
         height: u32,
     ) -> Result<Option<(u32, Vec<Hash256>)>, NodeError> {
-        let params = json!([hash_text(id), height]);
+        let params = json!([format_hash(id), height]);
         let method = "blockchain.transaction.get_merkle";
         let Ok(response) = self.call::<MerkleResponse>(method, params)? else {
             return Ok(None);
         };
-        let branch: Option<Vec<Hash256>> =
-            response.merkle.iter().map(|hash| hex::hash(hash)).collect();
+        let branch: Option<Vec<Hash256>> = response
+            .merkle
+            .iter()
+            .map(|hash| hex::parse_hash(hash))
+            .collect();
         match branch {
             Some(branch) => Ok(Some((response.pos, branch))),
-            None => Err(self.lied("a Merkle branch has hashes that are none".to_owned())),
+            None => Err(self.invalid_answer("a Merkle branch has hashes that are none".to_owned())),
         }
     }
 
     /// Returns the fee rate for a confirmation within `blocks` blocks, in coins per 1 000 virtual bytes.
-    pub(super) fn fee_rate(
+    pub(super) fn fetch_fee_rate(
         &mut self,
         blocks: u32,
     ) -> Result<Option<serde_json::Number>, NodeError> {
@@ -319,31 +331,37 @@ impl Server {
     }
 
     /// Returns the history of a script hash without a subscription. `None` if the history is too long for the server.
-    pub(super) fn history(&mut self, script: &str) -> Result<Option<Vec<HistoryEntry>>, NodeError> {
+    pub(super) fn fetch_history(
+        &mut self,
+        script: &str,
+    ) -> Result<Option<Vec<HistoryEntry>>, NodeError> {
         let method = "blockchain.scripthash.get_history";
         let response = self.call::<Vec<HistoryItem>>(method, json!([script]))?;
         response
             .ok()
-            .map(|response| self.entries(response))
+            .map(|response| self.parse_history(response))
             .transpose()
     }
 
-    fn entries(&mut self, response: Vec<HistoryItem>) -> Result<Vec<HistoryEntry>, NodeError> {
+    fn parse_history(
+        &mut self,
+        response: Vec<HistoryItem>,
+    ) -> Result<Vec<HistoryEntry>, NodeError> {
         let entry = |response: HistoryItem| {
             Some(HistoryEntry {
-                id: hex::hash(&response.tx_hash)?,
+                id: hex::parse_hash(&response.tx_hash)?,
                 height: u32::try_from(response.height)
                     .ok()
                     .filter(|height| *height > 0),
             })
         };
         let entries: Option<Vec<HistoryEntry>> = response.into_iter().map(entry).collect();
-        entries.ok_or_else(|| self.lied("a history has ids that are none".to_owned()))
+        entries.ok_or_else(|| self.invalid_answer("a history has ids that are none".to_owned()))
     }
 }
 
 /// Returns `true` if the error says that there is no such transaction.
-fn is_absent(error: &MethodError) -> bool {
+fn is_unknown_transaction(error: &MethodError) -> bool {
     let text = error.message.to_ascii_lowercase();
     ["no such", "not found", "missing", "unknown"]
         .iter()

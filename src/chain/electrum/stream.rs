@@ -31,7 +31,7 @@ pub(super) struct DeadlineSocket {
 }
 
 impl DeadlineSocket {
-    fn left(&self) -> std::io::Result<Duration> {
+    fn time_left(&self) -> std::io::Result<Duration> {
         let passed = u64::try_from(self.since.ms()).unwrap_or(u64::MAX);
         match self.ms_max.checked_sub(passed) {
             Some(left) if left > 0 => Ok(Duration::from_millis(left)),
@@ -42,14 +42,14 @@ impl DeadlineSocket {
 
 impl Read for DeadlineSocket {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        self.socket.set_read_timeout(Some(self.left()?))?;
+        self.socket.set_read_timeout(Some(self.time_left()?))?;
         self.socket.read(into)
     }
 }
 
 impl Write for DeadlineSocket {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.socket.set_write_timeout(Some(self.left()?))?;
+        self.socket.set_write_timeout(Some(self.time_left()?))?;
         self.socket.write(bytes)
     }
 
@@ -65,7 +65,7 @@ impl Stream {
         ms_max: u64,
     ) -> Result<(Stream, Option<[u8; 32]>), NodeError> {
         let socket =
-            connect_any(url, Duration::from_millis(ms_max)).map_err(|error| failed(&error))?;
+            connect_tcp(url, Duration::from_millis(ms_max)).map_err(|error| io_error(&error))?;
         let mut timed = DeadlineSocket {
             socket,
             since: Stopwatch::start(),
@@ -74,7 +74,7 @@ impl Stream {
         if !url.is_tls {
             return Ok((Stream::Plain(timed), None));
         }
-        let verifier = Arc::new(Verifier::new(url.pin)?);
+        let verifier = Arc::new(CertificateVerifier::new(url.pin)?);
         let name = ServerName::try_from(url.host.clone());
         let name = name.map_err(|_| NodeError::Wrong("its name is none for TLS".to_owned()))?;
         let config = ClientConfig::builder_with_provider(Arc::clone(&verifier.provider))
@@ -87,16 +87,18 @@ impl Stream {
             .map_err(|error| NodeError::Wrong(error.to_string()))?;
         while connection.is_handshaking() {
             if let Err(error) = connection.complete_io(&mut timed) {
-                return Err(verifier.refused().unwrap_or_else(|| failed(&error)));
+                return Err(verifier
+                    .rejection_error()
+                    .unwrap_or_else(|| io_error(&error)));
             }
         }
-        let seen = verifier.seen();
+        let seen = verifier.seen_fingerprint();
         let stream = StreamOwned::new(connection, timed);
         Ok((Stream::Tls(Box::new(stream)), seen))
     }
 
     /// Sets the deadline of the following reads and writes, in milliseconds from now.
-    pub(super) fn begin(&mut self, ms_max: u64) {
+    pub(super) fn set_deadline(&mut self, ms_max: u64) {
         let timed = match self {
             Stream::Plain(timed) => timed,
             Stream::Tls(stream) => &mut stream.sock,
@@ -132,7 +134,7 @@ impl Write for Stream {
 }
 
 /// Connects to the first address of the host that accepts the connection.
-fn connect_any(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> {
+fn connect_tcp(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> {
     let addresses = (url.host.as_str(), url.port).to_socket_addrs();
     let mut last = Error::new(ErrorKind::NotFound, "its name has no address");
     for address in addresses.map_err(|_| Error::other("its name has no address"))? {
@@ -148,7 +150,7 @@ fn connect_any(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> 
 }
 
 /// Converts the error of a read or a write to a [`NodeError`].
-pub(super) fn failed(error: &Error) -> NodeError {
+pub(super) fn io_error(error: &Error) -> NodeError {
     NodeError::Unreachable(match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => "no answer in time".to_owned(),
         ErrorKind::UnexpectedEof => "the connection was closed".to_owned(),
@@ -159,7 +161,7 @@ pub(super) fn failed(error: &Error) -> NodeError {
 
 /// Returns the certificate authorities of the system. Returns the built-in ones if the system has none, as in a
 /// container.
-fn roots() -> RootCertStore {
+fn root_certificates() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
@@ -171,7 +173,7 @@ fn roots() -> RootCertStore {
 /// Certificate verifier. Accepts only the pinned certificate, or without a pin any certificate that an authority
 /// signed.
 #[derive(Debug)]
-struct Verifier {
+struct CertificateVerifier {
     provider: Arc<CryptoProvider>,
     authorities: Arc<WebPkiServerVerifier>,
     pin: Option<[u8; 32]>,
@@ -179,13 +181,15 @@ struct Verifier {
     shown: Mutex<Option<([u8; 32], Option<String>)>>,
 }
 
-impl Verifier {
-    fn new(pin: Option<[u8; 32]>) -> Result<Verifier, NodeError> {
+impl CertificateVerifier {
+    fn new(pin: Option<[u8; 32]>) -> Result<CertificateVerifier, NodeError> {
         let provider = Arc::new(ring::default_provider());
-        let authorities =
-            WebPkiServerVerifier::builder_with_provider(Arc::new(roots()), Arc::clone(&provider));
+        let authorities = WebPkiServerVerifier::builder_with_provider(
+            Arc::new(root_certificates()),
+            Arc::clone(&provider),
+        );
         let authorities = authorities.build();
-        Ok(Verifier {
+        Ok(CertificateVerifier {
             provider,
             authorities: authorities.map_err(|error| NodeError::Wrong(error.to_string()))?,
             pin,
@@ -193,20 +197,20 @@ impl Verifier {
         })
     }
 
-    fn seen(&self) -> Option<[u8; 32]> {
+    fn seen_fingerprint(&self) -> Option<[u8; 32]> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.as_ref().map(|(seen, _)| *seen)
     }
 
     /// Returns the message for a rejected certificate.
-    fn refused(&self) -> Option<NodeError> {
+    fn rejection_error(&self) -> Option<NodeError> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let (seen, why) = shown.as_ref()?;
-        let (seen, why) = (hex::text(seen), why.as_ref()?);
+        let (seen, why) = (hex::format_bytes(seen), why.as_ref()?);
         Some(NodeError::Wrong(match &self.pin {
             Some(pin) => format!(
                 "its certificate has the fingerprint sha256={seen}, and the url names sha256={}",
-                hex::text(pin)
+                hex::format_bytes(pin)
             ),
             None => format!(
                 "no authority vouches for its certificate ({why}). Where the server's operator confirms the fingerprint, add \
@@ -216,7 +220,7 @@ impl Verifier {
     }
 }
 
-impl ServerCertVerifier for Verifier {
+impl ServerCertVerifier for CertificateVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,

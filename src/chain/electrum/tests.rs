@@ -21,12 +21,12 @@ const FIRST: &str = "00000000839a8e6886ab5951d76f411475428afc90947ee320161bbf18e
 const SECOND: &str = "000000006a625f06636b8bb6ac7b960a8d03705d1ace08b1a19da3fdcc99ddbd";
 
 /// Returns a client of a server with these headers. `kept` is the hash of the block stored in the client's database.
-fn node(headers: [String; 3], kept: &str) -> Electrum {
+fn create_client(headers: [String; 3], kept: &str) -> Electrum {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("electrum://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for client in listener.incoming().map_while(Result::ok) {
-            answers(client, &headers);
+            serve_headers(client, &headers);
         }
     });
     let urls = vec![ServerUrl::parse(&url).unwrap()];
@@ -35,13 +35,13 @@ fn node(headers: [String; 3], kept: &str) -> Electrum {
         height: 1,
         hash: kept.to_owned(),
     });
-    let mut known = ChainState::nothing(Chain::Bitcoin);
+    let mut known = ChainState::initial(Chain::Bitcoin);
     known.kept.extend(kept);
     node.begin_step(&known);
     node
 }
 
-fn answers(client: TcpStream, headers: &[String; 3]) {
+fn serve_headers(client: TcpStream, headers: &[String; 3]) {
     let mut write = client.try_clone().unwrap();
     for line in BufReader::new(client).lines().map_while(Result::ok) {
         let call: Value = serde_json::from_str(&line).unwrap();
@@ -70,7 +70,7 @@ fn valid_headers() -> [String; 3] {
 
 #[test]
 fn headers_are_checked_from_a_stored_block() {
-    let mut node = node(valid_headers(), FIRST);
+    let mut node = create_client(valid_headers(), FIRST);
     assert_eq!(node.network().unwrap(), "main");
     assert_eq!(node.head().unwrap().block.hash, SECOND);
     assert_eq!(node.hash_at(2).unwrap().as_deref(), Some(SECOND));
@@ -85,7 +85,7 @@ fn main_network_rejects_header_without_work() {
     let mut headers = valid_headers();
     // A different nonce keeps the link to the parent, and removes the proof of work.
     headers[2].replace_range(152.., "00000000");
-    let mut node = node(headers, FIRST);
+    let mut node = create_client(headers, FIRST);
     node.head().unwrap();
     let refused = node.hash_at(2).unwrap_err();
     assert!(
@@ -99,7 +99,7 @@ fn main_network_without_trusted_block_is_rejected() {
     // There is no block in the database, or the block is on another branch. The checkpoint is far above these
     // headers.
     for kept in ["", SECOND] {
-        let mut node = node(valid_headers(), kept);
+        let mut node = create_client(valid_headers(), kept);
         node.head().unwrap();
         let refused = node.hash_at(2).unwrap_err();
         let says = matches!(&refused, NodeError::Lied(why) if why.contains("block 938343"));

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the id is the hash of the same bytes from which inputs and outputs were parsed.
 
-use super::hex::{Hash256, double_sha256, hash_text};
+use super::hex::{Hash256, double_sha256, format_hash};
 use crate::domain::observation::InputSource;
 
 /// Largest size of a kept script, in bytes. The script of an address has at most 34 bytes.
@@ -33,22 +33,22 @@ impl ParsedTransaction {
     /// Parses a transaction; `None` if it is malformed, or has 64 bytes without its witness.
     pub(super) fn parse(raw: &[u8]) -> Option<ParsedTransaction> {
         let mut rest = TxReader(raw);
-        let version = rest.take(4)?;
+        let version = rest.take_bytes(4)?;
         let flags = match rest.0 {
             [0, flags, ..] => {
-                rest.take(2)?;
+                rest.take_bytes(2)?;
                 Some(*flags)
             }
             _ => None,
         };
         let body_and_rest = rest.0;
-        let inputs = rest.inputs()?;
-        let outputs = rest.outputs()?;
+        let inputs = rest.read_inputs()?;
+        let outputs = rest.read_outputs()?;
         let body = body_and_rest.get(..body_and_rest.len().checked_sub(rest.0.len())?)?;
         if flags.is_some_and(|flags| flags & HAS_WITNESS != 0) {
             for _ in &inputs {
-                for _ in 0..rest.count()? {
-                    rest.script()?;
+                for _ in 0..rest.read_varint()? {
+                    rest.read_script()?;
                 }
             }
         }
@@ -71,54 +71,54 @@ impl ParsedTransaction {
 struct TxReader<'a>(&'a [u8]);
 
 impl<'a> TxReader<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    fn take_bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
+    fn take_array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take_bytes(N)?.try_into().ok()
     }
 
     /// Reads a variable-length integer.
-    fn count(&mut self) -> Option<u64> {
-        let [first] = self.array()?;
+    fn read_varint(&mut self) -> Option<u64> {
+        let [first] = self.take_array()?;
         Some(match first {
-            0xfd => u64::from(u16::from_le_bytes(self.array()?)),
-            0xfe => u64::from(u32::from_le_bytes(self.array()?)),
-            0xff => u64::from_le_bytes(self.array()?),
+            0xfd => u64::from(u16::from_le_bytes(self.take_array()?)),
+            0xfe => u64::from(u32::from_le_bytes(self.take_array()?)),
+            0xff => u64::from_le_bytes(self.take_array()?),
             small => u64::from(small),
         })
     }
 
-    fn script(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.count()?).ok()?;
-        self.take(length)
+    fn read_script(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.read_varint()?).ok()?;
+        self.take_bytes(length)
     }
 
-    fn inputs(&mut self) -> Option<Vec<InputSource>> {
+    fn read_inputs(&mut self) -> Option<Vec<InputSource>> {
         let mut inputs = Vec::new();
-        for _ in 0..self.count()? {
-            let id: Hash256 = self.array()?;
-            let position = u32::from_le_bytes(self.array()?);
-            self.script()?;
-            self.take(4)?;
+        for _ in 0..self.read_varint()? {
+            let id: Hash256 = self.take_array()?;
+            let position = u32::from_le_bytes(self.take_array()?);
+            self.read_script()?;
+            self.take_bytes(4)?;
             inputs.push(if id == [0; 32] && position == u32::MAX {
                 InputSource::Coinbase
             } else {
-                InputSource::Output(hash_text(&id), position)
+                InputSource::Output(format_hash(&id), position)
             });
         }
         Some(inputs)
     }
 
-    fn outputs(&mut self) -> Option<Vec<TxOutput>> {
+    fn read_outputs(&mut self) -> Option<Vec<TxOutput>> {
         let mut outputs = Vec::new();
-        for position in 0..self.count()? {
+        for position in 0..self.read_varint()? {
             let position = u32::try_from(position).ok()?;
-            let amount = u64::from_le_bytes(self.array()?);
-            let script = self.script()?;
+            let amount = u64::from_le_bytes(self.take_array()?);
+            let script = self.read_script()?;
             if i64::try_from(amount).is_err() {
                 return None;
             }
@@ -146,19 +146,19 @@ mod tests {
     /// Signed transaction of the example "Native P2WPKH" of BIP 143.
     const SEGWIT: &str = "01000000000102fff7f7881a8099afa6940d42d1e7f6362bec38171ea3edf433541db4e4ad969f00000000494830450221008b9d1dc26ba6a9cb62127b02742fa9d754cd3bebf337f7a55d114c8e5cdd30be022040529b194ba3f9281a99f2b1c0a19c0489bc22ede944ccf4ecbab4cc618ef3ed01eeffffffef51e1b804cc89d182d279655c3aa89e815b1b309fe287d9b2b55d57b90ec68a0100000000ffffffff02202cb206000000001976a9148280b37df378db99f66f85c95a783a76ac7a6d5988ac9093510d000000001976a9143bde42dbee7e4dbe6a21b2d50ce2f0167faa815988ac000247304402203609e17b84f6a7d30c80bfa610b5b4542f32a8a0d5447a12fb1366d7f01cc44a0220573a954c4518331561406f90300e8f3358f51928d43c212a8caed02de67eebee0121025476c2e83188368da1ff3e292e7acafcdb3566bb0ad253f62fc70f07aeee635711000000";
 
-    fn raw(text: &str) -> Vec<u8> {
-        hex::bytes(text).unwrap()
+    fn raw_transaction(text: &str) -> Vec<u8> {
+        hex::parse_bytes(text).unwrap()
     }
 
     #[test]
     fn real_transactions_hash_to_their_ids() {
-        let first = ParsedTransaction::parse(&raw(FIRST)).unwrap();
-        assert_eq!(hex::hash_text(&first.id), FIRST_ID);
+        let first = ParsedTransaction::parse(&raw_transaction(FIRST)).unwrap();
+        assert_eq!(hex::format_hash(&first.id), FIRST_ID);
         let parent = "0437cd7f8525ceed2324359c2d0ba26006d92d856a9c20fa0241106ee5a597c9";
         assert_eq!(first.inputs, [InputSource::Output(parent.to_owned(), 0)]);
         // Both outputs pay a bare public key, which has no address.
         assert!(first.outputs.is_empty());
-        let segwit = ParsedTransaction::parse(&raw(SEGWIT)).unwrap();
+        let segwit = ParsedTransaction::parse(&raw_transaction(SEGWIT)).unwrap();
         let id = "e8151a2af31c368a35053ddd4bdb285a8595c769a3ad83e0fa02314a602d4609";
         let amounts: Vec<_> = segwit
             .outputs
@@ -167,12 +167,12 @@ mod tests {
             .collect();
         assert_eq!(amounts, [(0, 112_340_000), (1, 223_450_000)]);
         assert_eq!(segwit.inputs.len(), 2);
-        assert_eq!(hex::hash_text(&segwit.id), id);
+        assert_eq!(hex::format_hash(&segwit.id), id);
     }
 
     #[test]
     fn litecoin_extension_does_not_change_the_id() {
-        let one_line = ParsedTransaction::parse(&raw(FIRST)).unwrap();
+        let one_line = ParsedTransaction::parse(&raw_transaction(FIRST)).unwrap();
         // The transaction has flag 8, and the marker of an integrating transaction before the lock time.
         let extended = format!(
             "{}0008{}00{}",
@@ -180,7 +180,7 @@ mod tests {
             &FIRST[8..FIRST.len() - 8],
             "00000000"
         );
-        let extended = ParsedTransaction::parse(&raw(&extended)).unwrap();
+        let extended = ParsedTransaction::parse(&raw_transaction(&extended)).unwrap();
         assert_eq!(one_line.id, extended.id);
     }
 
@@ -197,7 +197,10 @@ mod tests {
             // The amount is above the maximum.
             FIRST.replace("00ca9a3b00000000", "00ca9a3b000000ff"),
         ] {
-            assert!(ParsedTransaction::parse(&raw(&wrong)).is_none(), "{wrong}");
+            assert!(
+                ParsedTransaction::parse(&raw_transaction(&wrong)).is_none(),
+                "{wrong}"
+            );
         }
     }
 
@@ -206,7 +209,7 @@ mod tests {
         let of_script = |script: &str| {
             let length = script.len() / 2;
             let hash = "11".repeat(32);
-            raw(&format!(
+            raw_transaction(&format!(
                 "0100000001{hash}0000000000ffffffff010000000000000000{length:02x}{script}00000000"
             ))
         };

@@ -52,7 +52,7 @@ impl ServerUrl {
         if host.is_empty() || !host.bytes().all(is_plain) {
             return Err(SAMPLE.to_owned());
         }
-        let pin = pin.map(parsed_pin).transpose()?;
+        let pin = pin.map(parse_pin).transpose()?;
         if pin.is_some() && !is_tls {
             return Err("must be electrums:// where it names a certificate".to_owned());
         }
@@ -81,9 +81,9 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-fn parsed_pin(text: &str) -> Result<[u8; 32], String> {
+fn parse_pin(text: &str) -> Result<[u8; 32], String> {
     let digits = text.strip_prefix("sha256=").map(str::to_ascii_lowercase);
-    let bytes = digits.and_then(|digits| hex::bytes(&digits));
+    let bytes = digits.and_then(|digits| hex::parse_bytes(&digits));
     let pin = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
     let wrong = "must name the certificate by #sha256= and 64 hexadecimal digits";
     pin.ok_or_else(|| wrong.to_owned())

@@ -50,7 +50,7 @@ const LITECOIN: PowRules = PowRules {
     limit: 0x1e0f_ffff,
     span: 302_400,
     behind: PERIOD + 1,
-    work: scrypt,
+    work: scrypt_hash,
 };
 
 impl PowRules {
@@ -78,16 +78,16 @@ impl PowRules {
     }
 
     /// Returns `true` if the header meets the target that it declares.
-    pub(super) fn has_work(&self, header: &[u8; 80], bits: u32) -> bool {
+    pub(super) fn meets_declared_target(&self, header: &[u8; 80], bits: u32) -> bool {
         let target = Target::from_compact(bits);
         let work = (self.work)(header);
         target
             .zip(work)
-            .is_some_and(|(target, work)| target.allows(&work))
+            .is_some_and(|(target, work)| target.is_met_by(&work))
     }
 }
 
-fn scrypt(header: &[u8; 80]) -> Option<Hash256> {
+fn scrypt_hash(header: &[u8; 80]) -> Option<Hash256> {
     let mut work = [0; 32];
     let params = scrypt::Params::new(SCRYPT_LOG_N, 1, 1).ok()?;
     scrypt::scrypt(header, header, &params, &mut work).ok()?;
@@ -115,18 +115,18 @@ mod tests {
 
     #[test]
     fn only_real_headers_have_work() {
-        let header = |text: &str| <[u8; 80]>::try_from(hex::bytes(text).unwrap()).unwrap();
+        let header = |text: &str| <[u8; 80]>::try_from(hex::parse_bytes(text).unwrap()).unwrap();
         for (rules, text, bits) in [
             (BITCOIN, BITCOIN_FIRST, 0x1d00_ffff),
             (LITECOIN, LITECOIN_FIRST, 0x1e0f_fff0),
         ] {
             let mut header = header(text);
-            assert!(rules.has_work(&header, bits));
+            assert!(rules.meets_declared_target(&header, bits));
             header[79] ^= 1;
-            assert!(!rules.has_work(&header, bits));
+            assert!(!rules.meets_declared_target(&header, bits));
         }
         // Litecoin computes the work by scrypt, and the block id by double SHA-256.
-        assert!(!BITCOIN.has_work(&header(LITECOIN_FIRST), 0x1e0f_fff0));
+        assert!(!BITCOIN.meets_declared_target(&header(LITECOIN_FIRST), 0x1e0f_fff0));
     }
 
     /// Checks the cases of `src/test/pow_tests.cpp` in Bitcoin Core and Litecoin Core.

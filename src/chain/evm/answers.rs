@@ -2,7 +2,7 @@
 //!
 //! The parser skips unused fields while it reads the response.
 
-use super::hex::{Account, Data, Number, Word};
+use super::hex::{Account, DataPrefix, Number, Word};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -62,7 +62,7 @@ pub struct TransactionByHash {
 pub struct EvmLog {
     pub address: Account,
     pub topics: Vec<Word>,
-    pub data: Data,
+    pub data: DataPrefix,
     pub block_number: Number,
     pub block_hash: Word,
     pub transaction_hash: Word,

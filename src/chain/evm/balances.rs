@@ -3,13 +3,13 @@
 //! Invariant: the block is final, so that no reorg changes the answer.
 
 use super::hex::Number;
-use super::logs::quantity;
-use super::{Evm, lied};
+use super::logs::encode_quantity;
+use super::{Evm, invalid_answer};
 use crate::chain::{AccountBalance, NodeError};
 use crate::domain::money::coin::Units;
 
 impl Evm {
-    /// Implements [`Node::held`](crate::chain::Node::held).
+    /// Implements [`Node::held`](crate::chain::Node::balances_at).
     pub(super) fn read_balances(
         &mut self,
         accounts: &[String],
@@ -19,7 +19,7 @@ impl Evm {
         let methods = ["eth_getBalance", "eth_getTransactionCount"];
         let calls: Vec<_> = accounts
             .iter()
-            .flat_map(|account| methods.map(|method| (method, (account, quantity(height)))))
+            .flat_map(|account| methods.map(|method| (method, (account, encode_quantity(height)))))
             .collect();
         let answers = self.rpc.batch::<Number>(&calls)?;
         let mut told = Vec::with_capacity(answers.len());
@@ -35,7 +35,8 @@ impl Evm {
             let [amount, sent] = pair else { continue };
             let amount = amount.to_u128().map(Units);
             held.push(AccountBalance {
-                amount: amount.ok_or_else(|| lied("an account has more than there is"))?,
+                amount: amount
+                    .ok_or_else(|| invalid_answer("an account has more than there is"))?,
                 has_sent: !sent.is_zero(),
             });
         }

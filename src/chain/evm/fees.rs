@@ -3,7 +3,7 @@
 use super::Evm;
 use super::hex::Number;
 use crate::chain::NodeError;
-use crate::chain::rpc::Failure;
+use crate::chain::rpc::CallFailure;
 use crate::domain::money::coin::Units;
 use crate::domain::network_fee::{GAS, NodeFees, TOKEN_GAS};
 
@@ -12,14 +12,14 @@ impl Evm {
     pub(super) fn gas_fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
         self.verify_identity()?;
         match self.rpc.call::<Number>("eth_gasPrice", &[(); 0]) {
-            Ok(price) => Ok(of_price(price)),
-            Err(Failure::Method(_)) => Ok(None),
-            Err(Failure::Node(error)) => Err(error),
+            Ok(price) => Ok(fees_at_gas_price(price)),
+            Err(CallFailure::Method(_)) => Ok(None),
+            Err(CallFailure::Node(error)) => Err(error),
         }
     }
 }
 
-fn of_price(price: Number) -> Option<NodeFees> {
+fn fees_at_gas_price(price: Number) -> Option<NodeFees> {
     let price = price.to_u128().filter(|price| *price > 0)?;
     let of_gas = |gas: u128| price.checked_mul(gas).map(Units);
     Some(NodeFees {
@@ -30,18 +30,18 @@ fn of_price(price: Number) -> Option<NodeFees> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NodeFees, Number, Units, of_price};
+    use super::{NodeFees, Number, Units, fees_at_gas_price};
 
     #[test]
-    fn a_fee_is_the_gas_price_times_the_gas() {
-        let gwei = of_price(Number::Small(1_000_000_000));
+    fn fee_is_gas_price_times_gas() {
+        let gwei = fees_at_gas_price(Number::Small(1_000_000_000));
         let fees = NodeFees {
             own_coin: Units(21_000_000_000_000),
             token: Units(65_000_000_000_000),
         };
         assert_eq!(gwei, Some(fees));
         for none in [Number::Small(0), Number::Small(u128::MAX), Number::Large] {
-            assert_eq!(of_price(none), None);
+            assert_eq!(fees_at_gas_price(none), None);
         }
     }
 }

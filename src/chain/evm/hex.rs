@@ -11,12 +11,12 @@ const DIGITS_MAX: usize = 64;
 
 /// Bytes of a fixed length, such as a hash or an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Bytes<const N: usize>(pub [u8; N]);
+pub struct FixedBytes<const N: usize>(pub [u8; N]);
 
 /// Hash of a block or a transaction, or an EVM word of 256 bits.
-pub type Word = Bytes<32>;
+pub type Word = FixedBytes<32>;
 /// Address of an account or a contract.
-pub type Account = Bytes<20>;
+pub type Account = FixedBytes<20>;
 
 /// A number of up to 256 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,14 +29,14 @@ pub enum Number {
 
 /// Length and first word of a byte string. The remaining bytes are discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Data {
+pub struct DataPrefix {
     /// Number of bytes.
     pub length: usize,
     /// Number in the first 32 bytes; `None` if the string is shorter.
     pub first: Option<Number>,
 }
 
-impl<const N: usize> fmt::Display for Bytes<N> {
+impl<const N: usize> fmt::Display for FixedBytes<N> {
     /// Writes `0x` and lower-case hexadecimal digits.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("0x")?;
@@ -44,16 +44,16 @@ impl<const N: usize> fmt::Display for Bytes<N> {
     }
 }
 
-impl<const N: usize> fmt::Debug for Bytes<N> {
+impl<const N: usize> fmt::Debug for FixedBytes<N> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{self}")
     }
 }
 
-impl<const N: usize> Bytes<N> {
+impl<const N: usize> FixedBytes<N> {
     /// Parses `0x` and hexadecimal digits of either case.
     pub fn parse(text: &str) -> Option<Self> {
-        Bytes::parse_digits(digits(text)?)
+        FixedBytes::parse_digits(strip_0x(text)?)
     }
 
     /// Parses hexadecimal digits of either case, without `0x`.
@@ -64,43 +64,47 @@ impl<const N: usize> Bytes<N> {
         }
         let mut bytes = [0; N];
         for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = nibble(*high)? << 4 | nibble(*low)?;
+            *byte = hex_digit_value(*high)? << 4 | hex_digit_value(*low)?;
         }
-        Some(Bytes(bytes))
+        Some(FixedBytes(bytes))
     }
 }
 
 impl Word {
     /// Returns the account in the last 20 bytes; `None` if the first 12 bytes are not zero.
-    pub fn account(self) -> Option<Account> {
+    pub fn to_account(self) -> Option<Account> {
         let (before, account) = self.0.split_at(12);
         let is_padded = before.iter().all(|byte| *byte == 0);
-        account.try_into().ok().filter(|_| is_padded).map(Bytes)
+        account
+            .try_into()
+            .ok()
+            .filter(|_| is_padded)
+            .map(FixedBytes)
     }
 }
 
 impl Account {
     /// Returns the account as a word, with 12 zero bytes before it.
-    pub fn word(self) -> Word {
+    pub fn to_word(self) -> Word {
         let mut word = [0; 32];
         if let Some(end) = word.get_mut(12..) {
             end.copy_from_slice(&self.0);
         }
-        Bytes(word)
+        FixedBytes(word)
     }
 }
 
 impl Number {
     /// Parses `0x` and at least one hexadecimal digit.
     pub fn parse(text: &str) -> Option<Number> {
-        Number::parse_digits(digits(text)?)
+        Number::parse_digits(strip_0x(text)?)
     }
 
     /// Parses at least one hexadecimal digit, without `0x`.
     pub fn parse_digits(digits: &[u8]) -> Option<Number> {
         Some(digits)
             .filter(|digits| !digits.is_empty())
-            .and_then(number)
+            .and_then(parse_number)
     }
 
     /// Returns the number; `None` if it has more than 128 bits.
@@ -122,34 +126,34 @@ impl Number {
     }
 }
 
-impl Data {
-    fn parse(text: &str) -> Option<Data> {
-        let digits = digits(text)?;
+impl DataPrefix {
+    fn parse(text: &str) -> Option<DataPrefix> {
+        let digits = strip_0x(text)?;
         let (pairs, rest) = digits.as_chunks::<2>();
-        let is_hex = digits.iter().all(|digit| nibble(*digit).is_some());
+        let is_hex = digits.iter().all(|digit| hex_digit_value(*digit).is_some());
         if !is_hex || !rest.is_empty() {
             return None;
         }
-        Some(Data {
+        Some(DataPrefix {
             length: pairs.len(),
-            first: digits.get(..DIGITS_MAX).and_then(number),
+            first: digits.get(..DIGITS_MAX).and_then(parse_number),
         })
     }
 }
 
 /// Returns the digits after `0x`; `None` if the prefix is missing.
-fn digits(text: &str) -> Option<&[u8]> {
+fn strip_0x(text: &str) -> Option<&[u8]> {
     text.strip_prefix("0x").map(str::as_bytes)
 }
 
-fn nibble(digit: u8) -> Option<u8> {
+fn hex_digit_value(digit: u8) -> Option<u8> {
     char::from(digit)
         .to_digit(16)
         .and_then(|nibble| u8::try_from(nibble).ok())
 }
 
 /// Parses a number; `None` if a character is not a digit, or the number has more than 256 bits.
-fn number(digits: &[u8]) -> Option<Number> {
+fn parse_number(digits: &[u8]) -> Option<Number> {
     let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
     let digits = digits.get(zeros..).unwrap_or_default();
     if digits.len() > DIGITS_MAX {
@@ -157,7 +161,7 @@ fn number(digits: &[u8]) -> Option<Number> {
     }
     let mut number = Number::Small(0);
     for digit in digits {
-        let nibble = u128::from(nibble(*digit)?);
+        let nibble = u128::from(hex_digit_value(*digit)?);
         number = match number {
             Number::Small(number) if number >> 124 == 0 => Number::Small(number << 4 | nibble),
             _ => Number::Large,
@@ -166,13 +170,17 @@ fn number(digits: &[u8]) -> Option<Number> {
     Some(number)
 }
 
-impl<'de, const N: usize> Deserialize<'de> for Bytes<N> {
+impl<'de, const N: usize> Deserialize<'de> for FixedBytes<N> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "a hash or an address in hexadecimal", Bytes::parse)
+        parse_str(
+            from,
+            "a hash or an address in hexadecimal",
+            FixedBytes::parse,
+        )
     }
 }
 
-impl<const N: usize> Serialize for Bytes<N> {
+impl<const N: usize> Serialize for FixedBytes<N> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
     }
@@ -184,18 +192,18 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-impl<'de> Deserialize<'de> for Data {
+impl<'de> Deserialize<'de> for DataPrefix {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "bytes in hexadecimal", Data::parse)
+        parse_str(from, "bytes in hexadecimal", DataPrefix::parse)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Bytes, Data, Number, Word};
+    use super::{Account, DataPrefix, FixedBytes, Number, Word};
 
     #[test]
-    fn numbers_are_read_whole_or_said_to_be_large() {
+    fn large_number_is_not_truncated() {
         let largest = format!("0x{}", "f".repeat(32));
         let padded = format!("0x{}2a", "0".repeat(100));
         for (text, number) in [
@@ -228,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_have_their_length_and_are_written_in_small_letters() {
+    fn bytes_have_fixed_length_and_print_in_lower_case() {
         let text = "0x00000000000000000000000000000000000000Ab";
         let account = Account::parse(text);
         let written = account.map(|account| account.to_string());
@@ -243,23 +251,23 @@ mod tests {
         ] {
             assert_eq!(Account::parse(wrong), None, "{wrong}");
         }
-        let word = account.map(Account::word);
-        assert_eq!(word.and_then(Word::account), account);
+        let word = account.map(Account::to_word);
+        assert_eq!(word.and_then(Word::to_account), account);
         let mut high = [0; 32];
         high[11] = 1;
-        assert_eq!(Bytes(high).account(), None);
+        assert_eq!(FixedBytes(high).to_account(), None);
     }
 
     #[test]
-    fn of_data_the_first_word_is_kept() {
+    fn data_keeps_length_and_first_word() {
         let one = format!("0x{:064x}", 1);
         let large = format!("0x{}{}", "f".repeat(64), "0".repeat(64));
-        let data = |length, first| Some(Data { length, first });
-        assert_eq!(Data::parse("0x"), data(0, None));
-        assert_eq!(Data::parse("0x01"), data(1, None));
-        assert_eq!(Data::parse(&one), data(32, Some(Number::Small(1))));
-        assert_eq!(Data::parse(&large), data(64, Some(Number::Large)));
-        assert_eq!(Data::parse("0x0"), None);
-        assert_eq!(Data::parse("0xgg"), None);
+        let data = |length, first| Some(DataPrefix { length, first });
+        assert_eq!(DataPrefix::parse("0x"), data(0, None));
+        assert_eq!(DataPrefix::parse("0x01"), data(1, None));
+        assert_eq!(DataPrefix::parse(&one), data(32, Some(Number::Small(1))));
+        assert_eq!(DataPrefix::parse(&large), data(64, Some(Number::Large)));
+        assert_eq!(DataPrefix::parse("0x0"), None);
+        assert_eq!(DataPrefix::parse("0xgg"), None);
     }
 }

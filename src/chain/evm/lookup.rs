@@ -4,11 +4,11 @@
 
 use super::answers::{EvmHeader, Receipt, Trace, TransactionByHash};
 use super::hex::{Account, Number, Word};
-use super::logs::quantity;
+use super::logs::encode_quantity;
 use super::received::TransferHint;
 use super::traces::{InternalTransfer, internal_transfers};
-use super::{Evm, block_of_header, lied};
-use crate::chain::rpc::Failure;
+use super::{Evm, invalid_answer, to_block_and_time};
+use crate::chain::rpc::CallFailure;
 use crate::chain::transfers::{Transfer, TransferFilter, has_native_for_all};
 use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
@@ -26,7 +26,7 @@ struct TransactionEffects {
 }
 
 impl Evm {
-    /// Implements [`Node::transaction`](crate::chain::Node::transaction).
+    /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
@@ -41,36 +41,36 @@ impl Evm {
             ("eth_getTransactionByHash", [txid]),
             ("eth_getTransactionReceipt", [txid]),
         ];
-        let answers = self.ask_all::<RawAnswer>(&calls)?;
+        let answers = self.call_all_required::<RawAnswer>(&calls)?;
         let [told, receipt] = answers.as_slice() else {
-            return Err(lied("it left out answers"));
+            return Err(invalid_answer("it left out answers"));
         };
-        let told: Option<TransactionByHash> = read(told)?;
-        let receipt: Option<Receipt> = read(receipt)?;
+        let told: Option<TransactionByHash> = parse_answer(told)?;
+        let receipt: Option<Receipt> = parse_answer(receipt)?;
         if told.as_ref().is_some_and(|told| told.hash != txid) {
-            return Err(lied("it answers another transaction"));
+            return Err(invalid_answer("it answers another transaction"));
         }
         match (told, receipt) {
             (None, None) => Ok(Lookup::Absent),
-            (Some(told), None) if told.block_hash.is_none() => self.pending(&told),
+            (Some(told), None) if told.block_hash.is_none() => self.pending_lookup(&told),
             (Some(told), Some(receipt)) if told.block_hash == Some(receipt.block_hash) => {
-                self.in_block(&told, &receipt, native_to, watched)
+                self.lookup_in_block(&told, &receipt, native_to, watched)
             }
             // A reorg or a new block happened between the two responses.
             (Some(_) | None, Some(_)) | (Some(_), None) => Err(NodeError::Behind),
         }
     }
 
-    fn pending(&self, told: &TransactionByHash) -> Result<Lookup, NodeError> {
+    fn pending_lookup(&self, told: &TransactionByHash) -> Result<Lookup, NodeError> {
         let outcome = TransactionEffects {
             received: Vec::new(),
             is_done: true,
             is_traced: true,
         };
-        self.found_transaction(told, None, outcome)
+        self.to_lookup(told, None, outcome)
     }
 
-    fn in_block(
+    fn lookup_in_block(
         &mut self,
         told: &TransactionByHash,
         receipt: &Receipt,
@@ -78,17 +78,18 @@ impl Evm {
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         let height = receipt.block_number.to_u32();
-        let height = height.ok_or_else(|| lied("a receipt is of no height that there is"))?;
+        let height =
+            height.ok_or_else(|| invalid_answer("a receipt is of no height that there is"))?;
         // The receipt may be of a block that was reorganized away.
         let canonical = self.fetch_header(height)?;
         let Some(canonical) = canonical.filter(|header| header.hash == receipt.block_hash) else {
             return Ok(Lookup::Absent);
         };
-        let outcome = self.effects(told, height, receipt, (native_to, watched))?;
-        self.found_transaction(told, Some(block_of_header(&canonical)?), outcome)
+        let outcome = self.read_effects(told, height, receipt, (native_to, watched))?;
+        self.to_lookup(told, Some(to_block_and_time(&canonical)?), outcome)
     }
 
-    fn effects(
+    fn read_effects(
         &mut self,
         told: &TransactionByHash,
         height: u32,
@@ -121,7 +122,7 @@ impl Evm {
                 is_traced: true,
             });
         }
-        let Some(sent) = self.sent_by_contracts(told.hash, receipt.block_hash)? else {
+        let Some(sent) = self.contract_transfers(told.hash, receipt.block_hash)? else {
             return Ok(TransactionEffects {
                 received,
                 is_done,
@@ -137,7 +138,7 @@ impl Evm {
     }
 
     /// Returns the transfers that contracts made in a transaction; `None` if the node has no traces.
-    fn sent_by_contracts(
+    fn contract_transfers(
         &mut self,
         txid: Word,
         block: Word,
@@ -150,11 +151,13 @@ impl Evm {
             .call::<Option<Vec<Trace>>>("trace_transaction", &[txid]);
         let steps = match steps {
             Ok(steps) => steps.unwrap_or_default(),
-            Err(Failure::Method(_) | Failure::Node(NodeError::Wrong(_))) => return Ok(None),
-            Err(Failure::Node(error)) => return Err(error),
+            Err(CallFailure::Method(_) | CallFailure::Node(NodeError::Wrong(_))) => {
+                return Ok(None);
+            }
+            Err(CallFailure::Node(error)) => return Err(error),
         };
         if steps.iter().any(|step| step.transaction_hash != Some(txid)) {
-            return Err(lied("it answers traces of another transaction"));
+            return Err(invalid_answer("it answers traces of another transaction"));
         }
         // A transaction has at least its root frame.
         let is_told = !steps.is_empty();
@@ -162,7 +165,7 @@ impl Evm {
         Ok(is_told.then_some(sent))
     }
 
-    fn found_transaction(
+    fn to_lookup(
         &self,
         told: &TransactionByHash,
         block: Option<(Block, Time)>,
@@ -172,7 +175,8 @@ impl Evm {
             .nonce
             .to_u128()
             .and_then(|nonce| u64::try_from(nonce).ok());
-        let nonce = nonce.ok_or_else(|| lied("a transaction has no nonce that there is"))?;
+        let nonce =
+            nonce.ok_or_else(|| invalid_answer("a transaction has no nonce that there is"))?;
         let sender = account_address(self.chain, &told.from.0).map(InputSource::Address);
         Ok(Lookup::Found(Box::new(FoundTransaction {
             block,
@@ -185,10 +189,10 @@ impl Evm {
         })))
     }
 
-    /// Implements [`Node::nonce_taken`](crate::chain::Node::nonce_taken).
+    /// Implements [`Node::block_if_nonce_used`](crate::chain::Node::block_if_nonce_used).
     ///
     /// Requests the count and the receipt in one batch: two nodes behind one url may have different heads.
-    pub(super) fn read_nonce_taken(
+    pub(super) fn check_nonce_used(
         &mut self,
         txid: &str,
         sender: &str,
@@ -200,8 +204,14 @@ impl Evm {
             return Ok(None);
         };
         let calls = [
-            ("eth_getTransactionCount", json!([sender, quantity(height)])),
-            ("eth_getBlockByNumber", json!([quantity(height), false])),
+            (
+                "eth_getTransactionCount",
+                json!([sender, encode_quantity(height)]),
+            ),
+            (
+                "eth_getBlockByNumber",
+                json!([encode_quantity(height), false]),
+            ),
             ("eth_getTransactionReceipt", json!([txid])),
         ];
         let mut answers = self.rpc.batch::<RawAnswer>(&calls)?.into_iter();
@@ -211,23 +221,24 @@ impl Evm {
         };
         let mut told = Vec::with_capacity(calls.len());
         for ((method, _), answer) in calls.iter().skip(1).zip(answers) {
-            told.push(answer.map_err(|error| self.refusal(method, &error))?);
+            told.push(answer.map_err(|error| self.unexpected_error(method, &error))?);
         }
         let [header, receipt] = told.as_slice() else {
-            return Err(lied("it left out answers"));
+            return Err(invalid_answer("it left out answers"));
         };
-        let count: Number = read(&count)?;
-        let header: Option<EvmHeader> = read(header)?;
-        let receipt: Option<Receipt> = read(receipt)?;
+        let count: Number = parse_answer(&count)?;
+        let header: Option<EvmHeader> = parse_answer(header)?;
+        let receipt: Option<Receipt> = parse_answer(receipt)?;
         let (Some(header), None) = (header, receipt) else {
             return Err(NodeError::Behind);
         };
-        let (block, _) = block_of_header(&header)?;
+        let (block, _) = to_block_and_time(&header)?;
         if block.height != height {
-            return Err(lied("it answers a block of another height"));
+            return Err(invalid_answer("it answers a block of another height"));
         }
         let count = count.to_u128();
-        let count = count.ok_or_else(|| lied("an account has sent more than can be counted"))?;
+        let count =
+            count.ok_or_else(|| invalid_answer("an account has sent more than can be counted"))?;
         let is_taken = count > u128::from(nonce);
         Ok(is_taken.then_some(block))
     }
@@ -235,21 +246,21 @@ impl Evm {
     /// Implements [`Node::time_at`](crate::chain::Node::time_at).
     pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_identity()?;
-        let params = (quantity(height), false);
+        let params = (encode_quantity(height), false);
         match self
             .rpc
             .call::<Option<EvmHeader>>("eth_getBlockByNumber", &params)
         {
             Ok(Some(header)) => {
-                let (block, time) = block_of_header(&header)?;
+                let (block, time) = to_block_and_time(&header)?;
                 if block.height != height {
-                    return Err(lied("it answers a block of another height"));
+                    return Err(invalid_answer("it answers a block of another height"));
                 }
                 Ok(Some(time))
             }
             // The error code for an old block differs between nodes.
-            Ok(None) | Err(Failure::Method(_)) => Ok(None),
-            Err(Failure::Node(error)) => Err(error),
+            Ok(None) | Err(CallFailure::Method(_)) => Ok(None),
+            Err(CallFailure::Node(error)) => Err(error),
         }
     }
 }
@@ -257,7 +268,7 @@ impl Evm {
 /// JSON text of one result in a batch of several methods; `None` for `null`.
 type RawAnswer = Option<Box<RawValue>>;
 
-fn read<T: DeserializeOwned>(answer: &RawAnswer) -> Result<T, NodeError> {
+fn parse_answer<T: DeserializeOwned>(answer: &RawAnswer) -> Result<T, NodeError> {
     let text = answer.as_ref().map_or("null", |told| told.get());
     serde_json::from_str(text)
         .map_err(|error| NodeError::Lied(format!("its answer is not what was asked: {error}")))

@@ -5,9 +5,9 @@
 use super::Evm;
 use super::answers::{EvmBlock, EvmHeader, EvmLog, EvmTransaction, Receipt};
 use super::hex::Word;
-use super::logs::{filters, quantity, topics};
+use super::logs::{encode_quantity, log_calls, transfer_topics};
 use super::received::TransferHint;
-use super::{block_of_header, is_unknown_block, lied};
+use super::{invalid_answer, is_unknown_block, to_block_and_time};
 use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl Evm {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let tokens = self.verify_identity()?;
-        let names = watched.accounts(NAMES_MAX);
+        let names = watched.queried_accounts(NAMES_MAX);
         // Without watched accounts there are no payments to find.
         let is_empty = names.as_ref().is_some_and(Vec::is_empty);
         let filter = TransferFilter {
@@ -67,10 +67,12 @@ impl Evm {
                 self.span
             };
             let last = to.min(from.saturating_add(most.saturating_sub(1)));
-            let mut blocks = self.fetch(from, last, is_full)?;
+            let mut blocks = self.fetch_blocks(from, last, is_full)?;
             let names = names.as_deref().filter(|_| self.filters_by_account);
             match self.fetch_logs((from, last), &blocks, &filter, names)? {
-                LogsOutcome::Answered(logs) => return self.assemble(&mut blocks, logs, &filter),
+                LogsOutcome::Answered(logs) => {
+                    return self.assemble_blocks(&mut blocks, logs, &filter);
+                }
                 LogsOutcome::TooMany(_) if last > from => {
                     self.span = last.abs_diff(from).saturating_add(1).div_euclid(2).max(1);
                 }
@@ -83,12 +85,20 @@ impl Evm {
     }
 
     /// Fetches the first and the last header of a range. If `is_full`, fetches all blocks with their transactions.
-    fn fetch(&mut self, from: u32, last: u32, is_full: bool) -> Result<FetchedBlocks, NodeError> {
+    fn fetch_blocks(
+        &mut self,
+        from: u32,
+        last: u32,
+        is_full: bool,
+    ) -> Result<FetchedBlocks, NodeError> {
         let mut blocks = FetchedBlocks::new();
         if is_full {
             let heights = from..=last;
-            let calls: Vec<_> = heights.map(|height| by_number(height, true)).collect();
-            for (height, full) in (from..).zip(self.ask_all::<Option<EvmBlock>>(&calls)?) {
+            let calls: Vec<_> = heights
+                .map(|height| block_by_number_call(height, true))
+                .collect();
+            for (height, full) in (from..).zip(self.call_all_required::<Option<EvmBlock>>(&calls)?)
+            {
                 let full = full.ok_or(NodeError::Behind)?;
                 let header = EvmHeader {
                     number: full.number,
@@ -117,11 +127,11 @@ impl Evm {
     ) -> Result<(), NodeError> {
         let calls: Vec<_> = heights
             .iter()
-            .map(|height| by_number(*height, false))
+            .map(|height| block_by_number_call(*height, false))
             .collect();
         for (height, header) in heights
             .iter()
-            .zip(self.ask_all::<Option<EvmHeader>>(&calls)?)
+            .zip(self.call_all_required::<Option<EvmHeader>>(&calls)?)
         {
             let header = header.ok_or(NodeError::Behind)?;
             insert_block(blocks, *height, header, Vec::new())?;
@@ -148,14 +158,14 @@ impl Evm {
         let hash = blocks.get(&last).map(|block| block.header.hash);
         let hash = hash.ok_or(NodeError::Behind)?;
         let topics: Vec<_> = match names {
-            None => vec![topics(None)],
+            None => vec![transfer_topics(None)],
             Some(names) => names
                 .chunks(NAMES_MAX)
-                .map(|some| topics(Some(some)))
+                .map(|some| transfer_topics(Some(some)))
                 .collect(),
         };
         let each = topics.iter();
-        let calls = each.flat_map(|topics| filters((from, last), hash, &contracts, topics));
+        let calls = each.flat_map(|topics| log_calls((from, last), hash, &contracts, topics));
         let calls: Vec<_> = calls.collect();
         let outcomes = match self.rpc.batch::<Vec<EvmLog>>(&calls) {
             Err(error @ NodeError::Limited(_)) => return Ok(LogsOutcome::TooMany(error)),
@@ -166,7 +176,11 @@ impl Evm {
             match outcome {
                 Ok(found) => logs.extend(found.into_iter().filter(|log| filter.matches_log(log))),
                 Err(error) if is_unknown_block(&error) => return Err(NodeError::Behind),
-                Err(error) => return Ok(LogsOutcome::TooMany(self.refusal("eth_getLogs", &error))),
+                Err(error) => {
+                    return Ok(LogsOutcome::TooMany(
+                        self.unexpected_error("eth_getLogs", &error),
+                    ));
+                }
             }
         }
         let is_asked = |log: &EvmLog| {
@@ -174,7 +188,7 @@ impl Evm {
             height.is_some_and(|height| (from..=last).contains(&height))
         };
         if !logs.iter().all(is_asked) {
-            return Err(lied(
+            return Err(invalid_answer(
                 "it answers logs of other blocks than it was asked for",
             ));
         }
@@ -185,13 +199,13 @@ impl Evm {
     }
 
     /// Combines blocks and logs into the payments of each block.
-    fn assemble(
+    fn assemble_blocks(
         &mut self,
         blocks: &mut FetchedBlocks,
         logs: Vec<EvmLog>,
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let mut hints = own_transfers(blocks, filter);
+        let mut hints = native_transfer_hints(blocks, filter);
         self.add_internal_transfers(blocks, &mut hints, filter)?;
         for log in logs {
             let height = log.block_number.to_u32().ok_or(NodeError::Behind)?;
@@ -219,11 +233,11 @@ impl Evm {
     ) -> Result<BTreeMap<u32, Vec<ReceivedOutput>>, NodeError> {
         let method = "eth_getTransactionReceipt";
         let calls: Vec<_> = hints.keys().map(|(_, txid)| (method, [*txid])).collect();
-        let receipts = self.ask_all::<Option<Receipt>>(&calls)?;
+        let receipts = self.call_all_required::<Option<Receipt>>(&calls)?;
         let mut placed: BTreeMap<u32, Vec<(u32, Vec<ReceivedOutput>)>> = BTreeMap::new();
         for ((key, hint), receipt) in hints.iter().zip(receipts) {
             let canonical = blocks.get(&key.0).map(|block| block.header.hash);
-            match placed_payments(filter, *key, hint, canonical, receipt) {
+            match indexed_payments(filter, *key, hint, canonical, receipt) {
                 Ok(transaction) => placed.entry(key.0).or_default().push(transaction),
                 Err(error) => self.count_mismatch(key.1, error)?,
             }
@@ -254,7 +268,7 @@ impl Evm {
 }
 
 /// Returns the index of a transaction in its block, and its payments.
-fn placed_payments(
+fn indexed_payments(
     filter: &TransferFilter<'_>,
     key: (u32, Word),
     hint: &TransferHint,
@@ -264,13 +278,13 @@ fn placed_payments(
     let receipt = receipt.filter(|_| hint.block == canonical);
     let receipt = receipt.ok_or(NodeError::Behind)?;
     let place = receipt.transaction_index.to_u32();
-    let place = place.ok_or_else(|| lied("a transaction is at no place of its block"))?;
+    let place = place.ok_or_else(|| invalid_answer("a transaction is at no place of its block"))?;
     Ok((place, filter.receipt_payments(key, hint, &receipt)?))
 }
 
 /// Returns the call that fetches the block at a height.
-fn by_number(height: u32, is_full: bool) -> (&'static str, (String, bool)) {
-    ("eth_getBlockByNumber", (quantity(height), is_full))
+fn block_by_number_call(height: u32, is_full: bool) -> (&'static str, (String, bool)) {
+    ("eth_getBlockByNumber", (encode_quantity(height), is_full))
 }
 
 /// Inserts a block after a check of its height.
@@ -281,7 +295,7 @@ fn insert_block(
     transactions: Vec<EvmTransaction>,
 ) -> Result<(), NodeError> {
     if header.number.to_u32() != Some(height) {
-        return Err(lied("it answers a block of another height"));
+        return Err(invalid_answer("it answers a block of another height"));
     }
     blocks.insert(
         height,
@@ -294,7 +308,7 @@ fn insert_block(
 }
 
 /// Returns the transactions that send native coins to a watched account.
-fn own_transfers(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) -> TransferHints {
+fn native_transfer_hints(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) -> TransferHints {
     let mut hints = TransferHints::new();
     for (height, block) in blocks {
         for transaction in &block.transactions {
@@ -322,7 +336,7 @@ fn link_blocks(
 ) -> Result<Vec<BlockRead>, NodeError> {
     let mut read: Vec<BlockRead> = Vec::with_capacity(blocks.len());
     for (height, FetchedBlock { header, .. }) in blocks {
-        let (block, time) = block_of_header(header)?;
+        let (block, time) = to_block_and_time(header)?;
         let parent = header.parent_hash.to_string();
         let before = read.last().map(|read| &read.block);
         let before = before.filter(|before| before.height.checked_add(1) == Some(*height));

@@ -5,9 +5,9 @@
 
 use super::answers::{EvmLog, Receipt};
 use super::hex::{Number, Word};
-use super::logs::token_transfer;
+use super::logs::parse_token_transfer;
 use super::traces::InternalTransfer;
-use crate::chain::rpc::lied;
+use crate::chain::rpc::invalid_answer;
 use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::observation::CONTRACTS_FROM;
@@ -29,7 +29,7 @@ impl TransferFilter<'_> {
     /// Returns `true` if the log may be a payment. Zero transfers are spam that tricks users into copying a wrong
     /// address.
     pub(super) fn matches_log(&self, log: &EvmLog) -> bool {
-        let transfer = token_transfer(log).filter(|_| self.token(log.address).is_some());
+        let transfer = parse_token_transfer(log).filter(|_| self.find_token(log.address).is_some());
         let transfer = transfer.filter(|transfer| !transfer.amount.is_zero());
         transfer.is_some_and(|transfer| self.watched.has_account(&transfer.to.0))
     }
@@ -51,15 +51,15 @@ impl TransferFilter<'_> {
             receipt.transaction_hash == txid && receipt.block_number.to_u32() == Some(height);
         let has_logs = hint.logs.iter().all(|hint| {
             let mut logs = receipt.logs.iter();
-            logs.any(|log| is_same(log, hint))
+            logs.any(|log| is_same_log(log, hint))
         });
         let is_done = match receipt.status {
             Number::Small(1) => true,
             Number::Small(0) if receipt.logs.is_empty() => false,
-            _ => return Err(lied("a receipt tells of no status that there is")),
+            _ => return Err(invalid_answer("a receipt tells of no status that there is")),
         };
-        if !is_its || !has_logs || !is_in_order(receipt) {
-            return Err(lied("a receipt does not fit its transaction"));
+        if !is_its || !has_logs || !has_ordered_logs(receipt) {
+            return Err(invalid_answer("a receipt does not fit its transaction"));
         }
         if !is_done {
             return Ok(Vec::new());
@@ -68,7 +68,11 @@ impl TransferFilter<'_> {
         let own = own.filter_map(|transfer| Some((self.native?, 0, transfer)));
         let tokens = (1..CONTRACTS_FROM).zip(&receipt.logs);
         let tokens = tokens.filter_map(|(position, log)| {
-            Some((self.token(log.address)?, position, token_transfer(log)?))
+            Some((
+                self.find_token(log.address)?,
+                position,
+                parse_token_transfer(log)?,
+            ))
         });
         let internal = hint.internal_transfers.iter().filter_map(|internal| {
             let position = CONTRACTS_FROM.saturating_add(internal.ordinal);
@@ -77,20 +81,20 @@ impl TransferFilter<'_> {
         let transfers = own.chain(tokens).chain(internal);
         Ok(transfers
             .filter_map(|(asset, position, transfer)| {
-                self.payment(asset, (txid, position), transfer)
+                self.watched_payment(asset, (txid, position), transfer)
             })
             .collect())
     }
 }
 
 /// Returns `true` if both are the same log.
-fn is_same(log: &EvmLog, other: &EvmLog) -> bool {
+fn is_same_log(log: &EvmLog, other: &EvmLog) -> bool {
     (log.address, log.log_index, log.data) == (other.address, other.log_index, other.data)
         && log.topics == other.topics
 }
 
 /// Returns `true` if all logs belong to the receipt and are in order.
-fn is_in_order(receipt: &Receipt) -> bool {
+fn has_ordered_logs(receipt: &Receipt) -> bool {
     let is_its = |log: &EvmLog| {
         log.transaction_hash == receipt.transaction_hash
             && log.block_hash == receipt.block_hash

@@ -4,11 +4,11 @@
 
 use super::Evm;
 use super::answers::Trace;
-use super::logs::quantity;
+use super::logs::encode_quantity;
 use super::range::{FetchedBlock, FetchedBlocks, TransferHints};
 use super::traces::{InternalTransfer, internal_transfers};
 use crate::chain::NodeError;
-use crate::chain::rpc::{Failure, MethodError};
+use crate::chain::rpc::{CallFailure, MethodError};
 use crate::chain::transfers::TransferFilter;
 use serde::de::IgnoredAny;
 
@@ -37,7 +37,7 @@ impl Evm {
         }
         let all: Vec<_> = blocks.iter().collect();
         for some in all.chunks(TRACED_MAX) {
-            let heights = some.iter().map(|(height, _)| quantity(**height));
+            let heights = some.iter().map(|(height, _)| encode_quantity(**height));
             let calls: Vec<_> = heights.map(|height| ("trace_block", [height])).collect();
             let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
                 // Other methods just accepted the credentials, so the node refuses only this method.
@@ -47,24 +47,24 @@ impl Evm {
                 }
                 Err(error) => {
                     let height = some.first().map_or(from, |(height, _)| height);
-                    return self.count_trace_refusal(*height, *last, error);
+                    return self.count_trace_failure(*height, *last, error);
                 }
                 Ok(outcomes) => outcomes,
             };
             for ((height, block), outcome) in some.iter().zip(outcomes) {
                 let sent = match outcome {
                     // An error message for one block does not prove that the node lacks traces. This error code does.
-                    Err(error) if is_no_method(&error) => {
+                    Err(error) if is_unknown_method(&error) => {
                         self.stop_tracing(u32::MAX, &error.message);
                         return Ok(());
                     }
-                    Err(error) => Err(self.refusal("trace_block", &error)),
+                    Err(error) => Err(self.unexpected_error("trace_block", &error)),
                     Ok(None) => Err(NodeError::Behind),
-                    Ok(Some(steps)) => block_transfers(block, &steps),
+                    Ok(Some(steps)) => contract_transfers_in(block, &steps),
                 };
                 let sent = match sent {
                     Ok(sent) => sent,
-                    Err(error) => return self.count_trace_refusal(**height, *last, error),
+                    Err(error) => return self.count_trace_failure(**height, *last, error),
                 };
                 self.trace_refusals.remove(*height);
                 let is_watched =
@@ -92,11 +92,11 @@ impl Evm {
                     self.untraced_below = 0;
                 }
             }
-            Err(Failure::Method(error)) if has_no_traces(&error) => {
+            Err(CallFailure::Method(error)) if has_no_traces(&error) => {
                 self.stop_tracing(u32::MAX, &error.message);
             }
             // Other methods just accepted the credentials, so the node refuses only this method.
-            Err(Failure::Node(NodeError::Wrong(text))) => self.stop_tracing(u32::MAX, &text),
+            Err(CallFailure::Node(NodeError::Wrong(text))) => self.stop_tracing(u32::MAX, &text),
             // Support stays unknown. The first block with a trace request decides.
             Err(_) => {}
         }
@@ -124,7 +124,7 @@ impl Evm {
 
     /// Counts a failed trace request, so that the range is read again. After too many failures, blocks are read
     /// without traces, so that one block does not stop the chain.
-    fn count_trace_refusal(
+    fn count_trace_failure(
         &mut self,
         height: u32,
         last: u32,
@@ -141,7 +141,7 @@ impl Evm {
 }
 
 /// Returns the transfers that contracts made in a block.
-fn block_transfers(
+fn contract_transfers_in(
     block: &FetchedBlock,
     steps: &[Trace],
 ) -> Result<Vec<InternalTransfer>, NodeError> {
@@ -153,7 +153,7 @@ fn block_transfers(
 }
 
 /// Returns `true` if the node does not have the method. The codes are those of JSON-RPC and EIP-1474.
-fn is_no_method(error: &MethodError) -> bool {
+fn is_unknown_method(error: &MethodError) -> bool {
     matches!(error.code, -32601 | -32004)
 }
 
@@ -170,5 +170,5 @@ fn has_no_traces(error: &MethodError) -> bool {
         "upgrade",
     ];
     let text = error.message.to_ascii_lowercase();
-    is_no_method(error) || WORDS.iter().any(|word| text.contains(word))
+    is_unknown_method(error) || WORDS.iter().any(|word| text.contains(word))
 }

@@ -5,7 +5,7 @@
 
 use super::answers::{CallType, Trace, TraceKind};
 use super::hex::Word;
-use super::lied;
+use super::invalid_answer;
 use crate::chain::NodeError;
 use crate::chain::transfers::Transfer;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct InternalTransfer {
 
 /// Position in the call tree of one transaction.
 #[derive(Default)]
-struct Walk<'a> {
+struct CallTreePosition<'a> {
     last: Option<&'a [u32]>,
     /// Path of the last frame that failed. All frames below it failed too.
     failed: Option<&'a [u32]>,
@@ -37,7 +37,7 @@ pub fn internal_transfers(
     traces: &[Trace],
     block: Word,
 ) -> Result<Vec<InternalTransfer>, NodeError> {
-    let mut walks: BTreeMap<Word, Walk<'_>> = BTreeMap::new();
+    let mut walks: BTreeMap<Word, CallTreePosition<'_>> = BTreeMap::new();
     let mut found = Vec::new();
     for trace in traces {
         if trace.block_hash != Some(block) {
@@ -54,7 +54,7 @@ pub fn internal_transfers(
             Some(last) => last < place,
         };
         if !is_next {
-            return Err(lied(
+            return Err(invalid_answer(
                 "the traces of a transaction are not in the order of its steps",
             ));
         }

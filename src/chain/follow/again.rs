@@ -2,9 +2,9 @@
 //!
 //! Invariant: a missing payment is removed only if the node reports that its transaction is in no block.
 
-use super::conflicts::mined;
-use super::watched::Thorough;
-use super::{ForwardStep, Head, NodeError, Step, last};
+use super::conflicts::spenders_in;
+use super::watched::FinalTargets;
+use super::{ForwardStep, Head, NodeError, StepBuilder, block_position};
 use crate::chain::BlockRead;
 use crate::domain::following::{
     ChainPosition, ChainStepOutcome, OpenObservation, Rescan, RescanStep,
@@ -12,14 +12,14 @@ use crate::domain::following::{
 use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation};
 use std::collections::HashSet;
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     /// Reads the newly final blocks a second time. Returns blocks whose hashes are to be kept, in addition to those
     /// read at the head.
     ///
     /// Several nodes with different branches may answer at one URL. Final blocks are accepted only if they are on the
     /// branch that was read and extend the earlier final blocks. Otherwise no final block is accepted, and the head
     /// is still followed.
-    pub(super) fn final_again(
+    pub(super) fn reread_final_blocks(
         &mut self,
         head: &Head,
         read: &[Block],
@@ -31,35 +31,35 @@ impl Step<'_> {
         };
         let most = complete.height.saturating_add(self.manner.blocks_max);
         let to = finalized.min(most).min(forward.to.block.height);
-        let blocks = match self.blocks(complete, to, &Thorough(self.watched)) {
+        let blocks = match self.read_blocks(complete, to, &FinalTargets(self.watched)) {
             Err(NodeError::Behind) => {
                 let other = self.node.hash_at(complete.height)?;
                 let other = other.filter(|other| *other != complete.hash);
                 let other = other.ok_or(NodeError::Behind)?;
-                forward.disputed = Some(self.disputed(complete, &other, "was final before"));
+                forward.disputed = Some(self.dispute_message(complete, &other, "was final before"));
                 return Ok(Vec::new());
             }
             blocks => blocks?,
         };
-        let Some(reached) = blocks.last().map(last) else {
+        let Some(reached) = blocks.last().map(block_position) else {
             return Ok(Vec::new());
         };
-        if let Some((ours, other)) = self.leaves(&blocks, read)? {
-            forward.disputed = Some(self.disputed(&ours, &other, "was read"));
+        if let Some((ours, other)) = self.find_contradiction(&blocks, read)? {
+            forward.disputed = Some(self.dispute_message(&ours, &other, "was read"));
             return Ok(Vec::new());
         }
-        let found = self.in_blocks(&blocks);
-        forward.missing = self.missing(&known.open, &blocks, &found)?;
+        let found = self.observations_in(&blocks);
+        forward.missing = self.missing_payments(&known.open, &blocks, &found)?;
         // Final observations come last, so they override those from the head.
         forward.found.extend(found);
         forward.dropped_before = Some(reached.time);
         forward.complete = Some(reached.block);
-        Ok(self.kept_of(&blocks))
+        Ok(self.blocks_to_keep(&blocks))
     }
 
     /// Returns the first block that was read at the head and differs from these blocks. Also returns the hash of
     /// their block at the same height.
-    fn leaves(
+    fn find_contradiction(
         &mut self,
         blocks: &[BlockRead],
         read: &[Block],
@@ -93,7 +93,7 @@ impl Step<'_> {
     }
 
     /// Returns the message for a final block that is not on the branch that was read.
-    fn disputed(&self, ours: &Block, other: &str, when: &str) -> String {
+    fn dispute_message(&self, ours: &Block, other: &str, when: &str) -> String {
         let (chain, Block { height, hash }) = (self.chain(), ours);
         format!(
             "its node tells of block {height} as {other}, and {hash} {when}: what is final is not read again until the node \
@@ -103,7 +103,7 @@ impl Step<'_> {
     }
 
     /// Reads the next range of a rescan.
-    pub(super) fn read_again(
+    pub(super) fn read_rescan(
         &mut self,
         cursor: &ChainPosition,
         head: &Head,
@@ -118,27 +118,27 @@ impl Step<'_> {
             (true, true) => head.block.height,
             (true, false) => head.finalized.unwrap_or(head.block.height),
         };
-        let Some(behind) = self.before(rescan)? else {
-            return Ok((Vec::new(), begun_anew(rescan, restarts)));
+        let Some(behind) = self.block_before(rescan)? else {
+            return Ok((Vec::new(), restart_rescan(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
         // A range ends at the last final block, so that the hash of that block is known.
         let complete = known.complete.as_ref().map(|block| block.height);
         let complete = complete.filter(|height| *height > behind.height);
         let most = most.min(complete.unwrap_or(top));
-        let watched = Thorough(self.watched);
-        let blocks = self.blocks(&behind, top.min(most), &watched)?;
+        let watched = FinalTargets(self.watched);
+        let blocks = self.read_blocks(&behind, top.min(most), &watched)?;
         let to = match blocks.last() {
-            Some(read) => last(read),
+            Some(read) => block_position(read),
             // There are no blocks left to read.
             None => ChainPosition {
                 block: behind,
                 time: head.time,
             },
         };
-        let found = self.in_blocks(&blocks);
-        let missing = self.missing(&rescan.known, &blocks, &found)?;
-        let mut keep = self.kept_of(&blocks);
+        let found = self.observations_in(&blocks);
+        let missing = self.missing_payments(&rescan.known, &blocks, &found)?;
+        let mut keep = self.blocks_to_keep(&blocks);
         if !restarts {
             // A reorg can no longer remove deeper blocks.
             let oldest = known.kept.last().map_or(u32::MAX, |block| block.height);
@@ -151,14 +151,14 @@ impl Step<'_> {
             restarts,
             found,
             missing,
-            conflicts: self.conflicts(&[&mined(&blocks)]),
+            conflicts: self.find_conflicts(&[&spenders_in(&blocks)]),
         };
         Ok((keep, ChainStepOutcome::Rescanned(Box::new(rescanned))))
     }
 
     /// Returns the node's block below the next range of the rescan. `None` if its hash differs from the hash that was
     /// read.
-    fn before(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
+    fn block_before(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
         // The first block of a chain contains no payment.
         let height = rescan.next.saturating_sub(1);
         let hash = self.node.hash_at(height)?.ok_or(NodeError::Behind)?;
@@ -168,13 +168,13 @@ impl Step<'_> {
 
     /// Returns `true` if the node never reports this position. Such a position belongs to a claimed payment, or to a
     /// contract transfer on a node without traces.
-    fn is_untold(&self, position: u32) -> bool {
+    fn is_never_reported(&self, position: u32) -> bool {
         position >= CLAIMS_FROM
             || position >= CONTRACTS_FROM && self.node.has_traces() == Some(false)
     }
 
     /// Returns the known payments in these blocks that were not found in the second read.
-    fn missing(
+    fn missing_payments(
         &mut self,
         known: &[OpenObservation],
         blocks: &[BlockRead],
@@ -195,10 +195,10 @@ impl Step<'_> {
             }
             // Blocks of UTXO chains are complete. On account chains, a list of transfers may lack entries without an
             // error.
-            let is_whole = self.chain().has_outputs() && !self.node.asks_by_name();
+            let is_whole = self.chain().has_outputs() && !self.node.is_queried_by_address();
             if !is_whole && self.node.block_of(&open.txid)?.is_some() {
                 // Nodes that are queried by address report only the addresses of the current poll.
-                if self.is_untold(open.position) || self.node.asks_by_name() {
+                if self.is_never_reported(open.position) || self.node.is_queried_by_address() {
                     continue;
                 }
                 let (txid, height) = (&open.txid, block.height);
@@ -212,7 +212,7 @@ impl Step<'_> {
 }
 
 /// Returns the step that restarts a rescan after a reorg of the blocks that it has read.
-fn begun_anew(rescan: &Rescan, restarts: bool) -> ChainStepOutcome {
+fn restart_rescan(rescan: &Rescan, restarts: bool) -> ChainStepOutcome {
     ChainStepOutcome::Rescanned(Box::new(RescanStep {
         from: rescan.next,
         to: None,

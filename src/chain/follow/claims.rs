@@ -2,21 +2,21 @@
 //!
 //! Invariant: every answer and every failure of a node ends the check, so no claim stops its chain.
 
-use super::{NodeError, Step};
+use super::{NodeError, StepBuilder};
 use crate::domain::claim::Claim;
 use crate::domain::following::{BalanceCheck, ChainPosition, ChainStepOutcome, ClaimCheck};
 use crate::domain::money::coin::Units;
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     /// Returns the step that answers a request other than reading blocks: a claim, a search by date, or balances.
     /// Balances are also requested from nodes with traces, as a trace may have been missed.
-    pub(super) fn asked_besides(&mut self) -> Option<ChainStepOutcome> {
+    pub(super) fn answer_request(&mut self) -> Option<ChainStepOutcome> {
         let known = self.known;
         if let Some((claim, sum)) = &known.claim {
-            return Some(self.claimed(claim, *sum));
+            return Some(self.check_claim(claim, *sum));
         }
         if let Some(at) = known.undated
-            && let Some(dated) = self.dated(at)
+            && let Some(dated) = self.find_block_by_time(at)
         {
             return Some(dated);
         }
@@ -26,7 +26,7 @@ impl Step<'_> {
             .as_ref()
             .map_or(0, |complete| complete.height);
         // The error is ignored, because the next step reports it.
-        let held = self.node.held(&walk.accounts, height).ok().flatten();
+        let held = self.node.balances_at(&walk.accounts, height).ok().flatten();
         let held = held.map(|held| held.iter().map(|held| held.amount).collect());
         Some(ChainStepOutcome::BalancesChecked(Box::new(BalanceCheck {
             walk: walk.clone(),
@@ -38,17 +38,17 @@ impl Step<'_> {
     /// Checks the transaction of a claim. The transaction must have succeeded in a final block.
     ///
     /// If the address never sent anything, its balance must cover the `known` payments and the claimed amount.
-    fn claimed(&mut self, claim: &Claim, known: Units) -> ChainStepOutcome {
-        let found = self.borne_out(claim, known);
+    fn check_claim(&mut self, claim: &Claim, known: Units) -> ChainStepOutcome {
+        let found = self.verify_claim(claim, known);
         ChainStepOutcome::ClaimChecked(Box::new(ClaimCheck {
             claim: claim.seq,
             found,
         }))
     }
 
-    fn borne_out(&mut self, claim: &Claim, known: Units) -> Result<ChainPosition, String> {
+    fn verify_claim(&mut self, claim: &Claim, known: Units) -> Result<ChainPosition, String> {
         let failed = |error: NodeError| format!("the chain's node {error}");
-        let carried = self.node.carried_out(&claim.txid).map_err(failed)?;
+        let carried = self.node.transaction_outcome(&claim.txid).map_err(failed)?;
         let carried =
             carried.ok_or("the chain's node knows no such transaction in a block of the chain")?;
         let height = carried.block.height;
@@ -66,7 +66,7 @@ impl Step<'_> {
             ));
         }
         let accounts = [claim.address.clone()];
-        let held = self.node.held(&accounts, complete).map_err(failed)?;
+        let held = self.node.balances_at(&accounts, complete).map_err(failed)?;
         let held = held.and_then(|held| held.first().copied());
         let asset = claim.asset;
         let explained = known.plus(claim.amount);
@@ -75,9 +75,9 @@ impl Step<'_> {
             Some(held) => Err(format!(
                 "the address has {} {} in block {complete} and never sent anything, and {} is known to have come to it: \
                  so much more cannot have",
-                asset.text(held.amount),
+                asset.format_units(held.amount),
                 asset.id,
-                asset.text(known)
+                asset.format_units(known)
             )),
             None => Ok(ChainPosition {
                 block: carried.block,

@@ -1,9 +1,9 @@
 //! Finds the spenders of watched outputs. Also finds the sent transactions that such a spender prevents from being
 //! confirmed.
 
-use super::Step;
+use super::StepBuilder;
 use crate::chain::BlockRead;
-use crate::domain::following::Conflict;
+use crate::domain::following::SpendConflict;
 use crate::domain::observation::{Block, InputSource};
 use std::collections::HashMap;
 
@@ -22,14 +22,14 @@ pub(super) struct Spenders(HashMap<(String, u32), Spender>);
 
 impl Spenders {
     /// Adds the spender of each output in the list.
-    pub(super) fn spend_each(&mut self, spent: &[(InputSource, String)], block: Option<&Block>) {
+    pub(super) fn add_each(&mut self, spent: &[(InputSource, String)], block: Option<&Block>) {
         for (output, by) in spent {
-            self.spend(std::slice::from_ref(output), by, block);
+            self.add(std::slice::from_ref(output), by, block);
         }
     }
 
     /// Adds one transaction as the spender of all these inputs.
-    pub(super) fn spend(&mut self, spends: &[InputSource], by: &str, block: Option<&Block>) {
+    pub(super) fn add(&mut self, spends: &[InputSource], by: &str, block: Option<&Block>) {
         for spent in spends {
             if let InputSource::Output(txid, position) = spent {
                 let spender = Spender {
@@ -42,7 +42,7 @@ impl Spenders {
     }
 
     /// Returns another transaction that spends one of the same outputs; `None` if there is none.
-    pub(super) fn other(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
+    pub(super) fn find_other(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
         let mut spenders = spends.iter().filter_map(|spent| match spent {
             InputSource::Output(parent, position) => self.0.get(&(parent.clone(), *position)),
             InputSource::Address(_) | InputSource::Coinbase => None,
@@ -52,26 +52,26 @@ impl Spenders {
 }
 
 /// Returns the spenders in these blocks.
-pub(super) fn mined(blocks: &[BlockRead]) -> Spenders {
+pub(super) fn spenders_in(blocks: &[BlockRead]) -> Spenders {
     let mut mined = Spenders::default();
     for read in blocks {
-        mined.spend_each(&read.spent, Some(&read.block));
+        mined.add_each(&read.spent, Some(&read.block));
         for one in &read.received {
-            mined.spend(&one.spends, &one.txid, Some(&read.block));
+            mined.add(&one.spends, &one.txid, Some(&read.block));
         }
     }
     mined
 }
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     /// Returns the sent transactions whose inputs another transaction spends, and all their descendants. Earlier
     /// entries of `spenders` take precedence.
-    pub(super) fn conflicts(&self, spenders: &[&Spenders]) -> Vec<Conflict> {
+    pub(super) fn find_conflicts(&self, spenders: &[&Spenders]) -> Vec<SpendConflict> {
         let mut of: HashMap<&str, Spender> = HashMap::new();
         let sent = &self.known.sent;
         for sent in sent {
             let mut others = spenders.iter();
-            let other = others.find_map(|spenders| spenders.other(&sent.txid, &sent.spends));
+            let other = others.find_map(|spenders| spenders.find_other(&sent.txid, &sent.spends));
             of.extend(other.map(|other| (sent.txid.as_str(), other)));
         }
         let mut before = 0;
@@ -88,12 +88,12 @@ impl Step<'_> {
                 of.extend(parent.map(|spender| (sent.txid.as_str(), spender)));
             }
         }
-        let conflict = |(txid, spender): (&str, Spender)| Conflict {
+        let conflict = |(txid, spender): (&str, Spender)| SpendConflict {
             txid: txid.to_owned(),
             by: spender.by,
             block: spender.block,
         };
-        let mut conflicts: Vec<Conflict> = of.into_iter().map(conflict).collect();
+        let mut conflicts: Vec<SpendConflict> = of.into_iter().map(conflict).collect();
         conflicts.sort_unstable_by(|one, other| one.txid.cmp(&other.txid));
         conflicts
     }

@@ -1,6 +1,6 @@
 //! Finds the block height at a time, by binary search over block timestamps.
 
-use super::Step;
+use super::StepBuilder;
 use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
@@ -9,10 +9,10 @@ const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
 /// Largest difference between the clock of this machine and that of an account chain.
 const CLOCK_MARGIN_MS: i64 = 15 * MINUTE_MS;
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     /// Searches for the lowest block whose timestamp is not before `at`, less a margin. Blocks that the node lacks
     /// count as earlier. Returns `None` if the node fails, and a later step retries.
-    pub(super) fn dated(&mut self, at: Time) -> Option<ChainStepOutcome> {
+    pub(super) fn find_block_by_time(&mut self, at: Time) -> Option<ChainStepOutcome> {
         let cursor = self.known.cursor.as_ref()?;
         let margin = if self.chain().has_outputs() {
             MINED_MARGIN_MS

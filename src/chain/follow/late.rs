@@ -1,18 +1,18 @@
 //! Accepts payments that a node reports late, in blocks that were read before.
 
-use super::Step;
+use super::StepBuilder;
 use crate::chain::{BlockRead, NodeError};
 use crate::domain::observation::Block;
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     /// Returns payments in blocks that were read before their address was polled. Adds the hashes of those blocks to
     /// `keep`, as far back as hashes are kept.
-    pub(super) fn late(
+    pub(super) fn read_late_payments(
         &mut self,
         to: &Block,
         keep: &mut Vec<Block>,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let late = self.node.late(to, self.watched)?;
+        let late = self.node.late_payments(to, self.watched)?;
         let kept = self.known.kept.last().map_or(0, |block| block.height);
         // On account chains, hashes of blocks that were read as final are not kept.
         let complete = self.known.complete.as_ref();

@@ -5,7 +5,7 @@ use crate::domain::chain::Chain;
 use crate::domain::following::ChainState;
 
 /// Returns the message for a node on an unknown network. On EVM chains a network is a chain id.
-pub fn stranger(chain: Chain, network: &str) -> String {
+pub fn unknown_network_message(chain: Chain, network: &str) -> String {
     let (main, tests) = chain.row().networks;
     let tests = tests.join(", ");
     let of = |name: &str| {
@@ -27,7 +27,7 @@ pub(super) fn check_network(
     let chain = known.chain;
     let (main, tests) = chain.row().networks;
     let problem = if network != main && !tests.contains(&network) {
-        stranger(chain, network)
+        unknown_network_message(chain, network)
     } else if let Some(before) = known.network.as_deref().filter(|before| *before != network) {
         format!("it is a node of {chain} {network}; this file is of {before}")
     } else if network != main && !test_networks {

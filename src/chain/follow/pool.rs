@@ -2,16 +2,16 @@
 //!
 //! Invariant: a transaction counts as gone only if mempool and blocks were read at the same head.
 
-use super::conflicts::{Spenders, mined};
+use super::conflicts::{Spenders, spenders_in};
 use super::watched::is_unconfirmed;
-use super::{BlockRead, ForwardStep, Head, NodeError, ReceivedOutput, Step};
+use super::{BlockRead, ForwardStep, Head, NodeError, ReceivedOutput, StepBuilder};
 use crate::domain::following::{OpenObservation, ReplacedTransaction};
 use crate::domain::observation::InputSource;
 use std::collections::{HashMap, HashSet};
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     /// Reads the mempool if the head has been read, and finds unconfirmed payments that another transaction replaced.
-    pub(super) fn unconfirmed(
+    pub(super) fn read_unconfirmed(
         &mut self,
         head: &Head,
         blocks: &[BlockRead],
@@ -22,7 +22,7 @@ impl Step<'_> {
         for read in blocks {
             in_blocks.extend(read.received.iter().map(|one| one.txid.clone()));
         }
-        let mined = mined(blocks);
+        let mined = spenders_in(blocks);
         let mut waiting = Spenders::default();
         if is_at_head && head.is_complete {
             self.read_mempool(head, &in_blocks, &mut waiting, forward)?;
@@ -35,7 +35,7 @@ impl Step<'_> {
             if in_blocks.contains(&open.txid) || !seen.insert(&open.txid) {
                 continue;
             }
-            let other = |spenders: &Spenders| spenders.other(&open.txid, &open.spends);
+            let other = |spenders: &Spenders| spenders.find_other(&open.txid, &open.spends);
             if let Some(other) = other(&mined).or_else(|| other(&waiting)) {
                 forward.present.retain(|txid| *txid != open.txid);
                 let txid = open.txid.clone();
@@ -44,13 +44,13 @@ impl Step<'_> {
                     .push(ReplacedTransaction { txid, by: other.by });
             }
         }
-        self.go_with_what_they_spend(&in_blocks, forward);
-        forward.conflicts = self.conflicts(&[&mined, &waiting]);
+        self.mark_descendants_gone(&in_blocks, forward);
+        forward.conflicts = self.find_conflicts(&[&mined, &waiting]);
         Ok(())
     }
 
     /// Marks unconfirmed transactions as gone if they spend an output of a transaction that is gone.
-    fn go_with_what_they_spend(&self, in_blocks: &HashSet<String>, forward: &mut ForwardStep) {
+    fn mark_descendants_gone(&self, in_blocks: &HashSet<String>, forward: &mut ForwardStep) {
         let gone = forward.gone.iter();
         let gone = gone.map(|gone| (gone.txid.clone(), gone.by.clone()));
         let mut gone_by: HashMap<String, String> = gone.collect();
@@ -105,12 +105,12 @@ impl Step<'_> {
             .into_iter()
             .filter(|one| !in_blocks.contains(&one.txid))
             .collect();
-        for one in parents_first(&new) {
-            waiting.spend(&one.spends, &one.txid, None);
+        for one in sort_parents_first(&new) {
+            waiting.add(&one.spends, &one.txid, None);
             let seen_at = one.first_seen.unwrap_or(now);
-            forward.found.push(self.observation(one, seen_at, None));
+            forward.found.push(self.to_observation(one, seen_at, None));
         }
-        waiting.spend_each(&read.spent, None);
+        waiting.add_each(&read.spent, None);
         // A new block may have taken transactions out of the mempool, and that block was not read.
         if read.is_partial || self.node.head()?.block != head.block {
             return Ok(());
@@ -120,7 +120,7 @@ impl Step<'_> {
             let is_there = !vanished.contains(&open.txid);
             let was_there = is_unconfirmed(open) && !open.has_vanished;
             if is_there {
-                waiting.spend(&open.spends, &open.txid, None);
+                waiting.add(&open.spends, &open.txid, None);
             }
             match (was_there, is_there) {
                 (true, false) => forward.vanished.push(open.txid.clone()),
@@ -132,14 +132,14 @@ impl Step<'_> {
             txids.sort_unstable();
             txids.dedup();
         }
-        forward.dropped_before = Some(self.given_up_before());
-        forward.scanned_to = Some(self.scanned_at(head));
+        forward.dropped_before = Some(self.dropped_before());
+        forward.scanned_to = Some(self.scanned_to(head));
         Ok(())
     }
 }
 
 /// Sorts outputs so that each transaction comes after those whose outputs it spends.
-pub(super) fn parents_first(received: &[ReceivedOutput]) -> Vec<&ReceivedOutput> {
+pub(super) fn sort_parents_first(received: &[ReceivedOutput]) -> Vec<&ReceivedOutput> {
     let mut of: HashMap<&str, Vec<&ReceivedOutput>> = HashMap::new();
     for one in received {
         of.entry(&one.txid).or_default().push(one);

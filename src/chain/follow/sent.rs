@@ -2,17 +2,19 @@
 //!
 //! Invariant: a node failure or an invalid answer never ends a step.
 
-use super::Step;
+use super::StepBuilder;
 use crate::chain::{FoundTransaction, Head, Lookup, NodeError};
 use crate::domain::chain::Depth;
-use crate::domain::following::{BalanceChange, SentFound, SentOpen, SentRead, SentTransaction};
+use crate::domain::following::{
+    BalanceChange, SentLookup, SentLookupAnswer, SentTransaction, UnsettledTransaction,
+};
 use crate::domain::observation::{Block, InputSource};
 
 /// Largest number of transactions that one step looks up, including candidates for a replacement.
 const LOOKUPS_MAX: u32 = 20;
 
 /// The position of the chain while sent transactions are looked up.
-struct At<'a> {
+struct LookupPosition<'a> {
     head: &'a Head,
     /// The last block that was read.
     to: &'a Block,
@@ -20,7 +22,7 @@ struct At<'a> {
     keep: &'a [Block],
 }
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     /// Looks up the first [`LOOKUPS_MAX`] transactions of
     /// [`ChainState::sent`](crate::domain::following::ChainState::sent).
     pub(super) fn look_up_sent(
@@ -28,33 +30,38 @@ impl Step<'_> {
         head: &Head,
         keep: &[Block],
         to: &Block,
-    ) -> Vec<SentRead> {
-        let (known, at) = (self.known, At { head, to, keep });
+    ) -> Vec<SentLookup> {
+        let (known, at) = (self.known, LookupPosition { head, to, keep });
         let (mut reads, mut left) = (Vec::new(), LOOKUPS_MAX);
         for sent in &known.sent {
             if left == 0 {
                 break;
             }
-            let found = self.sent(sent, &at, &mut left);
+            let found = self.find_sent(sent, &at, &mut left);
             // Further lookups would fail in the same way, after the same wait.
             let is_down = matches!(
                 found,
                 Err(NodeError::Unreachable(_) | NodeError::Limited(_) | NodeError::Wrong(_))
             );
             let txid = sent.txid.clone();
-            let found = found.unwrap_or_else(|error| SentFound::Unanswered(error.to_string()));
-            reads.push(SentRead { txid, found });
+            let found =
+                found.unwrap_or_else(|error| SentLookupAnswer::Unanswered(error.to_string()));
+            reads.push(SentLookup { txid, found });
             if is_down {
                 break;
             }
         }
-        self.without_hasty(reads, head)
+        self.retract_absent_if_moved(reads, head)
     }
 
     /// Changes absent transactions to unanswered if the head has moved during the lookups, because the new block may
     /// contain them.
-    fn without_hasty(&mut self, mut reads: Vec<SentRead>, head: &Head) -> Vec<SentRead> {
-        let is_hasty = |read: &SentRead| read.found == SentFound::Absent;
+    fn retract_absent_if_moved(
+        &mut self,
+        mut reads: Vec<SentLookup>,
+        head: &Head,
+    ) -> Vec<SentLookup> {
+        let is_hasty = |read: &SentLookup| read.found == SentLookupAnswer::Absent;
         if !reads.iter().any(is_hasty) {
             return reads;
         }
@@ -64,25 +71,25 @@ impl Step<'_> {
             Err(error) => error,
         };
         for read in reads.iter_mut().filter(|read| is_hasty(read)) {
-            read.found = SentFound::Unanswered(stands.to_string());
+            read.found = SentLookupAnswer::Unanswered(stands.to_string());
         }
         reads
     }
 
     /// Looks up one transaction. If no block contains it, also looks for its replacement.
-    fn sent(
+    fn find_sent(
         &mut self,
-        sent: &SentOpen,
-        at: &At<'_>,
+        sent: &UnsettledTransaction,
+        at: &LookupPosition<'_>,
         left: &mut u32,
-    ) -> Result<SentFound, NodeError> {
+    ) -> Result<SentLookupAnswer, NodeError> {
         let found = match self.look_up(&sent.txid, &sent.native_to, at, left)? {
-            Lookup::NoIndex => return Ok(SentFound::CannotTell),
+            Lookup::NoIndex => return Ok(SentLookupAnswer::CannotTell),
             Lookup::Absent => None,
             Lookup::Found(found) => Some(*found),
         };
         if let Some(found) = found.as_ref().filter(|found| found.block.is_some()) {
-            return self.present(found, &sent.native_to, at);
+            return self.sent_found(found, &sent.native_to, at);
         }
         // If the node no longer knows the transaction, the database provides its sender and nonce.
         let (spends, nonce) = match &found {
@@ -90,14 +97,14 @@ impl Step<'_> {
             None => (&sent.spends, sent.nonce),
         };
         if let ([InputSource::Address(sender)], Some(nonce)) = (spends.as_slice(), nonce) {
-            let other = self.other_of_nonce(sent, (sender, nonce), at, left)?;
+            let other = self.find_nonce_use(sent, (sender, nonce), at, left)?;
             if let Some(other) = other {
                 return Ok(other);
             }
         }
         match found {
-            Some(found) => self.present(&found, &[], at),
-            None => Ok(SentFound::Absent),
+            Some(found) => self.sent_found(&found, &[], at),
+            None => Ok(SentLookupAnswer::Absent),
         }
     }
 
@@ -107,14 +114,16 @@ impl Step<'_> {
         &mut self,
         txid: &str,
         native_to: &[String],
-        at: &At<'_>,
+        at: &LookupPosition<'_>,
         left: &mut u32,
     ) -> Result<Lookup, NodeError> {
         *left = left.saturating_sub(1);
-        let found = self.node.transaction(txid, native_to, self.watched)?;
+        let found = self
+            .node
+            .look_up_transaction(txid, native_to, self.watched)?;
         if let Lookup::Found(found) = &found
             && let Some((block, _)) = &found.block
-            && !self.is_read(block, at)
+            && !self.is_block_read(block, at)
         {
             return Err(NodeError::Behind);
         }
@@ -122,20 +131,20 @@ impl Step<'_> {
     }
 
     /// Returns `true` if the block has been read. A stored hash at its height must be equal.
-    fn is_read(&self, block: &Block, at: &At<'_>) -> bool {
+    fn is_block_read(&self, block: &Block, at: &LookupPosition<'_>) -> bool {
         let mut kept = self.known.kept.iter().chain(at.keep).chain([at.to]);
         block.height <= at.to.height
             && kept.all(|kept| kept.height != block.height || kept.hash == block.hash)
     }
 
     /// Returns the other transaction that used the sender's nonce, or the block in whose state the nonce is used.
-    fn other_of_nonce(
+    fn find_nonce_use(
         &mut self,
-        sent: &SentOpen,
+        sent: &UnsettledTransaction,
         (sender, nonce): (&str, u64),
-        at: &At<'_>,
+        at: &LookupPosition<'_>,
         left: &mut u32,
-    ) -> Result<Option<SentFound>, NodeError> {
+    ) -> Result<Option<SentLookupAnswer>, NodeError> {
         for candidate in &sent.candidates {
             if *left == 0 || *candidate == sent.txid {
                 continue;
@@ -149,7 +158,7 @@ impl Step<'_> {
                 && found.nonce == Some(nonce)
             {
                 let by = candidate.clone();
-                return Ok(Some(SentFound::ReplacedBy { by, block }));
+                return Ok(Some(SentLookupAnswer::ReplacedBy { by, block }));
             }
         }
         let Some(finalized) = at.head.finalized.filter(|height| *height <= at.to.height) else {
@@ -157,36 +166,36 @@ impl Step<'_> {
         };
         let taken = self
             .node
-            .nonce_taken(&sent.txid, sender, nonce, finalized)?;
+            .block_if_nonce_used(&sent.txid, sender, nonce, finalized)?;
         match taken {
-            Some(block) if !self.is_read(&block, at) => Err(NodeError::Behind),
-            Some(block) => Ok(Some(SentFound::Gone { by: None, block })),
+            Some(block) if !self.is_block_read(&block, at) => Err(NodeError::Behind),
+            Some(block) => Ok(Some(SentLookupAnswer::Gone { by: None, block })),
             None => Ok(None),
         }
     }
 
-    fn present(
+    fn sent_found(
         &mut self,
         found: &FoundTransaction,
         native_to: &[String],
-        at: &At<'_>,
-    ) -> Result<SentFound, NodeError> {
+        at: &LookupPosition<'_>,
+    ) -> Result<SentLookupAnswer, NodeError> {
         let block = found.block.as_ref().map(|(block, _)| block.clone());
         let time = found.block.as_ref().map(|(_, time)| *time);
         let time = time.or(found.first_seen);
         let seen_at = time.unwrap_or(self.manner.now);
         let received = found.received.iter();
-        let received = received.map(|one| self.observation(one, seen_at, block.clone()));
+        let received = received.map(|one| self.to_observation(one, seen_at, block.clone()));
         let received = received.collect();
         let is_final = block.as_ref().is_some_and(|block| self.is_final(block, at));
-        Ok(SentFound::Present(Box::new(SentTransaction {
+        Ok(SentLookupAnswer::Present(Box::new(SentTransaction {
             is_done: found.is_done,
             is_final,
             spends: found.spends.clone(),
             nonce: found.nonce,
             received,
             balances: match &block {
-                Some(block) if !found.is_traced => self.balances(found, native_to, block)?,
+                Some(block) if !found.is_traced => self.balance_changes(found, native_to, block)?,
                 Some(_) | None => Vec::new(),
             },
             block,
@@ -194,7 +203,7 @@ impl Step<'_> {
         })))
     }
 
-    fn is_final(&self, block: &Block, at: &At<'_>) -> bool {
+    fn is_final(&self, block: &Block, at: &LookupPosition<'_>) -> bool {
         match (self.chain().row().horizon, at.head.finalized) {
             (Depth::Final, finalized) => finalized.is_some_and(|height| block.height <= height),
             (Depth::Blocks(blocks), _) => at.to.height.saturating_sub(block.height) >= blocks,
@@ -202,7 +211,7 @@ impl Step<'_> {
     }
 
     /// Returns the balances before and after a block, for each destination without a known payment.
-    fn balances(
+    fn balance_changes(
         &mut self,
         found: &FoundTransaction,
         native_to: &[String],
@@ -214,8 +223,10 @@ impl Step<'_> {
             .filter(|to| !is_paid(to))
             .cloned()
             .collect();
-        let before = self.node.held(&unpaid, block.height.saturating_sub(1))?;
-        let after = self.node.held(&unpaid, block.height)?;
+        let before = self
+            .node
+            .balances_at(&unpaid, block.height.saturating_sub(1))?;
+        let after = self.node.balances_at(&unpaid, block.height)?;
         let (Some(before), Some(after)) = (before, after) else {
             return Ok(Vec::new());
         };

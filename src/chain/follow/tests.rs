@@ -12,10 +12,10 @@ mod finals;
 mod sent;
 mod sent_by_accounts;
 
-use super::{FollowOutcome, StepOptions, StepTargets, WatchedAddresses, step};
-use crate::chain::memory::{Memory, MemoryNode, Sent};
+use super::{FollowOutcome, StepOptions, StepTargets, WatchedAddresses, compute_step};
+use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::chain::{Node, NodeError};
-use crate::domain::address::simulated;
+use crate::domain::address::simulated_address;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::following::{
     ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, OpenObservation,
@@ -31,7 +31,7 @@ const NOW: Time = Time(1_795_253_400_000);
 
 /// A simulated chain, its node, and the state that the database would have.
 struct Scene {
-    memory: Arc<Mutex<Memory>>,
+    memory: Arc<Mutex<MemoryChain>>,
     node: MemoryNode,
     addresses: RwLock<WatchedAddresses>,
     known: ChainState,
@@ -44,12 +44,12 @@ impl Scene {
         let asset = Asset::find(asset).unwrap();
         let chain = asset.chain;
         let network = chain.row().networks.0;
-        let memory = Arc::new(Mutex::new(Memory::new(asset, network, NOW)));
-        let ours = simulated(Mode::Live, chain, 1);
+        let memory = Arc::new(Mutex::new(MemoryChain::new(asset, network, NOW)));
+        let ours = simulated_address(Mode::Live, chain, 1);
         let mut addresses = WatchedAddresses::default();
         addresses.insert(chain, &ours);
         let node = MemoryNode::new(&memory);
-        let known = ChainState::nothing(chain);
+        let known = ChainState::initial(chain);
         let mut scene = Scene {
             memory,
             node,
@@ -72,8 +72,8 @@ impl Scene {
     /// Sends a payment to a watched address. Returns the transaction id.
     fn send(&self, spends: &str, units: u128) -> String {
         let mut memory = self.memory.lock().unwrap();
-        let txid = memory.id();
-        memory.send(Sent {
+        let txid = memory.new_id();
+        memory.send(MemoryTransaction {
             txid: txid.clone(),
             spends: vec![InputSource::Output(spends.to_owned(), 0)],
             pays: vec![(0, self.ours.clone(), Units(units))],
@@ -84,20 +84,20 @@ impl Scene {
         txid
     }
 
-    fn came(&mut self) -> Result<FollowOutcome, NodeError> {
-        self.came_from(None)
+    fn try_step(&mut self) -> Result<FollowOutcome, NodeError> {
+        self.try_step_from(None)
     }
 
     /// Makes one step. If `other` is given, it answers in place of the scene's node.
-    fn came_from(&mut self, other: Option<&mut dyn Node>) -> Result<FollowOutcome, NodeError> {
+    fn try_step_from(&mut self, other: Option<&mut dyn Node>) -> Result<FollowOutcome, NodeError> {
         let manner = StepOptions {
             now: NOW,
             blocks_max: 5,
             test_networks: false,
             rescans: true,
         };
-        let looking = StepTargets::of(&self.addresses, &self.known);
-        step(
+        let looking = StepTargets::new(&self.addresses, &self.known);
+        compute_step(
             other.unwrap_or(&mut self.node),
             &self.known,
             &looking,
@@ -108,7 +108,7 @@ impl Scene {
 
     #[track_caller]
     fn step(&mut self) -> ChainStep {
-        match self.came().unwrap() {
+        match self.try_step().unwrap() {
             FollowOutcome::Step(step) => *step,
             other => panic!("{other:?}"),
         }
@@ -155,12 +155,12 @@ impl Scene {
         }
     }
 
-    fn give_up(&self, depth: usize) {
-        self.memory.lock().unwrap().give_up(depth, |_| true);
+    fn remove_blocks(&self, depth: usize) {
+        self.memory.lock().unwrap().remove_blocks(depth, |_| true);
     }
 }
 
-fn open(txid: &str, spends: &str) -> OpenObservation {
+fn open_observation(txid: &str, spends: &str) -> OpenObservation {
     OpenObservation {
         txid: txid.to_owned(),
         position: 0,
@@ -178,7 +178,7 @@ fn heights(forward: &ForwardStep) -> Vec<Option<u32>> {
 }
 
 #[test]
-fn what_is_paid_is_found_in_the_mempool_and_in_its_block() {
+fn payment_is_found_in_mempool_and_block() {
     let mut scene = Scene::new("BTC", 20);
     let txid = scene.send("a", 500);
     let forward = scene.forward();
@@ -204,20 +204,20 @@ fn what_is_paid_is_found_in_the_mempool_and_in_its_block() {
 }
 
 #[test]
-fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
+fn node_behind_lags_and_other_hash_is_a_reorg() {
     for asset in ["BTC", "ETH"] {
         let mut scene = Scene::new(asset, 20);
         scene.mine(3);
         scene.forward();
         scene.node.behind = 2;
         assert!(
-            matches!(scene.came(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
+            matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
         );
         scene.node.behind = 0;
         // The abandoned branch has another head. On chains that keep all hashes, the new branch is also shorter.
         let shorter = scene.known.chain.has_outputs().then_some(1);
         for blocks in [2].into_iter().chain(shorter) {
-            scene.give_up(2);
+            scene.remove_blocks(2);
             scene.mine(blocks);
             let step = scene.step();
             scene.apply_step(&step);
@@ -232,13 +232,13 @@ fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
 }
 
 #[test]
-fn a_node_that_stands_still_on_a_branch_that_was_given_up_stops_no_chain() {
+fn stuck_node_on_abandoned_branch_does_not_stop_chain() {
     let mut scene = Scene::new("ETH", 20);
     scene.mine(2);
     scene.forward();
     let mut still = MemoryNode::new(&scene.memory);
-    still.stick(true);
-    scene.give_up(4);
+    still.set_stuck(true);
+    scene.remove_blocks(4);
     scene.mine(10);
     let is_final = |scene: &Scene| scene.known.complete.as_ref().map(|block| block.height);
     while is_final(&scene) != Some(20) {
@@ -249,20 +249,20 @@ fn a_node_that_stands_still_on_a_branch_that_was_given_up_stops_no_chain() {
     // The final block differs from the node's block at the same height.
     std::mem::swap(&mut scene.node, &mut still);
     assert!(
-        matches!(scene.came(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())
+        matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())
     );
     std::mem::swap(&mut scene.node, &mut still);
     assert_eq!(scene.forward().to.block.height, 28);
     // A node with a longer chain and no block in common stops the chain.
-    scene.give_up(15);
+    scene.remove_blocks(15);
     scene.mine(16);
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));
 }
 
 #[test]
-fn a_chain_is_given_up_right_behind_its_first_block_too() {
+fn reorg_below_the_first_block_rolls_back() {
     let mut scene = Scene::new("BTC", 300);
-    scene.give_up(30);
+    scene.remove_blocks(30);
     scene.mine(31);
     let step = scene.step();
     assert!(
@@ -270,20 +270,20 @@ fn a_chain_is_given_up_right_behind_its_first_block_too() {
         "{step:?}"
     );
     // A reorg deeper than the horizon stops the chain.
-    scene.give_up(150);
+    scene.remove_blocks(150);
     scene.mine(160);
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));
     scene.known.stopped = Some("deep".to_owned());
-    assert!(matches!(scene.came(), Ok(FollowOutcome::Stopped(_))));
+    assert!(matches!(scene.try_step(), Ok(FollowOutcome::Stopped(_))));
 }
 
 #[test]
-fn what_another_transaction_spends_is_gone_and_what_is_not_there_has_vanished() {
+fn replaced_transaction_is_gone_and_missing_one_vanishes() {
     let mut scene = Scene::new("BTC", 3);
     let first = scene.send("a", 500);
     let other = scene.send("b", 700);
     scene.forward();
-    scene.known.open = vec![open(&first, "a"), open(&other, "b")];
+    scene.known.open = vec![open_observation(&first, "a"), open_observation(&other, "b")];
     let second = scene.send("a", 400);
     let gone = |txid: &str, by: &str| ReplacedTransaction {
         txid: txid.to_owned(),
@@ -298,13 +298,13 @@ fn what_another_transaction_spends_is_gone_and_what_is_not_there_has_vanished() 
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert!(forward.present.is_empty());
     // A transaction vanishes from the mempool and comes back.
-    let mut vanished = open(&"f".repeat(64), "c");
+    let mut vanished = open_observation(&"f".repeat(64), "c");
     scene.known.open = vec![vanished.clone()];
     assert_eq!(scene.forward().vanished, [vanished.txid.clone()]);
     vanished.has_vanished = true;
     scene.known.open = vec![vanished.clone()];
     assert!(scene.forward().vanished.is_empty());
-    scene.memory.lock().unwrap().send(Sent {
+    scene.memory.lock().unwrap().send(MemoryTransaction {
         txid: vanished.txid.clone(),
         spends: vanished.spends.clone(),
         pays: Vec::new(),
@@ -316,17 +316,17 @@ fn what_another_transaction_spends_is_gone_and_what_is_not_there_has_vanished() 
 }
 
 #[test]
-fn a_node_of_another_network_is_refused() {
+fn node_of_another_network_is_rejected() {
     let mut scene = Scene::new("BTC", 3);
     scene.memory.lock().unwrap().network = "test".to_owned();
     for network in [Some("main".to_owned()), None] {
         scene.known.network = network;
-        assert!(matches!(scene.came(), Err(NodeError::Wrong(_))));
+        assert!(matches!(scene.try_step(), Err(NodeError::Wrong(_))));
     }
 }
 
 #[test]
-fn what_a_transaction_spends_comes_before_it() {
+fn parents_come_before_their_children() {
     let mut scene = Scene::new("BTC", 3);
     let mut last = "a".to_owned();
     for _ in 0..300 {
@@ -342,7 +342,7 @@ fn what_a_transaction_spends_comes_before_it() {
 }
 
 #[test]
-fn a_rescan_reads_up_to_the_cursor_and_begins_anew_where_blocks_have_changed() {
+fn rescan_ends_at_cursor_and_restarts_after_reorg() {
     let mut scene = Scene::new("BTC", 10);
     let txid = scene.send("a", 500);
     scene.mine(1);
@@ -353,7 +353,7 @@ fn a_rescan_reads_up_to_the_cursor_and_begins_anew_where_blocks_have_changed() {
         last_hash: last_hash.map(str::to_owned),
         known,
     };
-    let mut missing = open("gone", "b");
+    let mut missing = open_observation("gone", "b");
     missing.block = Some(Block {
         height: 9,
         hash: "given up".to_owned(),
@@ -380,7 +380,7 @@ fn a_rescan_reads_up_to_the_cursor_and_begins_anew_where_blocks_have_changed() {
 }
 
 #[test]
-fn a_chain_is_at_its_head_where_that_is_young() {
+fn chain_is_scanned_up_to_now_only_if_its_head_is_recent() {
     let mut scene = Scene::new("ETH", 3);
     assert_eq!(scene.forward().scanned_to, Some(NOW));
     let old = NOW.plus_ms(-3 * MINUTE_MS);

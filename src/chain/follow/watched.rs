@@ -3,7 +3,7 @@
 //! Invariant: a read of a block finds every payment to an address that is already in the filter.
 
 use crate::chain::Watched;
-use crate::chain::filter::Filter;
+use crate::chain::filter::AddressFilter;
 use crate::domain::address::{self, Network};
 use crate::domain::chain::Chain;
 use crate::domain::following::{ChainState, OpenObservation, PolledAddress};
@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 #[derive(Default)]
 pub struct WatchedAddresses {
     /// Filter of scripts or accounts.
-    pub filter: Filter,
+    pub filter: AddressFilter,
     /// Assigned accounts, while their number is small enough to name each in log queries.
     accounts: BTreeSet<[u8; 20]>,
     /// Unassigned accounts, each with its distance from the next index to be assigned.
@@ -68,7 +68,7 @@ impl WatchedAddresses {
 
     /// Returns the assigned accounts, then up to `spare_max` unassigned ones, the next to be assigned first. `None`
     /// if too many are assigned.
-    fn by_name(&self, max: usize, spare_max: usize) -> Option<Vec<[u8; 20]>> {
+    fn accounts_to_query(&self, max: usize, spare_max: usize) -> Option<Vec<[u8; 20]>> {
         if self.accounts.len() > max.min(ACCOUNTS_MAX) {
             return None;
         }
@@ -84,12 +84,12 @@ impl WatchedAddresses {
     }
 
     /// Returns the number of the change to load, or `None` if all addresses of the database are loaded.
-    pub fn wanted(&self) -> Option<u64> {
+    pub fn change_to_load(&self) -> Option<u64> {
         (self.loaded != Some(self.changes)).then_some(self.changes)
     }
 
     /// Records that the addresses were read from the database up to this change.
-    pub fn loaded(&mut self, change: u64) {
+    pub fn mark_loaded(&mut self, change: u64) {
         self.loaded = self.loaded.max(Some(change));
     }
 }
@@ -106,7 +106,7 @@ impl Default for AddressPools {
 
 impl AddressPools {
     /// Returns the watched addresses of a chain.
-    pub fn of(&self, chain: Chain) -> Arc<RwLock<WatchedAddresses>> {
+    pub fn for_chain(&self, chain: Chain) -> Arc<RwLock<WatchedAddresses>> {
         let pool = |(pool, _): &&(&'static str, _)| *pool == chain.address_pool();
         let found = self.0.iter().find(pool);
         found.map_or_else(Arc::default, |(_, addresses)| Arc::clone(addresses))
@@ -114,14 +114,14 @@ impl AddressPools {
 
     /// Starts to watch an address.
     pub fn insert(&self, chain: Chain, address: &str) {
-        let addresses = self.of(chain);
+        let addresses = self.for_chain(chain);
         let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
         addresses.insert(chain, address);
     }
 
     /// Requests a new read of the database before the next step of each chain, because the database may contain
     /// further addresses. Watched addresses stay watched.
-    pub fn doubt(&self) {
+    pub fn request_reload(&self) {
         for (_, addresses) in &self.0 {
             let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
             addresses.changes = addresses.changes.saturating_add(1);
@@ -139,7 +139,7 @@ pub struct StepTargets<'a> {
 
 impl<'a> StepTargets<'a> {
     /// Creates the targets: these addresses, and the outputs that unconfirmed payments and sent transactions spend.
-    pub fn of(addresses: &'a RwLock<WatchedAddresses>, known: &'a ChainState) -> StepTargets<'a> {
+    pub fn new(addresses: &'a RwLock<WatchedAddresses>, known: &'a ChainState) -> StepTargets<'a> {
         let mut outputs: HashMap<String, Vec<u32>> = HashMap::new();
         let open = known.open.iter().filter(|open| is_unconfirmed(open));
         let open = open.map(|open| &open.spends);
@@ -156,7 +156,7 @@ impl<'a> StepTargets<'a> {
         }
     }
 
-    fn look<T>(&self, at: impl FnOnce(&WatchedAddresses) -> T) -> T {
+    fn with_addresses<T>(&self, at: impl FnOnce(&WatchedAddresses) -> T) -> T {
         at(&self
             .addresses
             .read()
@@ -171,11 +171,11 @@ pub(super) fn is_unconfirmed(open: &OpenObservation) -> bool {
 
 impl Watched for StepTargets<'_> {
     fn has_script(&self, script: &[u8]) -> bool {
-        self.look(|addresses| addresses.filter.contains(script))
+        self.with_addresses(|addresses| addresses.filter.contains(script))
     }
 
     fn has_account(&self, account: &[u8; 20]) -> bool {
-        self.look(|addresses| addresses.filter.contains(account))
+        self.with_addresses(|addresses| addresses.filter.contains(account))
     }
 
     fn has_output(&self, txid: &str, position: u32) -> bool {
@@ -183,23 +183,25 @@ impl Watched for StepTargets<'_> {
         positions.is_some_and(|positions| positions.contains(&position))
     }
 
-    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        self.look(|addresses| addresses.by_name(max, max.saturating_sub(addresses.accounts.len())))
+    fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        self.with_addresses(|addresses| {
+            addresses.accounts_to_query(max, max.saturating_sub(addresses.accounts.len()))
+        })
     }
 
-    fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+    fn queried_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         let all = |addresses: &WatchedAddresses| {
-            let named = addresses.by_name(max, SPARE_MAX);
+            let named = addresses.accounts_to_query(max, SPARE_MAX);
             named.filter(|_| !addresses.spare_is_cut)
         };
-        self.look(all)
+        self.with_addresses(all)
     }
 
-    fn named(&self) -> &[PolledAddress] {
+    fn polled_addresses(&self) -> &[PolledAddress] {
         self.named
     }
 
-    fn outputs(&self) -> Vec<(String, u32)> {
+    fn watched_outputs(&self) -> Vec<(String, u32)> {
         let outputs = self.outputs.iter();
         let each = outputs.flat_map(|(txid, at)| at.iter().map(|at| (txid.clone(), *at)));
         each.collect()
@@ -207,9 +209,9 @@ impl Watched for StepTargets<'_> {
 }
 
 /// Targets for a second read of blocks. All unassigned accounts are included.
-pub(super) struct Thorough<'a>(pub(super) &'a dyn Watched);
+pub(super) struct FinalTargets<'a>(pub(super) &'a dyn Watched);
 
-impl Watched for Thorough<'_> {
+impl Watched for FinalTargets<'_> {
     fn has_script(&self, script: &[u8]) -> bool {
         self.0.has_script(script)
     }
@@ -222,20 +224,20 @@ impl Watched for Thorough<'_> {
         self.0.has_output(txid, position)
     }
 
-    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        self.0.all_accounts(max)
+    fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        self.0.queried_with_unassigned(max)
     }
 
-    fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        self.0.all_accounts(max)
+    fn queried_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        self.0.queried_with_unassigned(max)
     }
 
-    fn named(&self) -> &[PolledAddress] {
-        self.0.named()
+    fn polled_addresses(&self) -> &[PolledAddress] {
+        self.0.polled_addresses()
     }
 
-    fn outputs(&self) -> Vec<(String, u32)> {
-        self.0.outputs()
+    fn watched_outputs(&self) -> Vec<(String, u32)> {
+        self.0.watched_outputs()
     }
 }
 
@@ -244,19 +246,19 @@ impl Watched for Thorough<'_> {
 mod tests {
     use super::{AddressPools, Chain, ChainState, RwLock, StepTargets, WatchedAddresses};
     use crate::chain::Watched;
-    use crate::domain::address::{self, simulated};
+    use crate::domain::address::{self, simulated_address};
     use crate::domain::asset::Mode;
 
     #[test]
-    fn what_nobody_has_is_named_behind_what_somebody_has_and_in_full_for_good() {
-        let known = ChainState::nothing(Chain::Base);
+    fn unassigned_accounts_follow_assigned_ones() {
+        let known = ChainState::initial(Chain::Base);
         let account = |index: u64| {
-            let text = simulated(Mode::Live, Chain::Base, index);
+            let text = simulated_address(Mode::Live, Chain::Base, index);
             (address::account_bytes(Chain::Base, &text).unwrap(), text)
         };
         let watched = RwLock::new(WatchedAddresses::default());
-        let named = |max: usize| StepTargets::of(&watched, &known).accounts(max);
-        let all = |max: usize| StepTargets::of(&watched, &known).all_accounts(max);
+        let named = |max: usize| StepTargets::new(&watched, &known).queried_accounts(max);
+        let all = |max: usize| StepTargets::new(&watched, &known).queried_with_unassigned(max);
         // The account with the smallest distance is inserted last.
         for distance in (0..1000_u32).rev() {
             let (_, text) = account(u64::from(distance));
@@ -273,7 +275,7 @@ mod tests {
         assert_eq!(names, [account(7).0, account(0).0, account(1).0]);
         assert_eq!(all(3).unwrap().len(), 1000);
         assert_eq!((named(0), all(0)), (None, None));
-        assert!(StepTargets::of(&watched, &known).has_account(&account(999).0));
+        assert!(StepTargets::new(&watched, &known).has_account(&account(999).0));
         // There are more unassigned accounts than a restored wallet has. Final blocks are then searched by token
         // contract.
         for index in 1000..=4001_u32 {
@@ -297,20 +299,30 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_read_once_and_again_after_each_doubt() {
+    fn file_is_read_again_after_each_reload_request() {
         let pools = AddressPools::default();
-        let (base, bitcoin) = (pools.of(Chain::Base), pools.of(Chain::Bitcoin));
-        let first = base.read().unwrap().wanted().unwrap();
+        let (base, bitcoin) = (
+            pools.for_chain(Chain::Base),
+            pools.for_chain(Chain::Bitcoin),
+        );
+        let first = base.read().unwrap().change_to_load().unwrap();
         // A change during the read must not be lost.
-        pools.doubt();
-        base.write().unwrap().loaded(first);
-        let second = base.read().unwrap().wanted().unwrap();
-        base.write().unwrap().loaded(second);
+        pools.request_reload();
+        base.write().unwrap().mark_loaded(first);
+        let second = base.read().unwrap().change_to_load().unwrap();
+        base.write().unwrap().mark_loaded(second);
         // Two chains of one pool may read the database at the same time.
-        base.write().unwrap().loaded(first);
-        assert_eq!(pools.of(Chain::Polygon).read().unwrap().wanted(), None);
-        assert!(bitcoin.read().unwrap().wanted().is_some());
-        pools.doubt();
-        assert!(base.read().unwrap().wanted().is_some());
+        base.write().unwrap().mark_loaded(first);
+        assert_eq!(
+            pools
+                .for_chain(Chain::Polygon)
+                .read()
+                .unwrap()
+                .change_to_load(),
+            None
+        );
+        assert!(bitcoin.read().unwrap().change_to_load().is_some());
+        pools.request_reload();
+        assert!(base.read().unwrap().change_to_load().is_some());
     }
 }

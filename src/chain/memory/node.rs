@@ -1,6 +1,6 @@
 //! A simulated node. It can lag, stop, hide blocks that are not final, or lack an index or traces.
 
-use super::{Memory, Mined, Sent, next_nonce};
+use super::{MemoryBlock, MemoryChain, MemoryTransaction, next_nonce};
 use crate::chain::{
     AccountBalance, BlockRead, FoundTransaction, Head, Lookup, MempoolRead, Node, NodeError,
     ReceivedOutput, Watched,
@@ -12,11 +12,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 /// Callback that changes the chain after a lookup.
-pub(crate) type AfterLookup = Box<dyn FnMut(&mut Memory) + Send>;
+pub(crate) type AfterLookup = Box<dyn FnMut(&mut MemoryChain) + Send>;
 
 /// A simulated node.
 pub(crate) struct MemoryNode {
-    pub(crate) of: Arc<Mutex<Memory>>,
+    pub(crate) of: Arc<Mutex<MemoryChain>>,
     /// Number of newest blocks that the node does not have.
     pub(crate) behind: usize,
     /// `true` if the node returns empty lists for blocks that are not final.
@@ -40,20 +40,20 @@ pub(crate) struct MemoryNode {
     /// Addresses polled in the last step.
     told: HashSet<String>,
     /// Blocks and mempool at which the node stopped; `None` if the node follows the chain.
-    stuck: Option<(Vec<Mined>, Vec<Sent>)>,
+    stuck: Option<(Vec<MemoryBlock>, Vec<MemoryTransaction>)>,
 }
 
 /// Blocks and transactions that a node has.
-struct View<'a> {
-    memory: &'a Memory,
-    has: &'a [Mined],
+struct NodeView<'a> {
+    memory: &'a MemoryChain,
+    has: &'a [MemoryBlock],
     /// Blocks that only other nodes have.
-    later: &'a [Mined],
-    pool: &'a [Sent],
+    later: &'a [MemoryBlock],
+    pool: &'a [MemoryTransaction],
 }
 
 impl MemoryNode {
-    pub(crate) fn new(of: &Arc<Mutex<Memory>>) -> MemoryNode {
+    pub(crate) fn new(of: &Arc<Mutex<MemoryChain>>) -> MemoryNode {
         MemoryNode {
             of: Arc::clone(of),
             behind: 0,
@@ -72,33 +72,38 @@ impl MemoryNode {
     }
 
     /// Stops the node at its current state, or lets it follow the chain again.
-    pub(crate) fn stick(&mut self, is_stuck: bool) {
+    pub(crate) fn set_stuck(&mut self, is_stuck: bool) {
         let memory = self.of.lock().unwrap();
         self.stuck = is_stuck.then(|| (memory.active.clone(), memory.mempool.clone()));
     }
 
     /// Returns the payments of a transaction that this node reports.
-    fn tells(&self, memory: &Memory, sent: &Sent, watched: &dyn Watched) -> Vec<ReceivedOutput> {
-        let mut received = memory.received(sent, watched);
+    fn reported_payments(
+        &self,
+        memory: &MemoryChain,
+        sent: &MemoryTransaction,
+        watched: &dyn Watched,
+    ) -> Vec<ReceivedOutput> {
+        let mut received = memory.received_outputs(sent, watched);
         received.retain(|one| self.has_traces || one.position < CONTRACTS_FROM);
-        received.retain(|one| self.is_asked(one, watched));
+        received.retain(|one| self.is_reported(one, watched));
         received
     }
 
     /// Returns `true` if the node reports payments to the address of this output.
-    fn is_asked(&self, one: &ReceivedOutput, watched: &dyn Watched) -> bool {
-        let mut named = watched.named().iter();
+    fn is_reported(&self, one: &ReceivedOutput, watched: &dyn Watched) -> bool {
+        let mut named = watched.polled_addresses().iter();
         !self.by_name || named.any(|named| named.address == one.address)
     }
 
-    fn with<T>(&self, ask: impl FnOnce(View<'_>) -> T) -> T {
+    fn with_view<T>(&self, ask: impl FnOnce(NodeView<'_>) -> T) -> T {
         let memory = self.of.lock().unwrap();
         let (active, pool) = match &self.stuck {
             Some((active, pool)) => (active, pool),
             None => (&memory.active, &memory.mempool),
         };
         let (has, later) = active.split_at(active.len().saturating_sub(self.behind).max(1));
-        ask(View {
+        ask(NodeView {
             memory: &memory,
             has,
             later,
@@ -109,28 +114,28 @@ impl MemoryNode {
 
 impl Node for MemoryNode {
     fn network(&mut self) -> Result<String, NodeError> {
-        Ok(self.with(|view| view.memory.network.clone()))
+        Ok(self.with_view(|view| view.memory.network.clone()))
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
-        Ok(self.with(|View { memory, has, .. }| {
+        Ok(self.with_view(|NodeView { memory, has, .. }| {
             let tip = has.last().unwrap();
             Head {
                 block: tip.block.clone(),
                 time: tip.time,
                 is_complete: true,
-                finalized: (!memory.chain.has_outputs()).then(|| finalized(memory, has)),
+                finalized: (!memory.chain.has_outputs()).then(|| finalized_height(memory, has)),
             }
         }))
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        Ok(self.with(|View { memory, has, .. }| {
+        Ok(self.with_view(|NodeView { memory, has, .. }| {
             let mut blocks = has.iter();
             let found = blocks.find(|mined| mined.block.height == height);
             let found = found.map(|mined| mined.block.hash.clone());
             // A final slot without a block never gets a block.
-            let is_skipped = memory.chain.row().has_gaps && height <= finalized(memory, has);
+            let is_skipped = memory.chain.row().has_gaps && height <= finalized_height(memory, has);
             found.or_else(|| is_skipped.then(|| "skipped".to_owned()))
         }))
     }
@@ -142,13 +147,13 @@ impl Node for MemoryNode {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let hides = self.hides;
-        Ok(self.with(|View { memory, has, .. }| {
-            let finalized = finalized(memory, has);
+        Ok(self.with_view(|NodeView { memory, has, .. }| {
+            let finalized = finalized_height(memory, has);
             let read = has
                 .iter()
                 .filter(|mined| (from..=to).contains(&mined.block.height));
             let hides = hides && !memory.chain.has_outputs();
-            let before = |mined: &Mined| {
+            let before = |mined: &MemoryBlock| {
                 let at = has.partition_point(|one| one.block.height < mined.block.height);
                 let before = at.checked_sub(1).and_then(|at| has.get(at));
                 before.map_or(0, |mined| mined.block.height)
@@ -163,9 +168,11 @@ impl Node for MemoryNode {
                     time: mined.time,
                     received: sent
                         .clone()
-                        .flat_map(|sent| self.tells(memory, sent, watched))
+                        .flat_map(|sent| self.reported_payments(memory, sent, watched))
                         .collect(),
-                    spent: sent.flat_map(|sent| spent(sent, watched)).collect(),
+                    spent: sent
+                        .flat_map(|sent| watched_spends(sent, watched))
+                        .collect(),
                 }
             });
             let mut read: Vec<BlockRead> = read.collect();
@@ -179,13 +186,17 @@ impl Node for MemoryNode {
         }))
     }
 
-    fn asks_by_name(&self) -> bool {
+    fn is_queried_by_address(&self) -> bool {
         self.by_name
     }
 
-    fn late(&mut self, to: &Block, watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
+    fn late_payments(
+        &mut self,
+        to: &Block,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
         let mut new: HashSet<String> = HashSet::new();
-        for named in watched.named() {
+        for named in watched.polled_addresses() {
             if named.is_daily || !self.asked.contains(&named.address) {
                 new.insert(named.address.clone());
             }
@@ -199,7 +210,7 @@ impl Node for MemoryNode {
         Ok(blocks)
     }
 
-    fn taken(&mut self) {
+    fn confirm_stored(&mut self) {
         self.asked.extend(self.told.drain());
     }
 
@@ -208,25 +219,25 @@ impl Node for MemoryNode {
         unconfirmed: &[String],
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError> {
-        let read = self.with(|view| {
+        let read = self.with_view(|view| {
             let memory = view.memory;
             // Transactions in blocks of other nodes are in the mempool of this one.
             let later = view.later.iter().flat_map(|mined| &mined.sent);
-            let pool: HashMap<&str, &Sent> = later
+            let pool: HashMap<&str, &MemoryTransaction> = later
                 .chain(view.pool)
                 .map(|sent| (sent.txid.as_str(), sent))
                 .collect();
             let mut read = MempoolRead::default();
             for sent in pool.values() {
-                let mut received = memory.received(sent, watched);
+                let mut received = memory.received_outputs(sent, watched);
                 for one in &mut received {
                     one.first_seen = Some(sent.at);
                 }
-                received.retain(|one| self.is_asked(one, watched));
+                received.retain(|one| self.is_reported(one, watched));
                 if !unconfirmed.contains(&sent.txid) {
                     read.received.extend(received);
                 }
-                read.spent.extend(spent(sent, watched));
+                read.spent.extend(watched_spends(sent, watched));
             }
             let gone = unconfirmed
                 .iter()
@@ -238,14 +249,14 @@ impl Node for MemoryNode {
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        Ok(self.with(|view| {
+        Ok(self.with_view(|view| {
             let mut blocks = view.has.iter();
             let found = blocks.find(|mined| mined.sent.iter().any(|sent| sent.txid == txid));
             found.map(|mined| mined.block.clone())
         }))
     }
 
-    fn transaction(
+    fn look_up_transaction(
         &mut self,
         txid: &str,
         native_to: &[String],
@@ -255,9 +266,9 @@ impl Node for MemoryNode {
         if let Some(error) = &self.lookup_error {
             return Err(error.clone());
         }
-        let found = self.with(|view| {
-            let is_it = |sent: &&Sent| sent.txid == txid;
-            let in_block = |mined: &Mined| {
+        let found = self.with_view(|view| {
+            let is_it = |sent: &&MemoryTransaction| sent.txid == txid;
+            let in_block = |mined: &MemoryBlock| {
                 let sent = mined.sent.iter().find(is_it)?.clone();
                 Some((sent, Some((mined.block.clone(), mined.time))))
             };
@@ -275,7 +286,7 @@ impl Node for MemoryNode {
             // Nodes of account chains do not report payments of pending transactions.
             let is_told = block.is_some() || view.memory.chain.has_outputs();
             let first_seen = block.is_none().then_some(sent.at);
-            let mut received = self.tells(view.memory, &sent, watched);
+            let mut received = self.reported_payments(view.memory, &sent, watched);
             received.retain(|_| is_told);
             for one in &mut received {
                 one.first_seen = first_seen;
@@ -296,14 +307,14 @@ impl Node for MemoryNode {
         Ok(found)
     }
 
-    fn nonce_taken(
+    fn block_if_nonce_used(
         &mut self,
         txid: &str,
         sender: &str,
         nonce: u64,
         height: u32,
     ) -> Result<Option<Block>, NodeError> {
-        self.with(|view| {
+        self.with_view(|view| {
             let mut mined = view.has.iter().flat_map(|mined| &mined.sent);
             if mined.any(|sent| sent.txid == txid) {
                 return Err(NodeError::Behind);
@@ -317,14 +328,14 @@ impl Node for MemoryNode {
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let is_pruned = height < self.pruned_below;
-        Ok(self.with(|view| {
+        Ok(self.with_view(|view| {
             let mut blocks = view.has.iter();
             let mined = blocks.find(|mined| mined.block.height >= height);
             mined.filter(|_| !is_pruned).map(|mined| mined.time)
         }))
     }
 
-    fn held(
+    fn balances_at(
         &mut self,
         accounts: &[String],
         height: u32,
@@ -332,12 +343,12 @@ impl Node for MemoryNode {
         if self.has_traces {
             return Ok(None);
         }
-        Ok(self.with(|view| {
+        Ok(self.with_view(|view| {
             let blocks = view.has.iter();
             let blocks = blocks.filter(|mined| mined.block.height <= height);
-            let sent: Vec<&Sent> = blocks.flat_map(|mined| &mined.sent).collect();
+            let sent: Vec<&MemoryTransaction> = blocks.flat_map(|mined| &mined.sent).collect();
             let held = accounts.iter().map(|account| {
-                let moved = sent.iter().flat_map(|sent| sent.moved());
+                let moved = sent.iter().flat_map(|sent| sent.payments());
                 let came = moved.filter(|(_, to, _)| to == account);
                 AccountBalance {
                     amount: Units(came.map(|(.., units)| units.0).sum()),
@@ -349,13 +360,13 @@ impl Node for MemoryNode {
     }
 
     fn has_traces(&self) -> Option<bool> {
-        let has_accounts = self.with(|view| !view.memory.chain.has_outputs());
+        let has_accounts = self.with_view(|view| !view.memory.chain.has_outputs());
         (has_accounts && !self.has_traces).then_some(false)
     }
 }
 
 /// Returns the height of the newest final block.
-fn finalized(memory: &Memory, has: &[Mined]) -> u32 {
+fn finalized_height(memory: &MemoryChain, has: &[MemoryBlock]) -> u32 {
     let behind = usize::try_from(memory.final_behind).unwrap();
     let last = has.len().checked_sub(behind + 1);
     let last = last.and_then(|at| has.get(at));
@@ -363,7 +374,7 @@ fn finalized(memory: &Memory, has: &[Mined]) -> u32 {
 }
 
 /// Returns the watched outputs that a transaction spends.
-fn spent(sent: &Sent, watched: &dyn Watched) -> Vec<(InputSource, String)> {
+fn watched_spends(sent: &MemoryTransaction, watched: &dyn Watched) -> Vec<(InputSource, String)> {
     let watched = sent.spends.iter().filter(|spent| {
         matches!(spent, InputSource::Output(txid, position) if watched.has_output(txid, *position))
     });

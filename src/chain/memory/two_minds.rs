@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Two nodes behind one url. The second node provides ranges that begin below a height, and the first node all
 /// others.
-pub(crate) struct TwoMinds {
+pub(crate) struct SplitNode {
     pub(crate) one: MemoryNode,
     pub(crate) other: MemoryNode,
     /// Height below which a range comes from the second node; 0 if the nodes agree.
     pub(crate) below: Arc<AtomicU32>,
 }
 
-impl Node for TwoMinds {
+impl Node for SplitNode {
     fn network(&mut self) -> Result<String, NodeError> {
         self.one.network()
     }
@@ -53,22 +53,22 @@ impl Node for TwoMinds {
         self.one.block_of(txid)
     }
 
-    fn transaction(
+    fn look_up_transaction(
         &mut self,
         txid: &str,
         native_to: &[String],
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
-        self.one.transaction(txid, native_to, watched)
+        self.one.look_up_transaction(txid, native_to, watched)
     }
 
-    fn nonce_taken(
+    fn block_if_nonce_used(
         &mut self,
         txid: &str,
         sender: &str,
         nonce: u64,
         height: u32,
     ) -> Result<Option<Block>, NodeError> {
-        self.one.nonce_taken(txid, sender, nonce, height)
+        self.one.block_if_nonce_used(txid, sender, nonce, height)
     }
 }

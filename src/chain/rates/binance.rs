@@ -1,7 +1,7 @@
 //! Binance: `GET /api/v3/ticker/price`, in EUR, and in USDT with the price of the euro in USDT. Binance has no USD
 //! pairs, so there are no prices in USD.
 
-use super::{RateClient, RatesError, Ticker, add, read};
+use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
 use crate::domain::asset::symbols;
 use crate::domain::time::Time;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ const UNKNOWN: i64 = -1121;
 const BUSY: i64 = -1003;
 
 #[derive(Deserialize)]
-struct Price {
+struct BinancePrice {
     symbol: String,
     price: String,
 }
@@ -35,23 +35,28 @@ fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     in_euro.chain(in_tether).chain([EURO])
 }
 
-pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Ticker>, RatesError> {
+pub(super) fn fetch_tickers(
+    client: &RateClient,
+    base: &str,
+    now: Time,
+) -> Result<Vec<Ticker>, RatesError> {
     let list: Vec<String> = pairs()
         .map(|(base, quote)| format!("%22{base}{quote}%22"))
         .collect();
     let all = format!("{base}/api/v3/ticker/price");
-    let (status, body) = client.get(&format!("{all}?symbols=%5B{}%5D", list.join("%2C")))?;
-    let (status, body) = match problem(&body) {
-        Some(problem) if problem.code == UNKNOWN => client.get(&all)?,
+    let (status, body) =
+        client.get_response(&format!("{all}?symbols=%5B{}%5D", list.join("%2C")))?;
+    let (status, body) = match parse_error(&body) {
+        Some(problem) if problem.code == UNKNOWN => client.get_response(&all)?,
         Some(_) | None => (status, body),
     };
-    if let Some(BinanceError { code, msg }) = problem(&body) {
+    if let Some(BinanceError { code, msg }) = parse_error(&body) {
         return Err(RatesError {
             retry_after_s: (code == BUSY).then_some(0),
             ..RatesError::new(format!("answered an error: {code} {msg}"))
         });
     }
-    let prices: Vec<Price> = read((status, &body))?;
+    let prices: Vec<BinancePrice> = parse_response((status, &body))?;
     let prices: HashMap<&str, &str> = prices
         .iter()
         .map(|one| (one.symbol.as_str(), one.price.as_str()))
@@ -59,14 +64,14 @@ pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Tick
     let mut tickers = Vec::new();
     for (base, quote) in pairs() {
         if let Some(price) = prices.get(format!("{base}{quote}").as_str()) {
-            add(&mut tickers, (base, quote), price, now)?;
+            add_ticker(&mut tickers, (base, quote), price, now)?;
         }
     }
     Ok(tickers)
 }
 
 /// Returns the error in a response of any status.
-fn problem(body: &[u8]) -> Option<BinanceError> {
+fn parse_error(body: &[u8]) -> Option<BinanceError> {
     let is_object = body.trim_ascii_start().starts_with(b"{");
     is_object.then(|| serde_json::from_slice(body).ok())?
 }

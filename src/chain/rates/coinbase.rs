@@ -1,38 +1,43 @@
 //! Coinbase: `GET /v2/exchange-rates?currency=` for each coin, in EUR and USD. Requests the price of a coin, because
 //! the inverse price has too few digits.
 
-use super::{RateClient, RatesError, Ticker, add, read};
+use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
 use crate::domain::asset::symbols;
 use crate::domain::time::Time;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct CoinbaseResponse {
-    data: Data,
+    data: CoinbaseData,
 }
 
 #[derive(Deserialize)]
-struct Data {
+struct CoinbaseData {
     currency: String,
-    rates: Rates,
+    rates: CoinbaseRates,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-struct Rates {
+struct CoinbaseRates {
     eur: Option<String>,
     usd: Option<String>,
 }
 
-pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Ticker>, RatesError> {
+pub(super) fn fetch_tickers(
+    client: &RateClient,
+    base: &str,
+    now: Time,
+) -> Result<Vec<Ticker>, RatesError> {
     let mut tickers = Vec::new();
     for coin in symbols() {
-        let (status, body) = client.get(&format!("{base}/v2/exchange-rates?currency={coin}"))?;
+        let (status, body) =
+            client.get_response(&format!("{base}/v2/exchange-rates?currency={coin}"))?;
         // The source does not know the coin.
         if [400, 404].contains(&status) {
             continue;
         }
-        let CoinbaseResponse { data } = read((status, &body))?;
+        let CoinbaseResponse { data } = parse_response((status, &body))?;
         if data.currency != coin {
             let said = data.currency;
             return Err(RatesError::new(format!(
@@ -41,7 +46,7 @@ pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Tick
         }
         for (quote, price) in [("EUR", data.rates.eur), ("USD", data.rates.usd)] {
             if let Some(price) = price {
-                add(&mut tickers, (coin, quote), &price, now)?;
+                add_ticker(&mut tickers, (coin, quote), &price, now)?;
             }
         }
     }

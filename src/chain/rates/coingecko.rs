@@ -1,6 +1,6 @@
 //! CoinGecko: `GET /api/v3/simple/price`, in EUR and USD. Each price has the time that CoinGecko returns.
 
-use super::{RateClient, RatesError, Ticker, add, read};
+use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
 use crate::domain::asset::symbols;
 use crate::domain::time::{SECOND_MS, Time};
 use serde::Deserialize;
@@ -8,14 +8,14 @@ use serde_json::{Number, Value};
 use std::collections::HashMap;
 
 #[derive(Deserialize)]
-struct Prices {
+struct CoingeckoPrices {
     eur: Option<Number>,
     usd: Option<Number>,
     last_updated_at: Option<i64>,
 }
 
 /// Returns the id of a coin at CoinGecko.
-fn id(symbol: &str) -> Option<&'static str> {
+fn coingecko_id(symbol: &str) -> Option<&'static str> {
     Some(match symbol {
         "BTC" => "bitcoin",
         "LTC" => "litecoin",
@@ -29,23 +29,27 @@ fn id(symbol: &str) -> Option<&'static str> {
     })
 }
 
-pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Ticker>, RatesError> {
-    let ids: Vec<&str> = symbols().filter_map(id).collect();
+pub(super) fn fetch_tickers(
+    client: &RateClient,
+    base: &str,
+    now: Time,
+) -> Result<Vec<Ticker>, RatesError> {
+    let ids: Vec<&str> = symbols().filter_map(coingecko_id).collect();
     let url = format!(
         "{base}/api/v3/simple/price?ids={}&vs_currencies=eur,usd&include_last_updated_at=true&precision=full",
         ids.join(",")
     );
-    let (status, body) = client.get(&url)?;
-    let answer: HashMap<String, Value> = read((status, &body))?;
+    let (status, body) = client.get_response(&url)?;
+    let answer: HashMap<String, Value> = parse_response((status, &body))?;
     if let Some(said) = answer.get("status").or_else(|| answer.get("error")) {
         return Err(RatesError::new(format!("answered an error: {said}")));
     }
     let mut tickers = Vec::new();
     for coin in symbols() {
-        let Some(found) = id(coin).and_then(|id| answer.get(id)) else {
+        let Some(found) = coingecko_id(coin).and_then(|id| answer.get(id)) else {
             continue;
         };
-        let prices = Prices::deserialize(found).map_err(|error| {
+        let prices = CoingeckoPrices::deserialize(found).map_err(|error| {
             RatesError::new(format!("the answer is not as documented: {coin}: {error}"))
         })?;
         let updated = prices
@@ -54,7 +58,7 @@ pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Tick
         let at = updated.map_or(now, |updated| updated.min(now));
         for (quote, price) in [("EUR", prices.eur), ("USD", prices.usd)] {
             if let Some(price) = price {
-                add(&mut tickers, (coin, quote), &price.to_string(), at)?;
+                add_ticker(&mut tickers, (coin, quote), &price.to_string(), at)?;
             }
         }
     }

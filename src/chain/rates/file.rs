@@ -4,7 +4,7 @@
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
-use crate::domain::rate::{CoinFigure, Figure, FigureSource, parse_number};
+use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, parse_number};
 use crate::domain::time::Time;
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -50,12 +50,12 @@ fn parse_coins(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>,
         let rates =
             rates.ok_or_else(|| format!("{name} must be an object like {{\"EUR\": \"60000\"}}"))?;
         for (currency, rate) in rates {
-            let rate = one(rate).ok_or_else(|| {
+            let rate = parse_rate(rate).ok_or_else(|| {
                 format!("{name} in {currency} must be a positive number of at most 10 decimals, as a text")
             })?;
             let currency = Currency::from_str(currency)
                 .map_err(|problem| format!("{name}: {currency:?} {problem}"))?;
-            let figure = Figure {
+            let figure = RateFigure {
                 source: FigureSource::File,
                 rate,
                 via: format!("{name}/{currency}"),
@@ -75,7 +75,7 @@ fn parse_coins(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>,
 }
 
 /// Parses a rate from a JSON string or number.
-fn one(value: &Value) -> Option<Rate> {
+fn parse_rate(value: &Value) -> Option<Rate> {
     match value {
         Value::String(text) => Rate::new(parse_number(text)?).ok(),
         Value::Number(number) => Rate::new(parse_number(&number.to_string())?).ok(),
@@ -88,7 +88,7 @@ mod tests {
     use super::{Time, parse_coins};
     use serde_json::{Map, Value};
 
-    fn read(text: &str) -> Result<Vec<String>, String> {
+    fn parse_text(text: &str) -> Result<Vec<String>, String> {
         let coins: Map<String, Value> =
             serde_json::from_str(text).map_err(|error| error.to_string())?;
         let told = parse_coins(&coins, Time(7))?.into_iter();
@@ -97,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_names_coins_and_what_each_costs() {
+    fn file_has_rates_by_coin_and_currency() {
         assert_eq!(
-            read(
+            parse_text(
                 r#"{"BTC": {"EUR": "60000", "USD": "65000.5"}, "DOGE": {"USD": 0.1}, "USDT": {}}"#
             ),
             Ok(["BTC EUR 60000", "BTC USD 65000.5", "DOGE USD 0.1"]
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_a_mistake_tells_nothing() {
+    fn invalid_file_is_rejected() {
         for (text, problem) in [
             ("{}", "it has no rate"),
             (r#"{"BTC": {}}"#, "it has no rate"),
@@ -138,7 +138,7 @@ mod tests {
                 "BTC in EUR must be",
             ),
         ] {
-            let refused = read(text);
+            let refused = parse_text(text);
             assert!(
                 matches!(&refused, Err(said) if said.contains(problem)),
                 "{text}: {refused:?}"

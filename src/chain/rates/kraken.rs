@@ -1,7 +1,7 @@
 //! Kraken: `GET /0/public/Ticker`, in EUR and USD. The price is the middle of the current ask and bid. The last trade
 //! (`c`) may be old.
 
-use super::{RateClient, RatesError, Ticker, no_price, read};
+use super::{RateClient, RatesError, Ticker, invalid_price, parse_response};
 use crate::domain::asset::symbols;
 use crate::domain::rate::{middle, parse_number};
 use crate::domain::time::Time;
@@ -20,11 +20,11 @@ const BUSY: [&str; 2] = ["EAPI:Rate limit exceeded", "EGeneral:Too many requests
 struct KrakenResponse {
     error: Vec<String>,
     #[serde(default)]
-    result: HashMap<String, Pair>,
+    result: HashMap<String, KrakenPair>,
 }
 
 #[derive(Deserialize)]
-struct Pair {
+struct KrakenPair {
     /// Best ask: price, whole lot volume and lot volume.
     a: Vec<String>,
     /// Best bid: price, whole lot volume and lot volume.
@@ -32,7 +32,7 @@ struct Pair {
 }
 
 /// Returns the symbol of a coin at Kraken.
-fn code(symbol: &str) -> &str {
+fn kraken_symbol(symbol: &str) -> &str {
     match symbol {
         "BTC" => "XBT",
         "DOGE" => "XDG",
@@ -48,8 +48,8 @@ fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Returns the possible names of a pair in a response. New pairs have the requested name. Old pairs have a prefix
 /// letter before each currency.
-fn names((base, quote): (&str, &str)) -> [String; 4] {
-    let base = code(base);
+fn pair_names((base, quote): (&str, &str)) -> [String; 4] {
+    let base = kraken_symbol(base);
     [
         format!("X{base}Z{quote}"),
         format!("Z{base}Z{quote}"),
@@ -58,14 +58,18 @@ fn names((base, quote): (&str, &str)) -> [String; 4] {
     ]
 }
 
-pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Ticker>, RatesError> {
+pub(super) fn fetch_tickers(
+    client: &RateClient,
+    base: &str,
+    now: Time,
+) -> Result<Vec<Ticker>, RatesError> {
     let list: Vec<String> = pairs()
-        .map(|(base, quote)| format!("{}{quote}", code(base)))
+        .map(|(base, quote)| format!("{}{quote}", kraken_symbol(base)))
         .collect();
     let all = format!("{base}/0/public/Ticker");
-    let answer = get(client, &format!("{all}?pair={}", list.join(",")))?;
+    let answer = fetch_response(client, &format!("{all}?pair={}", list.join(",")))?;
     let answer = if answer.error.iter().any(|error| error == UNKNOWN) {
-        get(client, &all)?
+        fetch_response(client, &all)?
     } else {
         answer
     };
@@ -79,11 +83,11 @@ pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Tick
     }
     let mut tickers = Vec::new();
     for pair in pairs() {
-        let found = names(pair)
+        let found = pair_names(pair)
             .into_iter()
             .find_map(|name| answer.result.get(&name));
         if let Some(found) = found {
-            tickers.push(ticker(pair, found, now)?);
+            tickers.push(find_ticker(pair, found, now)?);
         }
     }
     Ok(tickers)
@@ -93,14 +97,14 @@ pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Tick
 ///
 /// # Errors
 /// Ask or bid is missing or not positive, or the ask is below the bid.
-fn ticker(
+fn find_ticker(
     (base, quote): (&'static str, &'static str),
-    found: &Pair,
+    found: &KrakenPair,
     at: Time,
 ) -> Result<Ticker, RatesError> {
     let read = |name: &str, side: &[String]| {
         let text = side.first().map_or("", String::as_str);
-        parse_number(text).ok_or_else(|| no_price(name, (base, quote), text))
+        parse_number(text).ok_or_else(|| invalid_price(name, (base, quote), text))
     };
     let (ask, bid) = (read("ask price", &found.a)?, read("bid price", &found.b)?);
     let price = middle(bid, ask).ok_or_else(|| {
@@ -117,7 +121,7 @@ fn ticker(
     })
 }
 
-fn get(client: &RateClient, url: &str) -> Result<KrakenResponse, RatesError> {
-    let (status, body) = client.get(url)?;
-    read((status, &body))
+fn fetch_response(client: &RateClient, url: &str) -> Result<KrakenResponse, RatesError> {
+    let (status, body) = client.get_response(url)?;
+    parse_response((status, &body))
 }

@@ -3,7 +3,7 @@
 //! Invariant: there are at least two public sources, or one file of the operator.
 
 use crate::domain::rate::FigureSource;
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ pub struct Upstream {
 
 /// Origin of the rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RatesFrom {
+pub enum RatesOrigin {
     /// No rates, as in live mode without `--rates`. Used only by tests in the same process.
     Nowhere,
     /// Public sources, of which two must agree.
@@ -31,7 +31,7 @@ pub enum RatesFrom {
 const FILE: &str = "fixed:";
 
 /// Returns the default start of a source's urls; `None` for a source without public urls.
-fn public(source: FigureSource) -> Option<&'static str> {
+fn default_base_url(source: FigureSource) -> Option<&'static str> {
     match source {
         FigureSource::Kraken => Some("https://api.kraken.com"),
         FigureSource::Coinbase => Some("https://api.coinbase.com"),
@@ -41,21 +41,21 @@ fn public(source: FigureSource) -> Option<&'static str> {
     }
 }
 
-impl FromStr for RatesFrom {
+impl FromStr for RatesOrigin {
     type Err = String;
 
     /// Parses `kraken,coinbase`, `binance=https://mirror.example`, or `fixed:FILE`.
-    fn from_str(text: &str) -> Result<RatesFrom, String> {
+    fn from_str(text: &str) -> Result<RatesOrigin, String> {
         if let Some(path) = text.strip_prefix(FILE) {
             if path.is_empty() {
                 return Err(format!("must name a file after {FILE}"));
             }
-            return Ok(RatesFrom::File(PathBuf::from(path)));
+            return Ok(RatesOrigin::File(PathBuf::from(path)));
         }
         let mut sources: Vec<Upstream> = Vec::new();
         let parts = text.split(',').map(str::trim);
         for part in parts.filter(|part| !part.is_empty()) {
-            let upstream = upstream(part)?;
+            let upstream = parse_upstream(part)?;
             if sources.iter().any(|other| other.source == upstream.source) {
                 return Err(format!("must name {} once", upstream.source));
             }
@@ -64,14 +64,14 @@ impl FromStr for RatesFrom {
         if sources.len() < 2 {
             return Err(format!(
                 "must name at least 2 of {}, as two must agree, or {FILE}FILE",
-                names().join(", ")
+                source_names().join(", ")
             ));
         }
-        Ok(RatesFrom::Sources(sources))
+        Ok(RatesOrigin::Sources(sources))
     }
 }
 
-fn names() -> Vec<&'static str> {
+fn source_names() -> Vec<&'static str> {
     FigureSource::PUBLIC
         .iter()
         .map(|source| source.as_str())
@@ -79,24 +79,32 @@ fn names() -> Vec<&'static str> {
 }
 
 /// Parses the name of a source, with the url of an optional mirror.
-fn upstream(part: &str) -> Result<Upstream, String> {
+fn parse_upstream(part: &str) -> Result<Upstream, String> {
     let (name, mirror) = match part.split_once('=') {
         Some((name, url)) => (name.trim_end(), Some(url.trim_start())),
         None => (part, None),
     };
     let source = FigureSource::from_str(name).ok();
-    let known = source.and_then(|source| Some((source, public(source)?)));
-    let (source, own) = known
-        .ok_or_else(|| format!("{name:?} is not a source; there are {}", names().join(", ")))?;
+    let known = source.and_then(|source| Some((source, default_base_url(source)?)));
+    let (source, own) = known.ok_or_else(|| {
+        format!(
+            "{name:?} is not a source; there are {}",
+            source_names().join(", ")
+        )
+    })?;
     let base = match mirror {
         None => own.to_owned(),
         Some(url) => {
-            let site = Site::parse(url).ok();
-            let site = site.filter(|site| !site.rest().contains(['?', '#']));
+            let site = SiteUrl::parse(url).ok();
+            let site = site.filter(|site| !site.after_authority().contains(['?', '#']));
             let site = site.ok_or_else(|| {
                 format!("{name}: the mirror must be a url like https://mirror.example")
             })?;
-            format!("{}{}", site.origin(), site.rest().trim_end_matches('/'))
+            format!(
+                "{}{}",
+                site.origin(),
+                site.after_authority().trim_end_matches('/')
+            )
         }
     };
     Ok(Upstream { source, base })
@@ -104,32 +112,32 @@ fn upstream(part: &str) -> Result<Upstream, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FigureSource, PathBuf, RatesFrom, Upstream};
+    use super::{FigureSource, PathBuf, RatesOrigin, Upstream};
 
     #[test]
-    fn sources_are_listed_with_mirrors_where_they_have_one() {
-        let read = |text: &str| text.parse::<RatesFrom>();
+    fn setting_lists_sources_with_optional_mirrors() {
+        let read = |text: &str| text.parse::<RatesOrigin>();
         let at = |source, base: &str| Upstream {
             source,
             base: base.to_owned(),
         };
         assert_eq!(
             read(" kraken, binance=HTTP://127.0.0.1:8/api/ ,"),
-            Ok(RatesFrom::Sources(vec![
+            Ok(RatesOrigin::Sources(vec![
                 at(FigureSource::Kraken, "https://api.kraken.com"),
                 at(FigureSource::Binance, "http://127.0.0.1:8/api"),
             ]))
         );
         assert_eq!(
             read("fixed:rates.json"),
-            Ok(RatesFrom::File(PathBuf::from("rates.json")))
+            Ok(RatesOrigin::File(PathBuf::from("rates.json")))
         );
         let all = read("kraken,coinbase,binance,coingecko");
-        assert!(matches!(all, Ok(RatesFrom::Sources(all)) if all.len() == 4));
+        assert!(matches!(all, Ok(RatesOrigin::Sources(all)) if all.len() == 4));
     }
 
     #[test]
-    fn one_source_is_too_few_and_what_is_none_is_refused() {
+    fn single_or_unknown_source_is_rejected() {
         for (text, problem) in [
             (
                 "",
@@ -145,7 +153,7 @@ mod tests {
             ("kraken,binance=https://a/?b", "the mirror must be a url"),
             ("kraken,binance=", "the mirror must be a url"),
         ] {
-            let refused = text.parse::<RatesFrom>();
+            let refused = text.parse::<RatesOrigin>();
             assert!(
                 matches!(&refused, Err(said) if said.contains(problem)),
                 "{text}: {refused:?}"

@@ -32,19 +32,21 @@ const COINGECKO: &str = r#"{"bitcoin":{"eur":60000.12345678901,"usd":67187.33589
 
 /// Starts a server that runs until the test ends. `answer` computes the response from the number of the request and
 /// its path.
-fn serve(answer: impl Fn(usize, &str) -> Vec<u8> + Send + 'static) -> (String, Receiver<String>) {
+fn start_server(
+    answer: impl Fn(usize, &str) -> Vec<u8> + Send + 'static,
+) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let (asked, asks) = channel();
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().map_while(Result::ok).enumerate() {
-            answer_one(stream, &asked, |path| answer(number, path));
+            answer_request(stream, &asked, |path| answer(number, path));
         }
     });
     (base, asks)
 }
 
-fn answer_one(mut stream: TcpStream, asked: &Sender<String>, answer: impl Fn(&str) -> Vec<u8>) {
+fn answer_request(mut stream: TcpStream, asked: &Sender<String>, answer: impl Fn(&str) -> Vec<u8>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -59,7 +61,7 @@ fn answer_one(mut stream: TcpStream, asked: &Sender<String>, answer: impl Fn(&st
 }
 
 /// Returns an HTTP response that closes the connection.
-fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
+fn http_response(status: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
@@ -68,7 +70,7 @@ fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
 }
 
 /// Returns the documented response of a source.
-fn documented(source: FigureSource, path: &str) -> Vec<u8> {
+fn documented_response(source: FigureSource, path: &str) -> Vec<u8> {
     let body = match source {
         FigureSource::Kraken => KRAKEN.to_owned(),
         FigureSource::Coinbase => {
@@ -77,17 +79,20 @@ fn documented(source: FigureSource, path: &str) -> Vec<u8> {
         FigureSource::Binance => BINANCE.to_owned(),
         FigureSource::Coingecko | FigureSource::File => COINGECKO.to_owned(),
     };
-    http("200 OK", "", &body)
+    http_response("200 OK", "", &body)
 }
 
-fn ask(source: FigureSource, base: String) -> Result<Vec<CoinFigure>, RatesError> {
-    RateClient::new(2_000).ask(&Upstream { source, base }, NOW)
+fn fetch_from(source: FigureSource, base: String) -> Result<Vec<CoinFigure>, RatesError> {
+    RateClient::new(2_000).fetch(&Upstream { source, base }, NOW)
 }
 
 /// Requests rates from a source that always sends this response.
-fn answered(source: FigureSource, answer: Vec<u8>) -> Result<Vec<CoinFigure>, RatesError> {
-    let (base, _) = serve(move |_, _| answer.clone());
-    ask(source, base)
+fn fetch_with_response(
+    source: FigureSource,
+    answer: Vec<u8>,
+) -> Result<Vec<CoinFigure>, RatesError> {
+    let (base, _) = start_server(move |_, _| answer.clone());
+    fetch_from(source, base)
 }
 
 fn format_rates(told: Vec<CoinFigure>) -> Vec<String> {
@@ -104,7 +109,7 @@ fn format_rates(told: Vec<CoinFigure>) -> Vec<String> {
 }
 
 #[test]
-fn each_source_is_read_as_documented() {
+fn documented_responses_are_parsed() {
     for (source, expected, first) in [
         (
             FigureSource::Kraken,
@@ -145,16 +150,16 @@ fn each_source_is_read_as_documented() {
             "/api/v3/simple/price?ids=bitcoin,litecoin,dogecoin,ethereum,tether,usd-coin,tron,solana&vs_currencies=eur,usd&include_last_updated_at=true&precision=full",
         ),
     ] {
-        let (base, asks) = serve(move |_, path| documented(source, path));
+        let (base, asks) = start_server(move |_, path| documented_response(source, path));
         assert_eq!(
-            format_rates(ask(source, base).unwrap()),
+            format_rates(fetch_from(source, base).unwrap()),
             expected,
             "{source}"
         );
         assert_eq!(asks.recv().unwrap(), first);
     }
-    let (base, asks) = serve(|_, path| documented(FigureSource::Coinbase, path));
-    let told = format_rates(ask(FigureSource::Coinbase, base).unwrap());
+    let (base, asks) = start_server(|_, path| documented_response(FigureSource::Coinbase, path));
+    let told = format_rates(fetch_from(FigureSource::Coinbase, base).unwrap());
     assert_eq!(told.len(), 16);
     assert_eq!(told.first().unwrap(), "BTC EUR 60001.5 BTC/EUR 0");
     assert_eq!(told.last().unwrap(), "SOL USD 65001.25 SOL/USD 0");
@@ -162,49 +167,49 @@ fn each_source_is_read_as_documented() {
 }
 
 #[test]
-fn a_pair_that_is_gone_takes_no_other_with_it() {
+fn missing_pair_does_not_affect_others() {
     for (source, gone) in [
         (
             FigureSource::Kraken,
-            http("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#),
+            http_response("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#),
         ),
         (
             FigureSource::Binance,
-            http(
+            http_response(
                 "400 Bad Request",
                 "",
                 r#"{"code":-1121,"msg":"Invalid symbol."}"#,
             ),
         ),
     ] {
-        let (base, asks) = serve(move |number, path| match number {
+        let (base, asks) = start_server(move |number, path| match number {
             0 => gone.clone(),
-            _ => documented(source, path),
+            _ => documented_response(source, path),
         });
-        assert!(ask(source, base).unwrap().len() >= 4);
+        assert!(fetch_from(source, base).unwrap().len() >= 4);
         assert!(!asks.try_iter().last().unwrap().contains('?'), "{source}");
     }
     // If the pair is rejected again, the source fails.
-    let gone = http("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
-    let failure = answered(FigureSource::Kraken, gone).unwrap_err();
+    let gone = http_response("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
+    let failure = fetch_with_response(FigureSource::Kraken, gone).unwrap_err();
     assert_eq!(
         failure.problem,
         "answered an error: EQuery:Unknown asset pair"
     );
-    let unknown = http(
+    let unknown = http_response(
         "400 Bad Request",
         "",
         r#"{"errors":[{"id":"invalid_request"}]}"#,
     );
-    let (base, _) = serve(move |number, path| match number {
+    let (base, _) = start_server(move |number, path| match number {
         6 => unknown.clone(),
-        _ => documented(FigureSource::Coinbase, path),
+        _ => documented_response(FigureSource::Coinbase, path),
     });
-    assert_eq!(ask(FigureSource::Coinbase, base).unwrap().len(), 14);
+    assert_eq!(fetch_from(FigureSource::Coinbase, base).unwrap().len(), 14);
 }
 
 #[test]
-fn a_price_that_is_none_makes_the_whole_answer_none() {
+fn invalid_price_rejects_the_whole_response() {
     for (source, price, side) in [
         (FigureSource::Kraken, "60010.20000", "ask "),
         (FigureSource::Kraken, "60010.10000", "bid "),
@@ -220,12 +225,12 @@ fn a_price_that_is_none_makes_the_whole_answer_none() {
             "0.0",
             "123456789012345678901234567890123",
         ] {
-            let (base, _) = serve(move |_, path| {
-                let answer = String::from_utf8(documented(source, path)).unwrap();
+            let (base, _) = start_server(move |_, path| {
+                let answer = String::from_utf8(documented_response(source, path)).unwrap();
                 let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-                http("200 OK", "", &body.replace(price, wrong))
+                http_response("200 OK", "", &body.replace(price, wrong))
             });
-            let failure = ask(source, base).unwrap_err();
+            let failure = fetch_from(source, base).unwrap_err();
             assert!(
                 failure
                     .problem

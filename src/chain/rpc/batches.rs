@@ -7,18 +7,18 @@
 const SINGLES_MAX: u32 = 32;
 
 /// Adaptive batch size for one node.
-pub(super) struct Batches {
+pub(super) struct BatchSize {
     now: usize,
     max: usize,
     /// Single calls since a batch of two was refused.
     singles: u32,
 }
 
-impl Batches {
+impl BatchSize {
     /// Starts at the largest size, which is at least 1.
-    pub(super) fn new(max: usize) -> Batches {
+    pub(super) fn new(max: usize) -> BatchSize {
         let max = max.max(1);
-        Batches {
+        BatchSize {
             now: max,
             max,
             singles: 0,
@@ -26,22 +26,22 @@ impl Batches {
     }
 
     /// Returns the current batch size.
-    pub(super) fn now(&self) -> usize {
+    pub(super) fn current(&self) -> usize {
         self.now
     }
 
     /// Records that the node accepted a batch.
-    pub(super) fn taken(&mut self) {
+    pub(super) fn grow(&mut self) {
         self.now = self.now.saturating_add(1).min(self.max);
     }
 
     /// Records that the node refused a batch of this size.
-    pub(super) fn refused(&mut self, calls: usize) {
+    pub(super) fn shrink(&mut self, calls: usize) {
         self.now = calls.div_euclid(2).max(1);
     }
 
     /// Records a call without a batch.
-    pub(super) fn single(&mut self) {
+    pub(super) fn count_single_call(&mut self) {
         if self.now == 1 {
             self.singles = self.singles.saturating_add(1);
         }

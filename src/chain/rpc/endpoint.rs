@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::domain::url::{Site, UrlProblem};
+use crate::domain::url::{SiteUrl, UrlProblem};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -42,7 +42,7 @@ impl Endpoint {
             None => (None, authority),
         };
         let url = format!("{scheme}://{host}{path}");
-        let site = Site::parse(&url).map_err(describe_fault)?;
+        let site = SiteUrl::parse(&url).map_err(describe_fault)?;
         let scheme = scheme.to_ascii_lowercase();
         let port = site.authority().port;
         let port = port.map_or_else(String::new, |port| format!(":{port}"));
@@ -84,7 +84,7 @@ impl Endpoint {
     /// # Errors
     /// [`Endpoint::parse`].
     pub fn parse_list(text: &str) -> Result<Vec<Endpoint>, String> {
-        Endpoint::parse_list_by(text, Endpoint::parse)
+        Endpoint::parse_list_with(text, Endpoint::parse)
     }
 
     /// Parses one or more urls, separated by commas, with `parse` for each.
@@ -92,7 +92,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// The first error of `parse`.
-    pub fn parse_list_by(
+    pub fn parse_list_with(
         text: &str,
         parse: impl Fn(&str) -> Result<Endpoint, String>,
     ) -> Result<Vec<Endpoint>, String> {
@@ -133,12 +133,12 @@ impl Endpoint {
     }
 
     /// Returns the value of the `Authorization` header, which is a secret.
-    pub(super) fn login(&self) -> Option<&str> {
+    pub(super) fn authorization(&self) -> Option<&str> {
         self.login.as_deref()
     }
 
     /// Redacts secret parts of the url in a text from the node, which may repeat them.
-    pub(super) fn redacted(&self, text: &str) -> String {
+    pub(super) fn redact(&self, text: &str) -> String {
         let secrets = self.secrets.iter();
         secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
     }
@@ -179,7 +179,7 @@ mod tests {
     use super::Endpoint;
 
     #[test]
-    fn only_scheme_host_and_port_are_shown() {
+    fn label_has_only_scheme_host_and_port() {
         for (text, url, login, shown) in [
             (
                 "http://coffer:pass%40word%3D=@127.0.0.1:8332",
@@ -204,7 +204,7 @@ mod tests {
             let parts = read.as_ref().map(|read| {
                 (
                     read.url_with_path("").into_owned(),
-                    read.login(),
+                    read.authorization(),
                     read.label(),
                 )
             });
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn path_stands_behind_the_url_and_before_its_query() {
+    fn path_is_inserted_before_the_query() {
         for (text, expected) in [
             ("http://a@b:1", "http://b:1/wallet/x"),
             ("http://b:1/", "http://b:1/wallet/x"),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused_without_being_repeated() {
+    fn invalid_url_is_rejected_without_repeating_it() {
         for wrong in [
             "",
             "node",
@@ -248,11 +248,11 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_repeats_what_it_was_sent_tells_no_secret() {
+    fn secrets_repeated_by_a_node_are_redacted() {
         let read = Endpoint::parse("http://user:pass%20word@host/v3/0123456789?key=abcdef").ok();
         let text =
             "no project 0123456789 for pass word, pass%20word, abcdef and dXNlcjpwYXNzIHdvcmQ=";
-        let redacted = read.map(|read| read.redacted(text));
+        let redacted = read.map(|read| read.redact(text));
         assert_eq!(redacted.as_deref(), Some("no project … for …, …, … and …"));
     }
 }

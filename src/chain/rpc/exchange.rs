@@ -2,7 +2,7 @@
 
 use super::super::NodeError;
 use super::Rpc;
-use super::failure::{failed, unread, wrong};
+use super::failure::{request_error, response_error, wrong_node};
 use super::limits::BUFFER_BYTES;
 use serde::de::DeserializeSeed;
 use std::io::{BufReader, Read};
@@ -32,36 +32,36 @@ impl Rpc {
         body: &[u8],
         seed: S,
     ) -> Result<HttpResponse<S::Value>, NodeError> {
-        let endpoint = self.endpoint().ok_or_else(|| wrong("it has no url"))?;
+        let endpoint = self.endpoint().ok_or_else(|| wrong_node("it has no url"))?;
         let mut request = self
             .agent
             .post(endpoint.url_with_path(path).as_ref())
             .header("content-type", "application/json");
-        if let Some(login) = endpoint.login() {
+        if let Some(login) = endpoint.authorization() {
             request = request.header("authorization", login);
         }
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let response = request.send(body).map_err(|error| failed(&error))?;
+        let response = request.send(body).map_err(|error| request_error(&error))?;
         let status = response.status().as_u16();
         let is_ok = (200..=299).contains(&status);
         let bytes_max = match status {
             200..=299 => self.limits.answer_bytes_max,
             300..=399 => {
-                return Err(wrong(
+                return Err(wrong_node(
                     "it answers with a redirect: name the url it leads to",
                 ));
             }
-            402 | 413 | 429 => return Err(limited(status)),
+            402 | 413 | 429 => return Err(rate_limit_error(status)),
             _ => REFUSAL_BYTES_MAX,
         };
         let body = response.into_body().into_with_config();
         let mut reader = BufReader::with_capacity(BUFFER_BYTES, body.limit(bytes_max).reader());
         if matches!(status, 401 | 403) {
-            return Err(refused(status, &mut reader));
+            return Err(login_error(status, &mut reader));
         }
-        match read(reader, seed) {
+        match read_json(reader, seed) {
             Err(_) if !is_ok => Err(NodeError::Unreachable(format!(
                 "it answered with status {status}"
             ))),
@@ -76,24 +76,27 @@ impl Rpc {
 
 /// Returns the error for a rejected login. TronGrid also returns 403 for a key over its rate limit
 /// (<https://developers.tron.network/reference/rate-limits>).
-fn refused(status: u16, body: &mut impl Read) -> NodeError {
+fn login_error(status: u16, body: &mut impl Read) -> NodeError {
     let mut bytes = Vec::new();
     // The text is useful even if the body is incomplete.
     let _ = body.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
     if LIMIT_WORDS.iter().any(|words| text.contains(words)) {
-        return limited(status);
+        return rate_limit_error(status);
     }
-    wrong(&format!("it refuses the login (status {status})"))
+    wrong_node(&format!("it refuses the login (status {status})"))
 }
 
-fn limited(status: u16) -> NodeError {
+fn rate_limit_error(status: u16) -> NodeError {
     NodeError::Limited(format!("it answered with status {status}"))
 }
 
-fn read<'de, S: DeserializeSeed<'de>>(from: impl Read, seed: S) -> Result<S::Value, NodeError> {
+fn read_json<'de, S: DeserializeSeed<'de>>(
+    from: impl Read,
+    seed: S,
+) -> Result<S::Value, NodeError> {
     let mut json = serde_json::Deserializer::from_reader(from);
-    let value = seed.deserialize(&mut json).map_err(unread)?;
-    json.end().map_err(unread)?;
+    let value = seed.deserialize(&mut json).map_err(response_error)?;
+    json.end().map_err(response_error)?;
     Ok(value)
 }

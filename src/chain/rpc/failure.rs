@@ -16,21 +16,21 @@ pub struct MethodError {
 
 /// Reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum CallFailure {
     /// The node did not respond, or its response is invalid.
     Node(NodeError),
     /// The node responded with an error of the called method.
     Method(MethodError),
 }
 
-impl From<NodeError> for Failure {
-    fn from(error: NodeError) -> Failure {
-        Failure::Node(error)
+impl From<NodeError> for CallFailure {
+    fn from(error: NodeError) -> CallFailure {
+        CallFailure::Node(error)
     }
 }
 
 /// Returns `true` if the error means a rate or size limit. The codes are those of EIP-1474 and of public nodes.
-pub(super) fn is_limit(error: &MethodError) -> bool {
+pub(super) fn is_limit_error(error: &MethodError) -> bool {
     const WORDS: [&str; 10] = [
         "limit",
         "too many",
@@ -54,7 +54,7 @@ pub(super) fn is_limit(error: &MethodError) -> bool {
 }
 
 /// Converts the error of an HTTP request to a [`NodeError`].
-pub(super) fn failed(error: &ureq::Error) -> NodeError {
+pub(super) fn request_error(error: &ureq::Error) -> NodeError {
     let text = match error {
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),
         ureq::Error::HostNotFound => "its name has no address".to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn failed(error: &ureq::Error) -> NodeError {
             return NodeError::Limited(format!("its answer has more than {bytes} bytes"));
         }
         ureq::Error::Http(_) | ureq::Error::BadUri(_) => {
-            return wrong("its url or header cannot be sent");
+            return wrong_node("its url or header cannot be sent");
         }
         ureq::Error::Io(error) if error.raw_os_error().is_some() => error.kind().to_string(),
         ureq::Error::Io(error) => error.to_string(),
@@ -74,24 +74,24 @@ pub(super) fn failed(error: &ureq::Error) -> NodeError {
 }
 
 /// Converts a JSON error to a [`NodeError`].
-pub(super) fn unread(error: serde_json::Error) -> NodeError {
+pub(super) fn response_error(error: serde_json::Error) -> NodeError {
     match error.classify() {
-        Category::Io => failed(&ureq::Error::from(std::io::Error::from(error))),
+        Category::Io => request_error(&ureq::Error::from(std::io::Error::from(error))),
         Category::Eof => NodeError::Unreachable("its answer breaks off".to_owned()),
         Category::Syntax => NodeError::Lied("its answer is not JSON".to_owned()),
         Category::Data => NodeError::Lied(format!("its answer is not what was asked: {error}")),
     }
 }
 
-pub(super) fn limited(error: &MethodError) -> NodeError {
+pub(super) fn limit_error(error: &MethodError) -> NodeError {
     NodeError::Limited(format!("it says: {} ({})", error.message, error.code))
 }
 
 /// Returns [`NodeError::Lied`] with this text.
-pub(in crate::chain) fn lied(text: &str) -> NodeError {
+pub(in crate::chain) fn invalid_answer(text: &str) -> NodeError {
     NodeError::Lied(text.to_owned())
 }
 
-pub(super) fn wrong(text: &str) -> NodeError {
+pub(super) fn wrong_node(text: &str) -> NodeError {
     NodeError::Wrong(text.to_owned())
 }

@@ -1,8 +1,8 @@
 //! HTTP POST requests with JSON bodies, without JSON-RPC.
 
 use super::super::NodeError;
-use super::failure::{is_limit, limited};
-use super::{MethodError, ResultText, Rpc, parse_result, serialized};
+use super::failure::{is_limit_error, limit_error};
+use super::{MethodError, ResultText, Rpc, parse_result, serialize_body};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
@@ -22,8 +22,8 @@ impl Rpc {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, NodeError> {
-        self.next_id(1);
-        let body = serialized(body)?;
+        self.reserve_ids(1);
+        let body = serialize_body(body)?;
         let answer = self.exchange(path, &body, PhantomData::<ResultText>);
         let answer = answer.and_then(|exchanged| {
             let status = exchanged.status;
@@ -33,19 +33,19 @@ impl Rpc {
                 value => value?,
             };
             match value.take_error() {
-                Some(message) => Err(refused(path, message)),
+                Some(message) => Err(refusal_error(path, message)),
                 None if !exchanged.is_ok => Err(failed()),
                 None => Ok(value),
             }
         });
-        self.count_failures(answer)
+        self.track_failures(answer)
     }
 }
 
-fn refused(path: &str, message: String) -> NodeError {
+fn refusal_error(path: &str, message: String) -> NodeError {
     let error = MethodError { code: 0, message };
-    if is_limit(&error) {
-        limited(&error)
+    if is_limit_error(&error) {
+        limit_error(&error)
     } else {
         NodeError::Unreachable(format!("it refuses {path}: {}", error.message))
     }

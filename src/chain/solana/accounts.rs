@@ -1,8 +1,8 @@
 //! Accounts to poll: for each watched address, its own account and its token accounts.
 
 use super::Solana;
-use super::answers::{AccountJson, Commitment, InContext};
-use super::lied;
+use super::answers::{AccountJson, Commitment, WithSlot};
+use super::invalid_answer;
 use crate::chain::{NodeError, Watched};
 use crate::domain::address::token_account;
 use crate::domain::asset::Asset;
@@ -19,7 +19,7 @@ const DATA_BYTES: usize = 72;
 
 /// An account to poll.
 #[derive(Clone, Debug)]
-pub(super) struct NamedAccount {
+pub(super) struct PolledAccount {
     /// Address of the account, in base58.
     pub account: String,
     /// Watched address. It is the account itself, or the owner of the token account.
@@ -34,19 +34,19 @@ pub(super) struct NamedAccount {
 
 /// Accounts to poll in one step. The accounts of one address are adjacent, beginning with its own account.
 #[derive(Debug, Default)]
-pub(super) struct Accounts {
-    pub list: Vec<NamedAccount>,
+pub(super) struct PolledAccounts {
+    pub list: Vec<PolledAccount>,
     by_account: HashMap<String, usize>,
 }
 
-impl Accounts {
+impl PolledAccounts {
     /// Returns the account with this address in base58.
-    pub(super) fn get(&self, account: &str) -> Option<&NamedAccount> {
+    pub(super) fn get(&self, account: &str) -> Option<&PolledAccount> {
         self.list.get(*self.by_account.get(account)?)
     }
 
     /// Returns only the accounts that are polled once a day if `is_daily`, or only the others.
-    pub(super) fn filtered(&self, is_daily: bool) -> Vec<NamedAccount> {
+    pub(super) fn filter_daily(&self, is_daily: bool) -> Vec<PolledAccount> {
         let of_kind = self.list.iter().filter(|one| one.is_daily == is_daily);
         of_kind.cloned().collect()
     }
@@ -57,11 +57,14 @@ pub(super) type AccountState = Option<(u64, String, String)>;
 
 impl Solana {
     /// Returns the accounts of the watched addresses.
-    pub(super) fn accounts(&mut self, watched: &dyn Watched) -> Result<Accounts, NodeError> {
+    pub(super) fn polled_accounts(
+        &mut self,
+        watched: &dyn Watched,
+    ) -> Result<PolledAccounts, NodeError> {
         let mints = self.verify_identity()?.mints;
         let mut before = std::mem::take(&mut self.derived);
-        let mut accounts = Accounts::default();
-        for named in watched.named() {
+        let mut accounts = PolledAccounts::default();
+        for named in watched.polled_addresses() {
             let address = &named.address;
             let derived = before.remove(address);
             let derived: Vec<String> = derived.unwrap_or_else(|| {
@@ -79,7 +82,7 @@ impl Solana {
                 if asset.is_some() || !accounts.by_account.contains_key(account) {
                     accounts.by_account.insert(account.clone(), place);
                 }
-                accounts.list.push(NamedAccount {
+                accounts.list.push(PolledAccount {
                     account: account.clone(),
                     owner: address.clone(),
                     asset,
@@ -93,9 +96,9 @@ impl Solana {
     }
 
     /// Returns the states of these accounts in the same order, at this slot or later.
-    pub(super) fn states(
+    pub(super) fn fetch_states(
         &mut self,
-        accounts: &[NamedAccount],
+        accounts: &[PolledAccount],
         commitment: Commitment,
         slot: u32,
     ) -> Result<Vec<AccountState>, NodeError> {
@@ -108,17 +111,17 @@ impl Solana {
                 "commitment": commitment, "encoding": "base64", "minContextSlot": slot,
                 "dataSlice": { "offset": 0, "length": DATA_BYTES },
             }]);
-            let answer = self.ask("getMultipleAccounts", &params);
+            let answer = self.call_required("getMultipleAccounts", &params);
             if let Err(NodeError::Limited(_)) = &answer {
                 self.accounts_per_request = now.len().div_euclid(2).max(ACCOUNTS_PER_REQUEST_MIN);
             }
-            let answer: InContext<Vec<Option<AccountJson>>> = answer?;
+            let answer: WithSlot<Vec<Option<AccountJson>>> = answer?;
             if answer.context.slot < slot {
                 // The answer comes from another node behind the same url, which lags.
                 return Err(NodeError::Behind);
             }
             if answer.value.len() != now.len() {
-                return Err(lied(
+                return Err(invalid_answer(
                     "it answers for more or fewer accounts than it was asked for",
                 ));
             }

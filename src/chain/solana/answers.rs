@@ -15,7 +15,7 @@ pub enum Commitment {
 
 /// A value with the slot at which the node read it.
 #[derive(Debug, Deserialize)]
-pub struct InContext<T> {
+pub struct WithSlot<T> {
     pub context: Context,
     pub value: T,
 }

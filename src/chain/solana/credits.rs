@@ -3,9 +3,9 @@
 //! Invariant: a transaction credits an account at most once, at its account index. Tokens belong to the owner after
 //! the transaction. They count only for a listed mint of the classic token program.
 
-use super::accounts::Accounts;
+use super::accounts::PolledAccounts;
 use super::answers::{Meta, TokenBalance, TransactionJson};
-use super::lied;
+use super::invalid_answer;
 use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::address::TOKEN_PROGRAM;
 use crate::domain::asset::Asset;
@@ -58,13 +58,13 @@ struct TokenChange<'a> {
 }
 
 impl TokenChange<'_> {
-    fn known(&self) -> Option<&TokenBalance> {
+    fn either_balance(&self) -> Option<&TokenBalance> {
         let known = self.behind.or(self.before);
         known.map(|(balance, _)| balance)
     }
 
     /// Returns the amounts before and after, with 0 for a missing balance.
-    fn amounts(&self) -> (u64, u64) {
+    fn before_and_after(&self) -> (u64, u64) {
         let amount = |of: Option<(_, u64)>| of.map_or(0, |(_, amount)| amount);
         (amount(self.before), amount(self.behind))
     }
@@ -78,31 +78,31 @@ impl TransactionCredits {
         coins: &ListedCoins<'_>,
     ) -> Result<TransactionCredits, NodeError> {
         if answer.transaction.signatures.first().map(String::as_str) != Some(signature) {
-            return Err(lied("it answers another transaction"));
+            return Err(invalid_answer("it answers another transaction"));
         }
         let Some(meta) = &answer.meta else {
             let text = format!("it does not tell what came of {signature}");
             return Err(NodeError::Unreachable(text));
         };
-        let keys = keys(answer, meta)?;
-        let paid = lamports(&keys, meta);
-        let senders: Vec<String> = match paid.iter().filter(|one| one.is_less()).count() {
+        let keys = account_keys(answer, meta)?;
+        let paid = lamport_changes(&keys, meta);
+        let senders: Vec<String> = match paid.iter().filter(|one| one.is_decrease()).count() {
             0 => keys.first().into_iter().map(|key| (*key).clone()).collect(),
-            _ => less(paid.iter().map(|one| (one.is_less(), one.key))),
+            _ => decreased_keys(paid.iter().map(|one| (one.is_decrease(), one.key))),
         };
         let is_done = meta.err.is_none();
         let signers = answer.transaction.message.header.num_required_signatures;
         let signers = keys
             .get(..signers)
-            .ok_or_else(|| lied("it has more signers than accounts"))?;
+            .ok_or_else(|| invalid_answer("it has more signers than accounts"))?;
         let mut credits = Vec::new();
         if is_done {
-            let tokens = tokens(meta, keys.len())?;
+            let tokens = token_changes(meta, keys.len())?;
             for one in paid.iter().filter(|one| one.behind > one.before) {
                 // Lamports in a token account are its rent, not a payment.
                 if !tokens.contains_key(&one.place) {
                     credits.push(Credit {
-                        position: place(one.place)?,
+                        position: to_position(one.place)?,
                         account: one.key.clone(),
                         holder: None,
                         asset: coins.native,
@@ -115,7 +115,7 @@ impl TransactionCredits {
             for (at, of_account) in &tokens {
                 let account = keys
                     .get(*at)
-                    .ok_or_else(|| lied("it tells of no such account"))?;
+                    .ok_or_else(|| invalid_answer("it tells of no such account"))?;
                 credits.extend(token_credit(
                     (*at, account),
                     of_account,
@@ -134,10 +134,10 @@ impl TransactionCredits {
 
     /// Returns the payments to these accounts, by position. Payments that the owner of the account signed are
     /// omitted.
-    pub(super) fn received(
+    pub(super) fn received_payments(
         &self,
         signature: &str,
-        accounts: &Accounts,
+        accounts: &PolledAccounts,
     ) -> Result<Vec<ReceivedOutput>, NodeError> {
         let mut received = Vec::new();
         for credit in &self.credits {
@@ -149,7 +149,11 @@ impl TransactionCredits {
                 (None, _) => true,
                 (Some(asset), holder) if asset == credit.asset => match holder {
                     Some(holder) => *holder == named.owner,
-                    None => return Err(lied("it does not tell whose an account of tokens is")),
+                    None => {
+                        return Err(invalid_answer(
+                            "it does not tell whose an account of tokens is",
+                        ));
+                    }
                 },
                 (Some(_), _) => false,
             };
@@ -185,12 +189,12 @@ struct LamportChange<'a> {
 }
 
 impl LamportChange<'_> {
-    fn is_less(&self) -> bool {
+    fn is_decrease(&self) -> bool {
         self.behind.saturating_add(self.fee) < self.before
     }
 }
 
-fn lamports<'a>(keys: &[&'a String], meta: &Meta) -> Vec<LamportChange<'a>> {
+fn lamport_changes<'a>(keys: &[&'a String], meta: &Meta) -> Vec<LamportChange<'a>> {
     let balances = meta.pre_balances.iter().zip(&meta.post_balances);
     let each = keys.iter().zip(balances).enumerate();
     let each = each.map(|(place, (key, (before, behind)))| LamportChange {
@@ -204,20 +208,25 @@ fn lamports<'a>(keys: &[&'a String], meta: &Meta) -> Vec<LamportChange<'a>> {
 }
 
 /// Returns the accounts of a transaction, including those from lookup tables.
-fn keys<'a>(answer: &'a TransactionJson, meta: &'a Meta) -> Result<Vec<&'a String>, NodeError> {
+fn account_keys<'a>(
+    answer: &'a TransactionJson,
+    meta: &'a Meta,
+) -> Result<Vec<&'a String>, NodeError> {
     let mut keys: Vec<&String> = answer.transaction.message.account_keys.iter().collect();
     if let Some(loaded) = &meta.loaded_addresses {
         keys.extend(loaded.writable.iter().chain(&loaded.readonly));
     }
     let (before, behind) = (meta.pre_balances.len(), meta.post_balances.len());
     if keys.len() > ACCOUNTS_MAX || before != keys.len() || behind != keys.len() {
-        return Err(lied("a transaction has not as many balances as accounts"));
+        return Err(invalid_answer(
+            "a transaction has not as many balances as accounts",
+        ));
     }
     Ok(keys)
 }
 
 /// Returns the token balances before and after the transaction, by account index.
-fn tokens(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange<'_>>, NodeError> {
+fn token_changes(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange<'_>>, NodeError> {
     let (Some(before), Some(behind)) = (&meta.pre_token_balances, &meta.post_token_balances) else {
         let text = "it does not keep the balances of tokens";
         return Err(NodeError::Wrong(text.to_owned()));
@@ -231,9 +240,10 @@ fn tokens(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange<'_>>, 
         let amount = &balance.ui_token_amount.amount;
         let is_digits = amount.bytes().all(|byte| byte.is_ascii_digit());
         let amount: Option<u64> = amount.parse().ok().filter(|_| is_digits);
-        let amount = amount.ok_or_else(|| lied("an amount of tokens is no number of 64 bits"))?;
+        let amount =
+            amount.ok_or_else(|| invalid_answer("an amount of tokens is no number of 64 bits"))?;
         if balance.account_index >= keys {
-            return Err(lied("it tells of tokens of no account"));
+            return Err(invalid_answer("it tells of tokens of no account"));
         }
         let of_account = tokens.entry(balance.account_index).or_default();
         let side = if is_behind {
@@ -242,7 +252,7 @@ fn tokens(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange<'_>>, 
             &mut of_account.before
         };
         if side.replace((balance, amount)).is_some() {
-            return Err(lied("it tells twice of the tokens of an account"));
+            return Err(invalid_answer("it tells twice of the tokens of an account"));
         }
     }
     Ok(tokens)
@@ -255,8 +265,8 @@ fn token_credit(
     (all, coins): (&BTreeMap<usize, TokenChange<'_>>, &ListedCoins<'_>),
     signers: &[&String],
 ) -> Result<Option<Credit>, NodeError> {
-    let (before, behind) = of_account.amounts();
-    let Some(known) = of_account.known().filter(|_| behind > before) else {
+    let (before, behind) = of_account.before_and_after();
+    let Some(known) = of_account.either_balance().filter(|_| behind > before) else {
         return Ok(None);
     };
     let is_listed = |(mint, _): &&(String, _)| *mint == known.mint;
@@ -266,8 +276,11 @@ fn token_credit(
         return Ok(None);
     };
     let spenders = all.values().filter(|one| {
-        let (before, behind) = one.amounts();
-        behind < before && one.known().is_some_and(|known| known.mint == *mint)
+        let (before, behind) = one.before_and_after();
+        behind < before
+            && one
+                .either_balance()
+                .is_some_and(|known| known.mint == *mint)
     });
     let owners = spenders.filter_map(|one| one.before.and_then(|(one, _)| one.owner.as_ref()));
     let holder = known.owner.clone();
@@ -275,10 +288,10 @@ fn token_credit(
         .as_ref()
         .is_some_and(|holder| signers.contains(&holder));
     Ok(Some(Credit {
-        position: place(at)?,
+        position: to_position(at)?,
         account: account.to_owned(),
         is_signed,
-        from: less(owners.map(|owner| (true, owner))),
+        from: decreased_keys(owners.map(|owner| (true, owner))),
         holder,
         asset,
         amount: behind.saturating_sub(before),
@@ -286,7 +299,7 @@ fn token_credit(
 }
 
 /// Returns the keys whose balance decreased, without duplicates.
-fn less<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
+fn decreased_keys<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
     let mut less: Vec<String> = Vec::new();
     for (_, key) in of.filter(|(is_less, _)| *is_less) {
         if !less.contains(key) {
@@ -296,6 +309,6 @@ fn less<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
     less
 }
 
-fn place(at: usize) -> Result<u32, NodeError> {
-    u32::try_from(at).map_err(|_| lied("an account has no place in its transaction"))
+fn to_position(at: usize) -> Result<u32, NodeError> {
+    u32::try_from(at).map_err(|_| invalid_answer("an account has no place in its transaction"))
 }

@@ -4,10 +4,10 @@
 //! forwarded. Therefore a history is also read at the first poll, every few hours, and while a transaction is not
 //! final.
 
-use super::accounts::{AccountState, NamedAccount};
+use super::accounts::{AccountState, PolledAccount};
 use super::answers::{Commitment, SignatureInfo};
 use super::slots::{MARGIN, unix_time};
-use super::{Solana, lied};
+use super::{Solana, invalid_answer};
 use crate::chain::NodeError;
 use crate::domain::address::is_signature;
 use crate::domain::time::{HOUR_MS, Time};
@@ -76,7 +76,7 @@ impl AccountHistory {
         }
     }
 
-    fn due(
+    fn read_reason(
         &self,
         state: &AccountState,
         now: Time,
@@ -96,7 +96,7 @@ impl AccountHistory {
         }
     }
 
-    fn listed(&mut self, low: u32, to: u32, now: Time, state: &AccountState) {
+    fn record_listed(&mut self, low: u32, to: u32, now: Time, state: &AccountState) {
         self.low = low;
         self.listed_to = self.listed_to.max(Some(to));
         self.listed_at = now;
@@ -116,14 +116,14 @@ impl AccountHistory {
 pub(super) struct AccountHistories {
     of: HashMap<String, AccountHistory>,
     /// Successful transactions by slot and signature, with their times and accounts.
-    pub found: BTreeMap<SlotSignature, NamedTransaction>,
+    pub found: BTreeMap<SlotSignature, ListedTransaction>,
     /// Number of frequently polled accounts whose history was not read yet.
     pub pending: usize,
 }
 
 /// Time and accounts of a transaction that histories contain.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NamedTransaction {
+pub(super) struct ListedTransaction {
     pub time: Option<Time>,
     pub accounts: Vec<String>,
 }
@@ -149,7 +149,11 @@ struct HistoryOutcome {
 
 impl AccountHistories {
     /// Removes final transactions that were returned, and raises the lowest slots of the histories.
-    pub(super) fn forget(&mut self, complete: u32, is_returned: impl Fn(&str, u32) -> bool) {
+    pub(super) fn forget_returned(
+        &mut self,
+        complete: u32,
+        is_returned: impl Fn(&str, u32) -> bool,
+    ) {
         let low = complete.saturating_sub(MARGIN);
         self.found
             .retain(|(slot, signature), _| *slot > low || !is_returned(signature, *slot));
@@ -159,7 +163,7 @@ impl AccountHistories {
     }
 
     /// Removes a transaction, and marks the histories that contain it for a reload.
-    pub(super) fn invalidate(&mut self, key: SlotSignature) {
+    pub(super) fn invalidate_transaction(&mut self, key: SlotSignature) {
         let named = self.found.remove(&key).unwrap_or_default();
         for account in &named.accounts {
             if let Some(history) = self.of.get_mut(account) {
@@ -170,7 +174,7 @@ impl AccountHistories {
     }
 
     /// Returns the transactions of these slots.
-    pub(super) fn between(&self, from: u32, to: u32) -> Vec<SlotSignature> {
+    pub(super) fn transactions_between(&self, from: u32, to: u32) -> Vec<SlotSignature> {
         let low = (from, String::new());
         let found = self.found.range(low..).map(|(key, _)| key);
         found.take_while(|(slot, _)| *slot <= to).cloned().collect()
@@ -179,14 +183,14 @@ impl AccountHistories {
 
 impl Solana {
     /// Polls accounts, and reads the histories that may have new transactions.
-    pub(super) fn poll(
+    pub(super) fn poll_accounts(
         &mut self,
         histories: &mut AccountHistories,
-        accounts: &[NamedAccount],
+        accounts: &[PolledAccount],
         look: &PollScope<'_>,
     ) -> Result<(), NodeError> {
-        let states = self.states(accounts, look.commitment, look.to)?;
-        let looked: Vec<(&NamedAccount, AccountState)> = accounts.iter().zip(states).collect();
+        let states = self.fetch_states(accounts, look.commitment, look.to)?;
+        let looked: Vec<(&PolledAccount, AccountState)> = accounts.iter().zip(states).collect();
         histories.pending = 0;
         for of_address in looked.chunk_by(|(one, _), (other, _)| one.owner == other.owner) {
             self.poll_address(histories, of_address, look)?;
@@ -198,7 +202,7 @@ impl Solana {
     fn poll_address(
         &mut self,
         histories: &mut AccountHistories,
-        of_address: &[(&NamedAccount, AccountState)],
+        of_address: &[(&PolledAccount, AccountState)],
         look: &PollScope<'_>,
     ) -> Result<(), NodeError> {
         // Every transaction that creates or closes a token account also contains its owner.
@@ -207,10 +211,10 @@ impl Solana {
             let (name, now) = (&account.account, self.head_time);
             let default = look
                 .from
-                .unwrap_or_else(|| self.default_low(account.is_daily));
+                .unwrap_or_else(|| self.default_lowest_slot(account.is_daily));
             let known = histories.of.entry(name.clone());
             let history = known.or_insert_with(|| AccountHistory::new(default, now));
-            let due = history.due(state, now, look, name);
+            let due = history.read_reason(state, now, look, name);
             if due == ReadReason::No {
                 history.state = Some(state.clone());
                 continue;
@@ -219,7 +223,7 @@ impl Solana {
             if due.may_skip_absent() && state.is_none() && own_has_any == Some(false) {
                 // The account does not exist, and its owner has no transaction that could have closed it. So its
                 // history is empty.
-                history.listed(low, look.to, now, state);
+                history.record_listed(low, look.to, now, state);
                 continue;
             }
             let next_low = history.next_low(due, low);
@@ -244,7 +248,7 @@ impl Solana {
                 history.misses = history.misses.saturating_add(1);
                 continue;
             }
-            history.listed(low, look.to, now, state);
+            history.record_listed(low, look.to, now, state);
         }
         Ok(())
     }
@@ -257,7 +261,7 @@ impl Solana {
         low: u32,
         look: &PollScope<'_>,
     ) -> Result<Option<HistoryOutcome>, NodeError> {
-        match self.list(histories, account, low, look) {
+        match self.read_history(histories, account, low, look) {
             Err(NodeError::Limited(_)) if self.histories_left < HISTORIES_MAX => {
                 self.histories_left = 0;
                 Ok(None)
@@ -270,13 +274,13 @@ impl Solana {
     }
 
     /// Returns the slot from which the history of a new account is read.
-    fn default_low(&self, is_daily: bool) -> u32 {
+    fn default_lowest_slot(&self, is_daily: bool) -> u32 {
         let complete = self.step.complete.unwrap_or(0);
         complete.saturating_sub(if is_daily { DAILY } else { MARGIN })
     }
 
     /// Reads the transactions of an account down to a slot, and stores them.
-    fn list(
+    fn read_history(
         &mut self,
         histories: &mut AccountHistories,
         account: &str,
@@ -296,14 +300,15 @@ impl Solana {
                 config.insert("before".to_owned(), before.as_str().into());
             }
             let params = json!([account, config]);
-            let page: Vec<SignatureInfo> = self.ask("getSignaturesForAddress", &params)?;
+            let page: Vec<SignatureInfo> =
+                self.call_required("getSignaturesForAddress", &params)?;
             if page.len() > PAGE || page.iter().any(|one| !is_signature(&one.signature)) {
-                return Err(lied("it answers with a history that is none"));
+                return Err(invalid_answer("it answers with a history that is none"));
             }
             let lowest = page.iter().map(|one| one.slot).min();
             for one in page.iter().filter(|one| one.slot >= low) {
                 listed.has_any = true;
-                listed.has_news |= record(histories, account, one)?;
+                listed.has_news |= record_transaction(histories, account, one)?;
             }
             let is_last = page.len() < PAGE || lowest.is_none_or(|lowest| lowest < low);
             if is_last {
@@ -313,17 +318,19 @@ impl Solana {
             let higher = page.iter().rev().find(|one| Some(one.slot) > lowest);
             let next = higher.or(page.last()).map(|one| one.signature.clone());
             if next == before {
-                return Err(lied("it answers with the same part of a history again"));
+                return Err(invalid_answer(
+                    "it answers with the same part of a history again",
+                ));
             }
             before = next;
         }
-        Err(lied("the history of an account does not end"))
+        Err(invalid_answer("the history of an account does not end"))
     }
 }
 
 /// Stores a transaction of an account. Returns `true` if the transaction is new. A failed transaction transferred
 /// nothing and is not stored.
-fn record(
+fn record_transaction(
     histories: &mut AccountHistories,
     account: &str,
     one: &SignatureInfo,

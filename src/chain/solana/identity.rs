@@ -1,7 +1,7 @@
 //! Identifies the network of a node, and the mints of the listed tokens on it.
 
 use super::Solana;
-use super::answers::{AccountJson, Commitment, InContext};
+use super::answers::{AccountJson, Commitment, WithSlot};
 use crate::chain::NodeError;
 use crate::chain::tokens::contracts_on;
 use crate::domain::address::TOKEN_PROGRAM;
@@ -56,7 +56,7 @@ impl Solana {
 
     /// Requests the genesis hash and looks up the mints of its network.
     fn fetch_identity(&mut self) -> Result<Identity, NodeError> {
-        let first: String = self.ask("getGenesisHash", &json!([]))?;
+        let first: String = self.call_required("getGenesisHash", &json!([]))?;
         let mut networks = GENESIS_HASHES.iter();
         let network = networks.find(|(of, _)| *of == first);
         let network = network.map_or(LOCAL, |(_, network)| *network);
@@ -84,8 +84,8 @@ impl Solana {
             "commitment": Commitment::Confirmed, "encoding": "base64",
             "dataSlice": { "offset": DECIMALS_AT, "length": 1 },
         }]);
-        let answer: InContext<Vec<Option<AccountJson>>> =
-            self.ask("getMultipleAccounts", &params)?;
+        let answer: WithSlot<Vec<Option<AccountJson>>> =
+            self.call_required("getMultipleAccounts", &params)?;
         let mut answers = answer.value.into_iter();
         for (mint, asset) in named {
             let account = answers.next().flatten();
@@ -116,7 +116,7 @@ mod tests {
     use crate::domain::asset::Chain;
 
     #[test]
-    fn each_network_of_the_chain_is_one_that_a_node_can_be_of() {
+    fn every_network_has_a_known_genesis_hash() {
         let (main, tests) = Chain::Solana.row().networks;
         let mut named: Vec<&str> = std::iter::once(main).chain(tests.iter().copied()).collect();
         let mut known: Vec<&str> = GENESIS_HASHES.iter().map(|(_, network)| *network).collect();

@@ -16,7 +16,7 @@ mod reading;
 mod slots;
 mod step;
 
-use super::rpc::{Failure, MethodError, Rpc, lied};
+use super::rpc::{CallFailure, MethodError, Rpc, invalid_answer};
 use super::tokens::Tokens;
 use super::{
     BlockRead, FoundTransaction, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome,
@@ -110,35 +110,37 @@ impl Solana {
     }
 
     /// Calls a method that may return an error of the method.
-    fn try_ask<T: DeserializeOwned>(
+    fn call<T: DeserializeOwned>(
         &mut self,
         method: &str,
         params: &impl Serialize,
     ) -> Result<Result<T, MethodError>, NodeError> {
         match self.rpc.call(method, params) {
             Ok(value) => Ok(Ok(value)),
-            Err(Failure::Method(error)) if error.code == MIN_CONTEXT_SLOT => Err(NodeError::Behind),
-            Err(Failure::Method(error)) => Ok(Err(error)),
-            Err(Failure::Node(error)) => Err(error),
+            Err(CallFailure::Method(error)) if error.code == MIN_CONTEXT_SLOT => {
+                Err(NodeError::Behind)
+            }
+            Err(CallFailure::Method(error)) => Ok(Err(error)),
+            Err(CallFailure::Node(error)) => Err(error),
         }
     }
 
-    fn ask<T: DeserializeOwned>(
+    fn call_required<T: DeserializeOwned>(
         &mut self,
         method: &str,
         params: &impl Serialize,
     ) -> Result<T, NodeError> {
-        let answer = self.try_ask(method, params)?;
-        answer.map_err(|error| refused(method, &error))
+        let answer = self.call(method, params)?;
+        answer.map_err(|error| unexpected_error(method, &error))
     }
 
     fn read_head(&mut self) -> Result<Head, NodeError> {
         self.verify_identity()?;
         self.headers.clear();
         let of = |commitment| json!([{ "commitment": commitment }]);
-        let slot: u32 = self.ask("getSlot", &of(Commitment::Confirmed))?;
-        let header = self.block(slot, Commitment::Confirmed)?;
-        let finalized: u32 = self.ask("getSlot", &of(Commitment::Finalized))?;
+        let slot: u32 = self.call_required("getSlot", &of(Commitment::Confirmed))?;
+        let header = self.required_header(slot, Commitment::Confirmed)?;
+        let finalized: u32 = self.call_required("getSlot", &of(Commitment::Finalized))?;
         // Two nodes behind one url may answer. A slot that is final on one node will soon be final on the other.
         self.finalized_seen = self.finalized_seen.max(finalized);
         let finalized = self.finalized_seen.min(slot);
@@ -174,32 +176,32 @@ impl Solana {
 
     /// Counts a failure if the outcome is [`NodeError::Lied`]. Forgets transactions that may be on an abandoned
     /// branch.
-    fn distrust<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
+    fn distrust_if_invalid<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         if let Err(NodeError::Lied(_) | NodeError::Behind) = &outcome {
             self.carried.clear();
         }
-        self.rpc.distrust_if_lied(outcome)
+        self.rpc.distrust_if_invalid(outcome)
     }
 
     /// Returns the result of a transaction in a block, and the header of the block.
-    fn locate(
+    fn find_in_block(
         &mut self,
         txid: &str,
     ) -> Result<Option<(TransactionCredits, SlotHeader)>, NodeError> {
         self.verify_identity()?;
-        let Some(carried) = self.carried(txid, Commitment::Confirmed)? else {
+        let Some(carried) = self.transaction_result(txid, Commitment::Confirmed)? else {
             return Ok(None);
         };
-        let header = self.block(carried.slot, Commitment::Confirmed)?;
+        let header = self.required_header(carried.slot, Commitment::Confirmed)?;
         Ok(Some((carried, header)))
     }
 
     fn look_up(&mut self, txid: &str, watched: &dyn Watched) -> Result<Lookup, NodeError> {
-        let Some((carried, header)) = self.locate(txid)? else {
+        let Some((carried, header)) = self.find_in_block(txid)? else {
             return Ok(Lookup::Absent);
         };
-        let accounts = self.accounts(watched)?;
-        let received = carried.received(txid, &accounts)?;
+        let accounts = self.polled_accounts(watched)?;
+        let received = carried.received_payments(txid, &accounts)?;
         Ok(Lookup::Found(Box::new(FoundTransaction {
             block: Some((header.block, header.time)),
             first_seen: None,
@@ -217,7 +219,7 @@ impl Solana {
 }
 
 impl Node for Solana {
-    fn asks_by_name(&self) -> bool {
+    fn is_queried_by_address(&self) -> bool {
         true
     }
 
@@ -229,13 +231,13 @@ impl Node for Solana {
         let complete = self.step.complete.unwrap_or(0);
         let told = &self.returned;
         let is_returned = |signature: &str, slot| told.get(signature) == Some(&slot);
-        self.head.forget(complete, is_returned);
+        self.head.forget_returned(complete, is_returned);
         if !self.step.has_rescan {
-            self.finals.forget(complete, |_, _| true);
+            self.finals.forget_returned(complete, |_, _| true);
         }
     }
 
-    fn taken(&mut self) {
+    fn confirm_stored(&mut self) {
         if self.returned.len() > RETURNED_MAX {
             self.returned.clear();
         }
@@ -247,17 +249,19 @@ impl Node for Solana {
 
     fn network(&mut self) -> Result<String, NodeError> {
         let identity = self.verify_identity();
-        Ok(self.distrust(identity)?.network.to_owned())
+        Ok(self.distrust_if_invalid(identity)?.network.to_owned())
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
         let head = self.read_head();
-        self.distrust(head)
+        self.distrust_if_invalid(head)
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        let hash = self.verify_identity().and_then(|_| self.hash_of(height));
-        self.distrust(hash)
+        let hash = self
+            .verify_identity()
+            .and_then(|_| self.hash_of_slot(height));
+        self.distrust_if_invalid(hash)
     }
 
     fn blocks(
@@ -267,12 +271,16 @@ impl Node for Solana {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
-        self.distrust(blocks)
+        self.distrust_if_invalid(blocks)
     }
 
-    fn late(&mut self, to: &Block, watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
+    fn late_payments(
+        &mut self,
+        to: &Block,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
         let late = self.read_late(to, watched);
-        self.distrust(late)
+        self.distrust_if_invalid(late)
     }
 
     /// Returns nothing, because payments on Solana are watched only once they are in a block.
@@ -281,14 +289,14 @@ impl Node for Solana {
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let located = self.locate(txid);
-        let located = self.distrust(located)?;
+        let located = self.find_in_block(txid);
+        let located = self.distrust_if_invalid(located)?;
         Ok(located.map(|(_, header)| header.block))
     }
 
-    fn carried_out(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
-        let located = self.locate(txid);
-        let located = self.distrust(located)?;
+    fn transaction_outcome(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
+        let located = self.find_in_block(txid);
+        let located = self.distrust_if_invalid(located)?;
         Ok(located.map(|(carried, header)| TransactionOutcome {
             block: header.block,
             time: header.time,
@@ -296,27 +304,29 @@ impl Node for Solana {
         }))
     }
 
-    fn transaction(
+    fn look_up_transaction(
         &mut self,
         txid: &str,
         _: &[String],
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         let found = self.look_up(txid, watched);
-        self.distrust(found)
+        self.distrust_if_invalid(found)
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
-        let time = self.verify_identity().and_then(|_| self.time_of(height));
-        self.distrust(time)
+        let time = self
+            .verify_identity()
+            .and_then(|_| self.time_of_slot(height));
+        self.distrust_if_invalid(time)
     }
 
-    fn requests(&self) -> u64 {
-        self.rpc.requests()
+    fn request_count(&self) -> u64 {
+        self.rpc.call_count()
     }
 }
 
-fn refused(method: &str, error: &MethodError) -> NodeError {
+fn unexpected_error(method: &str, error: &MethodError) -> NodeError {
     let (message, code) = (&error.message, error.code);
     NodeError::Unreachable(format!("it refuses {method}: {message} ({code})"))
 }

@@ -1,7 +1,7 @@
 //! Reads payments in ranges of slots: at the head, in finalized slots, and in slots of a rescan.
 
 use super::Solana;
-use super::accounts::{Accounts, NamedAccount};
+use super::accounts::{PolledAccount, PolledAccounts};
 use super::answers::{Commitment, TransactionJson};
 use super::credits::{ListedCoins, TransactionCredits};
 use super::histories::{AccountHistories, PollScope, SlotSignature};
@@ -37,7 +37,7 @@ enum RangePurpose {
 }
 
 impl Solana {
-    fn pass(&mut self, from: u32, to: u32) -> RangePurpose {
+    fn range_purpose(&mut self, from: u32, to: u32) -> RangePurpose {
         let is_final = to <= self.finalized_seen;
         let step = &mut self.step;
         let is_behind = |height: Option<u32>| height.is_none_or(|height| from > height);
@@ -69,8 +69,8 @@ impl Solana {
         if from > to {
             return Ok(Vec::new());
         }
-        let accounts = self.accounts(watched)?;
-        let pass = self.pass(from, to);
+        let accounts = self.polled_accounts(watched)?;
+        let pass = self.range_purpose(from, to);
         let commitment = match pass {
             RangePurpose::Head | RangePurpose::RescanAtHead => Commitment::Confirmed,
             RangePurpose::Final | RangePurpose::Rescan => Commitment::Finalized,
@@ -80,17 +80,18 @@ impl Solana {
         let entries = match pass {
             RangePurpose::Head | RangePurpose::RescanAtHead => {
                 self.refresh_head(&accounts)?;
-                self.head.between(range.0, range.1)
+                self.head.transactions_between(range.0, range.1)
             }
             RangePurpose::Final | RangePurpose::Rescan => {
                 self.refresh_final(&accounts, range, pass)?
             }
         };
-        let (entries, end) = cut(entries);
+        let (entries, end) = cut_at_slot_end(entries);
         let range = (from, end.unwrap_or(range.1));
-        let (mut blocks, told) = self.read(&entries, range, commitment, &accounts)?;
+        let (mut blocks, told) =
+            self.read_payment_blocks(&entries, range, commitment, &accounts)?;
         let end = match end {
-            Some(end) => self.block(end, commitment)?,
+            Some(end) => self.required_header(end, commitment)?,
             None => last,
         };
         let read_to = blocks.last().map(|read| read.block.height);
@@ -104,11 +105,11 @@ impl Solana {
     }
 
     /// Polls the accounts that are not polled daily, once per step.
-    fn refresh_head(&mut self, accounts: &Accounts) -> Result<(), NodeError> {
+    fn refresh_head(&mut self, accounts: &PolledAccounts) -> Result<(), NodeError> {
         if self.step.has_polled {
             return Ok(());
         }
-        let every_step = accounts.filtered(false);
+        let every_step = accounts.filter_daily(false);
         let looked = self.poll_to(Commitment::Confirmed, &every_step, self.head_slot);
         self.step.has_polled = looked.is_ok();
         looked
@@ -118,7 +119,7 @@ impl Solana {
     fn poll_to(
         &mut self,
         commitment: Commitment,
-        accounts: &[NamedAccount],
+        accounts: &[PolledAccount],
         to: u32,
     ) -> Result<(), NodeError> {
         let mut histories = match commitment {
@@ -131,7 +132,7 @@ impl Solana {
             from: None,
             open: &HashSet::new(),
         };
-        let looked = self.poll(&mut histories, accounts, &look);
+        let looked = self.poll_accounts(&mut histories, accounts, &look);
         match commitment {
             Commitment::Confirmed => self.head = histories,
             Commitment::Finalized => self.finals = histories,
@@ -143,21 +144,21 @@ impl Solana {
     /// contain.
     fn refresh_final(
         &mut self,
-        accounts: &Accounts,
+        accounts: &PolledAccounts,
         (from, to): (u32, u32),
         pass: RangePurpose,
     ) -> Result<Vec<SlotSignature>, NodeError> {
         let known = self.step.known_between(from, to);
         let open = match pass {
             // Transactions seen at the head must now be in the final histories.
-            RangePurpose::Final => self.head.between(from, to),
+            RangePurpose::Final => self.head.transactions_between(from, to),
             RangePurpose::Head | RangePurpose::Rescan | RangePurpose::RescanAtHead => Vec::new(),
         };
         let named = open.iter().filter_map(|key| self.head.found.get(key));
         let named: HashSet<String> = named.flat_map(|one| one.accounts.iter().cloned()).collect();
-        let mut of_pass = accounts.filtered(false);
+        let mut of_pass = accounts.filter_daily(false);
         if pass == RangePurpose::Rescan {
-            of_pass.extend(accounts.filtered(true));
+            of_pass.extend(accounts.filter_daily(true));
         }
         let look = PollScope {
             commitment: Commitment::Finalized,
@@ -166,29 +167,29 @@ impl Solana {
             open: &named,
         };
         let mut finals = std::mem::take(&mut self.finals);
-        let looked = self.poll(&mut finals, &of_pass, &look);
+        let looked = self.poll_accounts(&mut finals, &of_pass, &look);
         self.finals = finals;
         looked?;
         if self.finals.pending > 0 {
             // The next attempt continues with the remaining histories.
             return Err(NodeError::Behind);
         }
-        let mut entries = self.finals.between(from, to);
+        let mut entries = self.finals.transactions_between(from, to);
         entries.extend(known.into_iter().chain(open));
         entries.sort_unstable();
         entries.dedup();
         Ok(entries)
     }
 
-    /// Implements [`Node::late`](crate::chain::Node::late).
+    /// Implements [`Node::late`](crate::chain::Node::late_payments).
     pub(super) fn read_late(
         &mut self,
         to: &Block,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let accounts = self.accounts(watched)?;
+        let accounts = self.polled_accounts(watched)?;
         self.refresh_head(&accounts)?;
-        let daily = accounts.filtered(true);
+        let daily = accounts.filter_daily(true);
         // A rescan polls all accounts itself.
         if !daily.is_empty() && !self.step.has_rescan {
             let pending = self.head.pending;
@@ -197,15 +198,20 @@ impl Solana {
         }
         if self.finals.pending > 0 && !self.step.has_rescan {
             let to = self.step.complete.unwrap_or(0);
-            self.poll_to(Commitment::Finalized, &accounts.filtered(false), to)?;
+            self.poll_to(Commitment::Finalized, &accounts.filter_daily(false), to)?;
         }
         let mut entries = Vec::new();
         // The newest transactions come first, because a customer may be waiting.
-        for key in self.head.between(0, to.height).into_iter().rev() {
+        for key in self
+            .head
+            .transactions_between(0, to.height)
+            .into_iter()
+            .rev()
+        {
             if entries.len() >= LATE_MAX {
                 break;
             }
-            if self.is_returned(&key) {
+            if self.was_returned(&key) {
                 continue;
             }
             match may_pay_since(&self.head, &key, &accounts) {
@@ -215,13 +221,14 @@ impl Solana {
             }
         }
         let range = (0, to.height);
-        let (blocks, told) = self.read(&entries, range, Commitment::Confirmed, &accounts)?;
+        let (blocks, told) =
+            self.read_payment_blocks(&entries, range, Commitment::Confirmed, &accounts)?;
         self.pending_returned.extend(told);
         Ok(blocks)
     }
 
     /// Returns `true` if an earlier step returned the transaction in this slot.
-    fn is_returned(&self, (slot, signature): &SlotSignature) -> bool {
+    fn was_returned(&self, (slot, signature): &SlotSignature) -> bool {
         self.returned.get(signature) == Some(slot)
             || self
                 .pending_returned
@@ -231,12 +238,12 @@ impl Solana {
 
     /// Returns the blocks of a range, with the payments of these transactions. Also returns the slots of the
     /// transactions.
-    fn read(
+    fn read_payment_blocks(
         &mut self,
         entries: &[SlotSignature],
         (from, to): (u32, u32),
         commitment: Commitment,
-        accounts: &Accounts,
+        accounts: &PolledAccounts,
     ) -> Result<(Vec<BlockRead>, Vec<SlotSignature>), NodeError> {
         let mut received: BTreeMap<u32, Vec<ReceivedOutput>> = BTreeMap::new();
         let (mut told, mut seen) = (Vec::new(), HashSet::new());
@@ -244,13 +251,13 @@ impl Solana {
             if !seen.insert(signature) {
                 continue;
             }
-            let mut carried = self.carried(signature, commitment)?;
+            let mut carried = self.transaction_result(signature, commitment)?;
             if carried
                 .as_ref()
                 .is_some_and(|carried| carried.slot != *slot)
             {
                 self.carried.remove(&(signature.clone(), commitment));
-                carried = self.carried(signature, commitment)?;
+                carried = self.transaction_result(signature, commitment)?;
             }
             let Some(carried) = carried else {
                 self.drop_missing(*slot, signature, commitment)?;
@@ -261,7 +268,7 @@ impl Solana {
                 self.move_slot(*slot, signature, is);
             }
             if (from..=to).contains(&is) {
-                let of_it = carried.received(signature, accounts)?;
+                let of_it = carried.received_payments(signature, accounts)?;
                 received.entry(is).or_default().extend(of_it);
                 told.push((is, signature.clone()));
             }
@@ -269,7 +276,10 @@ impl Solana {
         received.retain(|_, received| !received.is_empty());
         let mut blocks = Vec::with_capacity(received.len());
         for (slot, received) in received {
-            blocks.push(to_block_read(self.block(slot, commitment)?, received));
+            blocks.push(to_block_read(
+                self.required_header(slot, commitment)?,
+                received,
+            ));
         }
         Ok((blocks, told))
     }
@@ -291,11 +301,15 @@ impl Solana {
         commitment: Commitment,
     ) -> Result<(), NodeError> {
         let is_final = commitment == Commitment::Finalized;
-        if is_final && self.carried(signature, Commitment::Confirmed)?.is_some() {
+        if is_final
+            && self
+                .transaction_result(signature, Commitment::Confirmed)?
+                .is_some()
+        {
             return Err(NodeError::Behind);
         }
         for histories in [&mut self.head, &mut self.finals] {
-            histories.invalidate((slot, signature.to_owned()));
+            histories.invalidate_transaction((slot, signature.to_owned()));
         }
         if is_final {
             return Ok(());
@@ -305,7 +319,7 @@ impl Solana {
     }
 
     /// Returns the result of a transaction; `None` if it is not in a block of the chain.
-    pub(super) fn carried(
+    pub(super) fn transaction_result(
         &mut self,
         signature: &str,
         commitment: Commitment,
@@ -320,7 +334,7 @@ impl Solana {
         let params = json!([signature, {
             "commitment": commitment, "encoding": "json", "maxSupportedTransactionVersion": 0,
         }]);
-        let answer: Option<TransactionJson> = self.ask("getTransaction", &params)?;
+        let answer: Option<TransactionJson> = self.call_required("getTransaction", &params)?;
         let Some(answer) = answer else {
             return Ok(None);
         };
@@ -343,7 +357,7 @@ impl Solana {
 fn may_pay_since(
     histories: &AccountHistories,
     key: &SlotSignature,
-    accounts: &Accounts,
+    accounts: &PolledAccounts,
 ) -> Option<bool> {
     let named = histories.found.get(key)?;
     let of_accounts = named
@@ -357,7 +371,7 @@ fn may_pay_since(
 
 /// Cuts entries at the end of a slot, after about [`TRANSACTIONS_MAX`]. Returns the last slot if any entries were
 /// cut.
-fn cut(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
+fn cut_at_slot_end(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
     let last = TRANSACTIONS_MAX
         .checked_sub(1)
         .and_then(|at| entries.get(at));

@@ -3,7 +3,7 @@
 //! Invariant: a slot counts as permanently empty only if the node reports this for a final slot.
 
 use super::answers::{BlockHeaderJson, Commitment};
-use super::{Solana, lied, refused};
+use super::{Solana, invalid_answer, unexpected_error};
 use crate::chain::NodeError;
 use crate::chain::rpc::MethodError;
 use crate::domain::observation::Block;
@@ -56,7 +56,7 @@ pub(super) enum SlotState {
 
 impl Solana {
     /// Returns the state of a slot. A block is cached until the end of the step.
-    pub(super) fn slot(
+    pub(super) fn slot_state(
         &mut self,
         slot: u32,
         commitment: Commitment,
@@ -69,7 +69,7 @@ impl Solana {
             "maxSupportedTransactionVersion": 0,
         }]);
         let answer: Result<Option<BlockHeaderJson>, MethodError> =
-            self.try_ask("getBlock", &params)?;
+            self.call("getBlock", &params)?;
         let answer = match answer {
             Ok(Some(answer)) => answer,
             Ok(None) => return Ok(SlotState::Missing),
@@ -81,24 +81,28 @@ impl Solana {
                     INVALID_PARAMS if error.message.contains("before the first") => {
                         Ok(SlotState::TooOld)
                     }
-                    _ => Err(refused("getBlock", &error)),
+                    _ => Err(unexpected_error("getBlock", &error)),
                 };
             }
         };
-        let header = self.header(slot, answer)?;
+        let header = self.parse_header(slot, answer)?;
         self.headers.insert((slot, commitment), header.clone());
         Ok(SlotState::Block(header))
     }
 
-    fn header(&mut self, slot: u32, answer: BlockHeaderJson) -> Result<SlotHeader, NodeError> {
+    fn parse_header(
+        &mut self,
+        slot: u32,
+        answer: BlockHeaderJson,
+    ) -> Result<SlotHeader, NodeError> {
         for hash in [&answer.blockhash, &answer.previous_blockhash] {
             let is_text = hash.bytes().all(|byte| byte.is_ascii_alphanumeric());
             if !is_text || !(32..=44).contains(&hash.len()) {
-                return Err(lied("the hash of a block is none"));
+                return Err(invalid_answer("the hash of a block is none"));
             }
         }
         if answer.parent_slot > slot {
-            return Err(lied("the parent of a block is of a later slot"));
+            return Err(invalid_answer("the parent of a block is of a later slot"));
         }
         let seconds = match answer
             .block_time
@@ -107,7 +111,7 @@ impl Solana {
             Some(seconds) => Some(seconds),
             // A block may have no time yet. Some nodes return a wrong time in `getBlock` and the right one in
             // `getBlockTime`.
-            None => self.ask("getBlockTime", &json!([slot]))?,
+            None => self.call_required("getBlockTime", &json!([slot]))?,
         };
         let seconds: Option<i64> = seconds;
         let seconds = seconds.ok_or_else(|| {
@@ -125,22 +129,22 @@ impl Solana {
     }
 
     /// Returns the header of the block at a slot that must have a block.
-    pub(super) fn block(
+    pub(super) fn required_header(
         &mut self,
         slot: u32,
         commitment: Commitment,
     ) -> Result<SlotHeader, NodeError> {
-        match self.slot(slot, commitment)? {
+        match self.slot_state(slot, commitment)? {
             SlotState::Block(header) => Ok(header),
             SlotState::Skipped | SlotState::Missing => Err(NodeError::Behind),
-            SlotState::TooOld => Err(too_old(slot)),
+            SlotState::TooOld => Err(pruned_slot_error(slot)),
         }
     }
 
     /// Implements [`Node::hash_at`](crate::chain::Node::hash_at).
-    pub(super) fn hash_of(&mut self, slot: u32) -> Result<Option<String>, NodeError> {
+    pub(super) fn hash_of_slot(&mut self, slot: u32) -> Result<Option<String>, NodeError> {
         let finalized = self.finalized_seen;
-        Ok(match self.slot(slot, Commitment::Confirmed)? {
+        Ok(match self.slot_state(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => Some(header.block.hash),
             SlotState::Skipped => (slot <= finalized).then(|| SKIPPED.to_owned()),
             // The answer may come from another node behind the same url, which lags.
@@ -148,7 +152,7 @@ impl Solana {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
                 is_below.then(|| SKIPPED.to_owned())
             }
-            SlotState::TooOld if self.step.has_read(slot) => return Err(too_old(slot)),
+            SlotState::TooOld if self.step.has_read(slot) => return Err(pruned_slot_error(slot)),
             // A rescan that starts at the oldest stored block has no earlier block.
             SlotState::TooOld => Some(TOO_OLD.to_owned()),
         })
@@ -160,18 +164,18 @@ impl Solana {
         (from, to): (u32, u32),
         commitment: Commitment,
     ) -> Result<SlotHeader, NodeError> {
-        if let SlotState::Block(header) = self.slot(to, commitment)? {
+        if let SlotState::Block(header) = self.slot_state(to, commitment)? {
             return Ok(header);
         }
         for low in [from.max(to.saturating_sub(SEARCH)), from] {
             let params = json!([low, to, { "commitment": commitment }]);
-            let slots: Vec<u32> = self.ask("getBlocks", &params)?;
+            let slots: Vec<u32> = self.call_required("getBlocks", &params)?;
             let last = slots
                 .into_iter()
                 .filter(|slot| (low..=to).contains(slot))
                 .max();
             if let Some(last) = last {
-                return self.block(last, commitment);
+                return self.required_header(last, commitment);
             }
         }
         Err(NodeError::Behind)
@@ -179,27 +183,29 @@ impl Solana {
 
     /// Implements [`Node::time_at`](crate::chain::Node::time_at). For a slot without a block, returns the time of the
     /// next block.
-    pub(super) fn time_of(&mut self, slot: u32) -> Result<Option<Time>, NodeError> {
-        match self.slot(slot, Commitment::Confirmed)? {
+    pub(super) fn time_of_slot(&mut self, slot: u32) -> Result<Option<Time>, NodeError> {
+        match self.slot_state(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => return Ok(Some(header.time)),
             SlotState::TooOld => return Ok(None),
             SlotState::Skipped | SlotState::Missing => {}
         }
         let last = slot.saturating_add(NEXT_MAX);
         let params = json!([slot, last, { "commitment": Commitment::Confirmed }]);
-        let slots: Vec<u32> = self.ask("getBlocks", &params)?;
+        let slots: Vec<u32> = self.call_required("getBlocks", &params)?;
         let next = slots
             .into_iter()
             .filter(|one| (slot..=last).contains(one))
             .min();
         match next {
-            Some(next) => Ok(Some(self.block(next, Commitment::Confirmed)?.time)),
+            Some(next) => Ok(Some(
+                self.required_header(next, Commitment::Confirmed)?.time,
+            )),
             None => Ok(None),
         }
     }
 }
 
-fn too_old(slot: u32) -> NodeError {
+fn pruned_slot_error(slot: u32) -> NodeError {
     NodeError::Wrong(format!(
         "it no longer has the block at {slot}, up to which the chain was read: name a node that keeps older blocks"
     ))
@@ -209,5 +215,5 @@ fn too_old(slot: u32) -> NodeError {
 pub(super) fn unix_time(seconds: i64) -> Result<Time, NodeError> {
     let time = seconds.checked_mul(1000).map(Time);
     let time = time.filter(|time| (Time(0)..=Time::MAX).contains(time));
-    time.ok_or_else(|| lied("a block is of no time that there is"))
+    time.ok_or_else(|| invalid_answer("a block is of no time that there is"))
 }

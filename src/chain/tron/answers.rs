@@ -3,7 +3,7 @@
 //!
 //! Source: `docs/api/http` in <https://github.com/tronprotocol/documentation-en>.
 
-use super::hex::{Id, TronAccount, account_of, words};
+use super::hex::{TronAccount, TronId, split_words, word_to_account};
 use crate::chain::evm::hex;
 use crate::chain::rpc::ErrorBody;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -27,7 +27,7 @@ pub struct TronBlockResponse<T> {
     #[serde(rename = "Error", default)]
     error: Option<String>,
     #[serde(rename = "blockID", default)]
-    pub id: Option<Id>,
+    pub id: Option<TronId>,
     #[serde(default)]
     pub block_header: BlockHeader,
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct BlockHeader {
 pub struct HeaderData {
     #[serde(default)]
     pub number: u32,
-    pub parent_hash: Option<Id>,
+    pub parent_hash: Option<TronId>,
     /// Unix time, in milliseconds.
     #[serde(default)]
     pub timestamp: i64,
@@ -69,7 +69,7 @@ pub struct BlockRangeResponse {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "RawTransaction")]
 pub struct TronTransaction {
-    pub id: Id,
+    pub id: TronId,
     /// `false` if the transaction failed and transferred nothing.
     pub is_done: bool,
     /// Sender; `None` for kinds of transactions that are not read.
@@ -98,7 +98,7 @@ pub enum TronAction {
 #[derive(Deserialize)]
 struct RawTransaction {
     #[serde(rename = "txID")]
-    id: Id,
+    id: TronId,
     #[serde(default)]
     ret: Vec<RawResult>,
     raw_data: RawData,
@@ -186,7 +186,7 @@ fn parse_action(
         }
         "TriggerSmartContract" => {
             let value: TriggerValue = serde_json::from_str(value)?;
-            let to = value.data.as_deref().and_then(recipient);
+            let to = value.data.as_deref().and_then(transfer_recipient);
             let transfers = value.contract_address.map(|contract| contract.0).zip(to);
             let sender = value.owner_address.map(|owner| owner.0);
             (sender, TronAction::Call { transfers })
@@ -197,13 +197,13 @@ fn parse_action(
 }
 
 /// Returns the recipient in the call data of a token transfer.
-fn recipient(data: &str) -> Option<hex::Account> {
+fn transfer_recipient(data: &str) -> Option<hex::Account> {
     let place = match data.get(..FUNCTION_DIGITS)? {
         TRANSFER => 0,
         TRANSFER_FROM => 1,
         _ => return None,
     };
-    account_of(words(data, FUNCTION_DIGITS).nth(place)?)
+    word_to_account(split_words(data, FUNCTION_DIGITS).nth(place)?)
 }
 
 /// Receipt of a transaction. The response has no id if the node does not know the transaction.
@@ -213,7 +213,7 @@ pub struct TransactionInfo {
     #[serde(rename = "Error", default)]
     error: Option<String>,
     #[serde(default)]
-    pub id: Option<Id>,
+    pub id: Option<TronId>,
     #[serde(default)]
     pub block_number: u32,
     /// `FAILED` if the transaction failed; otherwise omitted.

@@ -1,6 +1,6 @@
 //! Bytes in the Tron HTTP API: hexadecimal digits without `0x`.
 
-use crate::chain::evm::hex::{self, Bytes, Number, Word};
+use crate::chain::evm::hex::{self, FixedBytes, Number, Word};
 use crate::chain::rpc::parse_str;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
@@ -12,34 +12,34 @@ const PREFIX: &[u8] = b"41";
 
 /// Id of a block or a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Id(Word);
+pub struct TronId(Word);
 
 /// Address of an account or a contract. Its text may have a prefix, which logs omit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TronAccount(pub hex::Account);
 
-impl fmt::Display for Id {
+impl fmt::Display for TronId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Bytes(bytes) = self.0;
+        let FixedBytes(bytes) = self.0;
         bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Id {
+impl fmt::Debug for TronId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{self}")
     }
 }
 
-impl Id {
+impl TronId {
     /// Parses 64 hexadecimal digits of either case.
-    pub fn parse(text: &str) -> Option<Id> {
-        Bytes::parse_digits(text.as_bytes()).map(Id)
+    pub fn parse(text: &str) -> Option<TronId> {
+        FixedBytes::parse_digits(text.as_bytes()).map(TronId)
     }
 
     /// Returns the height of a block. The first bytes of its id are the height.
     pub fn height(self) -> u64 {
-        let Bytes(bytes) = self.0;
+        let FixedBytes(bytes) = self.0;
         let first = bytes.first_chunk::<8>();
         first.map_or(0, |first| u64::from_be_bytes(*first))
     }
@@ -53,12 +53,12 @@ impl TronAccount {
             Some(plain) if digits.len() == 42 => plain,
             _ => digits,
         };
-        Bytes::parse_digits(plain).map(TronAccount)
+        FixedBytes::parse_digits(plain).map(TronAccount)
     }
 }
 
 /// Splits the digits from index `from` on into words of 64 digits.
-pub fn words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
+pub fn split_words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
     let digits = text.as_bytes().get(from..).unwrap_or_default();
     digits
         .as_chunks::<WORD_DIGITS>()
@@ -68,21 +68,21 @@ pub fn words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the account in the last 20 bytes of a word. The other bytes are ignored, because contracts ignore them.
-pub fn account_of(word: &[u8]) -> Option<hex::Account> {
-    Bytes::parse_digits(word.get(24..)?)
+pub fn word_to_account(word: &[u8]) -> Option<hex::Account> {
+    FixedBytes::parse_digits(word.get(24..)?)
 }
 
 /// Parses a number of one 32-byte word.
-pub fn number_of(text: &str) -> Option<Number> {
+pub fn word_to_number(text: &str) -> Option<Number> {
     let digits = text.as_bytes();
     Some(digits)
         .filter(|digits| digits.len() == WORD_DIGITS)
         .and_then(Number::parse_digits)
 }
 
-impl<'de> Deserialize<'de> for Id {
+impl<'de> Deserialize<'de> for TronId {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "an id of 64 digits in hexadecimal", Id::parse)
+        parse_str(from, "an id of 64 digits in hexadecimal", TronId::parse)
     }
 }
 
@@ -94,18 +94,18 @@ impl<'de> Deserialize<'de> for TronAccount {
 
 #[cfg(test)]
 mod tests {
-    use super::{Id, TronAccount, account_of, number_of, words};
+    use super::{TronAccount, TronId, split_words, word_to_account, word_to_number};
     use crate::chain::evm::hex::Number;
 
     #[test]
     fn id_begins_with_the_height_of_its_block() {
         // Id of block 66987565 on the Nile test network, from the documentation of `/wallet/getblockbynum`.
         let text = "0000000003fe262d52bfa4b2814f816fd2e57af5b98a33d60d8630a03a908e0e";
-        let id = Id::parse(text);
-        assert_eq!(id.map(Id::height), Some(66_987_565));
+        let id = TronId::parse(text);
+        assert_eq!(id.map(TronId::height), Some(66_987_565));
         assert_eq!(id.map(|id| id.to_string()).as_deref(), Some(text));
         for wrong in ["", "0x", &text[1..], &format!("0x{}", &text[2..])] {
-            assert_eq!(Id::parse(wrong), None, "{wrong}");
+            assert_eq!(TronId::parse(wrong), None, "{wrong}");
         }
     }
 
@@ -132,13 +132,13 @@ mod tests {
     #[test]
     fn word_ends_in_an_account_whatever_comes_before() {
         let data = format!("a9059cbb{:024}{}{:064x}12", 41, "ab".repeat(20), 7);
-        let words: Vec<_> = words(&data, 8).collect();
+        let words: Vec<_> = split_words(&data, 8).collect();
         assert_eq!(words.len(), 2);
-        let account = words.first().and_then(|word| account_of(word));
+        let account = words.first().and_then(|word| word_to_account(word));
         assert_eq!(account.map(|account| account.0), Some([0xab; 20]));
         let text = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
-        let number = words.get(1).and_then(|word| number_of(&text(word)));
+        let number = words.get(1).and_then(|word| word_to_number(&text(word)));
         assert_eq!(number, Some(Number::Small(7)));
-        assert_eq!(number_of("07"), None);
+        assert_eq!(word_to_number("07"), None);
     }
 }

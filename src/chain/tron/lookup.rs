@@ -3,9 +3,9 @@
 //! Invariant: a transaction is in a block only if the block that the node has at that height contains it.
 
 use super::answers::{FullBlockResponse, TransactionInfo, TronTransaction};
-use super::hex::Id;
+use super::hex::TronId;
 use super::range::parse_block;
-use super::{NodeApi, Tron, TronHeader, lied};
+use super::{NodeApi, Tron, TronHeader, invalid_answer};
 use crate::chain::transfers::{TransferFilter, has_native_for_all};
 use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
@@ -23,9 +23,12 @@ pub(super) struct IncludedTransaction {
 
 impl Tron {
     /// Finds a transaction in a block of the active chain.
-    pub(super) fn find(&mut self, txid: &str) -> Result<Option<IncludedTransaction>, NodeError> {
+    pub(super) fn find_included(
+        &mut self,
+        txid: &str,
+    ) -> Result<Option<IncludedTransaction>, NodeError> {
         self.verify_identity()?;
-        let Some(txid) = Id::parse(txid) else {
+        let Some(txid) = TronId::parse(txid) else {
             return Ok(None);
         };
         let body = json!({ "value": txid.to_string() });
@@ -34,14 +37,14 @@ impl Tron {
             return Ok(None);
         };
         if id != txid {
-            return Err(lied("it tells of another transaction"));
+            return Err(invalid_answer("it tells of another transaction"));
         }
         let height = info.block_number;
         let body = json!({ "num": height });
         let block: FullBlockResponse = self.ask((NodeApi::Head, "getblockbynum"), &body)?;
         let block = parse_block(block)?.ok_or(NodeError::Behind)?;
         if block.header.block.height != height {
-            return Err(lied("it answers a block of another height"));
+            return Err(invalid_answer("it answers a block of another height"));
         }
         // The receipt may be of a block that was reorganized away.
         let mut transactions = block.transactions.into_iter();
@@ -50,7 +53,7 @@ impl Tron {
         };
         let is_contract = transaction.is_contract();
         if is_contract && transaction.is_done {
-            self.learn_internal(&info);
+            self.learn_internal_support(&info);
         }
         let is_done = transaction.is_done && (!is_contract || info.is_done());
         Ok(Some(IncludedTransaction {
@@ -61,14 +64,14 @@ impl Tron {
         }))
     }
 
-    /// Implements [`Node::transaction`](crate::chain::Node::transaction).
+    /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
         native_to: &[String],
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
-        let Some(found) = self.find(txid)? else {
+        let Some(found) = self.find_included(txid)? else {
             return Ok(Lookup::Absent);
         };
         let tokens = self.verify_identity()?.tokens;

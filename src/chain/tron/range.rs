@@ -5,8 +5,8 @@
 use super::answers::{
     BlockRangeResponse, FullBlockResponse, TransactionInfo, TransactionInfos, TronTransaction,
 };
-use super::hex::Id;
-use super::{NodeApi, SPAN_MAX, Tron, TronHeader, lied, parse_header};
+use super::hex::TronId;
+use super::{NodeApi, SPAN_MAX, Tron, TronHeader, invalid_answer, parse_header};
 use crate::chain::transfers::TransferFilter;
 use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
 use crate::domain::asset::Chain;
@@ -20,7 +20,7 @@ pub(super) struct TronBlock {
 }
 
 /// Receipts of transactions, by transaction id.
-pub(super) type InfosById = BTreeMap<Id, TransactionInfo>;
+pub(super) type InfosById = BTreeMap<TronId, TransactionInfo>;
 
 impl Tron {
     /// Implements [`Node::blocks`](crate::chain::Node::blocks). Halves the next range after a rate limit.
@@ -69,7 +69,7 @@ impl Tron {
             NodeApi::Head
         };
         let mut read = Vec::new();
-        for block in self.fetch(side, from, last)? {
+        for block in self.fetch_blocks(side, from, last)? {
             match self.block_payments(side, &block, filter) {
                 Ok(received) => read.push(to_block_read(block, received)),
                 Err(NodeError::Limited(_)) if !read.is_empty() => break,
@@ -80,7 +80,7 @@ impl Tron {
     }
 
     /// Fetches the blocks of a range, or only the first ones.
-    pub(super) fn fetch(
+    pub(super) fn fetch_blocks(
         &mut self,
         side: NodeApi,
         from: u32,
@@ -93,7 +93,7 @@ impl Tron {
         for block in answer.block {
             let full = parse_block(block)?.ok_or(NodeError::Behind)?;
             if full.header.block.height != next || next > last {
-                return Err(lied(
+                return Err(invalid_answer(
                     "it answers blocks of other heights than it was asked for",
                 ));
             }
@@ -145,13 +145,13 @@ impl Tron {
         for info in answer.list {
             let id = info
                 .id
-                .ok_or_else(|| lied("it tells of a transaction without an id"))?;
+                .ok_or_else(|| invalid_answer("it tells of a transaction without an id"))?;
             if info.block_number != height {
-                return Err(lied("it tells of transactions of another block"));
+                return Err(invalid_answer("it tells of transactions of another block"));
             }
             infos.insert(id, info);
         }
-        let is_of_block = |id: &Id| block.transactions.iter().any(|one| one.id == *id);
+        let is_of_block = |id: &TronId| block.transactions.iter().any(|one| one.id == *id);
         if !infos.keys().all(is_of_block) {
             // A reorg replaced the block at this height.
             return Err(NodeError::Behind);
@@ -159,13 +159,13 @@ impl Tron {
         let done = block.transactions.iter().filter(|one| one.is_done);
         for transaction in done.filter(|one| one.is_contract()) {
             let info = infos.get(&transaction.id);
-            self.learn_internal(info.ok_or_else(|| missing_info(side, height))?);
+            self.learn_internal_support(info.ok_or_else(|| missing_info(side, height))?);
         }
         Ok(infos)
     }
 
     /// Learns from the receipt of a successful contract call whether the node returns internal transactions.
-    pub(super) fn learn_internal(&mut self, info: &TransactionInfo) {
+    pub(super) fn learn_internal_support(&mut self, info: &TransactionInfo) {
         if info.internal.is_empty() {
             self.has_internal.get_or_insert(false);
         } else {
@@ -177,7 +177,7 @@ impl Tron {
 /// Returns `true` if any account is watched.
 fn is_watching(watched: &dyn Watched) -> bool {
     !watched
-        .accounts(1)
+        .queried_accounts(1)
         .is_some_and(|accounts| accounts.is_empty())
 }
 

@@ -4,8 +4,8 @@
 //! contract's native transfer is its index among such transfers.
 
 use super::answers::{InternalTransaction, TransactionInfo, TronAction, TronLog, TronTransaction};
-use super::hex::{account_of, number_of};
-use super::lied;
+use super::hex::{word_to_account, word_to_number};
+use super::invalid_answer;
 use crate::chain::evm::TRANSFER;
 use crate::chain::evm::hex::{Number, Word};
 use crate::chain::transfers::{Transfer, TransferFilter};
@@ -23,7 +23,7 @@ impl TransferFilter<'_> {
             return false;
         };
         transfers.is_some_and(|(contract, to)| {
-            self.token(contract).is_some() && self.watched.has_account(&to.0)
+            self.find_token(contract).is_some() && self.watched.has_account(&to.0)
         })
     }
 
@@ -47,7 +47,7 @@ impl TransferFilter<'_> {
         if agrees || received.is_empty() {
             return Ok(received);
         }
-        Err(lied(
+        Err(invalid_answer(
             "a block and its receipts disagree on whether a transaction succeeded",
         ))
     }
@@ -61,7 +61,7 @@ impl TransferFilter<'_> {
     ) -> Vec<ReceivedOutput> {
         let mut found = Vec::new();
         let mut add = |asset, position, transfer| {
-            found.extend(self.payment(asset, (&transaction.id, position), transfer));
+            found.extend(self.watched_payment(asset, (&transaction.id, position), transfer));
         };
         if let (TronAction::Transfer { to, amount }, Some(from), Some(native)) =
             (&transaction.action, transaction.sender, self.native)
@@ -87,14 +87,14 @@ impl TransferFilter<'_> {
 
     /// Parses the transfer of a listed token from a log; `None` for other logs.
     fn token_transfer(&self, log: &TronLog) -> Option<(&'static Asset, Transfer)> {
-        let asset = self.token(log.address?.0)?;
+        let asset = self.find_token(log.address?.0)?;
         let [event, from, to] = log.topics.as_slice() else {
             return None;
         };
         let event: Option<Word> = Word::parse_digits(event.as_bytes());
-        let from = account_of(from.as_bytes())?;
-        let to = account_of(to.as_bytes())?;
-        let amount = number_of(&log.data)?;
+        let from = word_to_account(from.as_bytes())?;
+        let to = word_to_account(to.as_bytes())?;
+        let amount = word_to_number(&log.data)?;
         (event == Some(TRANSFER)).then_some((asset, Transfer { from, to, amount }))
     }
 }

@@ -6,15 +6,15 @@
 use super::mempool::GROUP;
 use super::read::{BlockSeed, OutputScanner, ScannedBlock, ScannedTx, TxSeed};
 use super::values::HashText;
-use super::{INVALID_PARAMETER, MISC_ERROR, NOT_FOUND, TYPE_ERROR, Utxo, unexpected};
+use super::{INVALID_PARAMETER, MISC_ERROR, NOT_FOUND, TYPE_ERROR, Utxo, unexpected_error};
 use crate::chain::NodeError;
-use crate::chain::rpc::{Failure, MethodError};
+use crate::chain::rpc::{CallFailure, MethodError};
 use serde_json::json;
 use std::collections::HashSet;
 
 impl Utxo {
     /// Returns the block hashes of a range of heights, up to the tip.
-    pub(super) fn hashes(&mut self, from: u32, to: u32) -> Result<Vec<HashText>, NodeError> {
+    pub(super) fn fetch_hashes(&mut self, from: u32, to: u32) -> Result<Vec<HashText>, NodeError> {
         let calls: Vec<_> = (from..=to)
             .map(|height| ("getblockhash", [height]))
             .collect();
@@ -23,7 +23,9 @@ impl Utxo {
             match answer {
                 Ok(hash) => hashes.push(hash),
                 Err(error) if error.code == INVALID_PARAMETER => break,
-                Err(error) => return Err(unexpected("getblockhash", Failure::Method(error))),
+                Err(error) => {
+                    return Err(unexpected_error("getblockhash", CallFailure::Method(error)));
+                }
             }
         }
         Ok(hashes)
@@ -31,7 +33,7 @@ impl Utxo {
 
     /// Returns a block; `None` if the active chain has no block with this hash. If the node does not return
     /// transactions, fetches them by id.
-    pub(super) fn block(
+    pub(super) fn fetch_block(
         &mut self,
         height: u32,
         hash: &HashText,
@@ -43,7 +45,7 @@ impl Utxo {
                 .rpc
                 .call_seed("getblock", &json!([hash.0, 2]), BlockSeed(scanner))
             {
-                Err(Failure::Method(error)) if wants_boolean(&error) => {
+                Err(CallFailure::Method(error)) if wants_boolean_verbosity(&error) => {
                     self.has_full_blocks = false;
                 }
                 other => answer = Some(other),
@@ -57,28 +59,32 @@ impl Utxo {
         };
         let mut block = match answer {
             Ok(block) => block,
-            Err(Failure::Method(error)) if error.code == NOT_FOUND => return Ok(None),
-            Err(Failure::Method(error))
+            Err(CallFailure::Method(error)) if error.code == NOT_FOUND => return Ok(None),
+            Err(CallFailure::Method(error))
                 if error.code == MISC_ERROR && error.message.contains("pruned") =>
             {
                 return Err(NodeError::Wrong(format!(
                     "it has pruned the block at height {height}"
                 )));
             }
-            Err(failure) => return Err(unexpected("getblock", failure)),
+            Err(failure) => return Err(unexpected_error("getblock", failure)),
         };
         if block.hash != hash.0 || block.height != height {
-            return Err(self.lied(format!("the block at height {height} is another one")));
+            return Err(self.invalid_answer(format!("the block at height {height} is another one")));
         }
         if block.parent.is_none() != (height == 0) {
-            return Err(self.lied(format!("the block at height {height} has a wrong parent")));
+            return Err(
+                self.invalid_answer(format!("the block at height {height} has a wrong parent"))
+            );
         }
         if block
             .declared
             .is_some_and(|declared| declared != block.counted)
             || block.counted == 0
         {
-            return Err(self.lied(format!("the block at height {height} lacks transactions")));
+            return Err(
+                self.invalid_answer(format!("the block at height {height} lacks transactions"))
+            );
         }
         if block.confirmations < 1 {
             return Ok(None);
@@ -88,11 +94,11 @@ impl Utxo {
             let ids = std::mem::take(&mut block.ids);
             block
                 .shown
-                .extend(self.transactions(height, &ids, scanner)?);
+                .extend(self.scan_transactions(height, &ids, scanner)?);
         }
         let mut seen = HashSet::new();
         if !block.shown.iter().all(|read| seen.insert(&read.txid)) {
-            return Err(self.lied(format!(
+            return Err(self.invalid_answer(format!(
                 "the block at height {height} has a transaction twice"
             )));
         }
@@ -100,7 +106,7 @@ impl Utxo {
     }
 
     /// Fetches and scans these transactions of a block.
-    fn transactions(
+    fn scan_transactions(
         &mut self,
         height: u32,
         ids: &[String],
@@ -118,7 +124,9 @@ impl Utxo {
             for (txid, answer) in group.iter().zip(answers) {
                 match answer {
                     Ok(read) if read.txid != *txid => {
-                        return Err(self.lied(format!("transaction {txid} is another one")));
+                        return Err(
+                            self.invalid_answer(format!("transaction {txid} is another one"))
+                        );
                     }
                     Ok(read) if read.received.is_empty() && read.spent.is_empty() => {}
                     Ok(read) => found.push(read),
@@ -131,7 +139,10 @@ impl Utxo {
                         )));
                     }
                     Err(error) => {
-                        return Err(unexpected("getrawtransaction", Failure::Method(error)));
+                        return Err(unexpected_error(
+                            "getrawtransaction",
+                            CallFailure::Method(error),
+                        ));
                     }
                 }
             }
@@ -141,6 +152,6 @@ impl Utxo {
 }
 
 /// Returns `true` if the node accepts only a boolean as the verbosity parameter.
-fn wants_boolean(error: &MethodError) -> bool {
+fn wants_boolean_verbosity(error: &MethodError) -> bool {
     matches!(error.code, MISC_ERROR | TYPE_ERROR) && error.message.contains("bool")
 }

@@ -3,7 +3,7 @@
 use super::Utxo;
 use super::values::parse_amount;
 use crate::chain::NodeError;
-use crate::chain::rpc::Failure;
+use crate::chain::rpc::CallFailure;
 use crate::domain::money::coin::Units;
 use crate::domain::network_fee::{NodeFees, VIRTUAL_BYTES, WITHIN_BLOCKS};
 use serde::Deserialize;
@@ -20,13 +20,13 @@ struct FeeEstimate {
 
 impl Utxo {
     /// Returns the fee of a transaction of 250 virtual bytes; `None` if the node has no estimate.
-    pub(super) fn estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
+    pub(super) fn estimate_fee(&mut self) -> Result<Option<NodeFees>, NodeError> {
         self.verify_network()?;
         let answer = self.rpc.call("estimatesmartfee", &json!([WITHIN_BLOCKS]));
         let estimate: FeeEstimate = match answer {
             Ok(estimate) => estimate,
-            Err(Failure::Method(_)) => return Ok(None),
-            Err(Failure::Node(error)) => return Err(error),
+            Err(CallFailure::Method(_)) => return Ok(None),
+            Err(CallFailure::Node(error)) => return Err(error),
         };
         Ok(estimate.feerate.as_ref().and_then(fee_at_rate))
     }

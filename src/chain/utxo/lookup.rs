@@ -6,8 +6,8 @@
 use super::mempool::MempoolEntry;
 use super::read::{OutputScanner, ScannedTx, TxSeed};
 use super::values::{HashBytes, HashText, unix_time};
-use super::{NOT_FOUND, Utxo, unexpected};
-use crate::chain::rpc::{Failure, MethodError};
+use super::{NOT_FOUND, Utxo, unexpected_error};
+use crate::chain::rpc::{CallFailure, MethodError};
 use crate::chain::{FoundTransaction, Lookup, NodeError, Watched};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
@@ -18,31 +18,32 @@ use serde_json::{Value, json};
 const IN_NEITHER: &str = "or blockchain transaction";
 
 impl Utxo {
-    /// Implements [`Node::transaction`](crate::chain::Node::transaction).
+    /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
-        let scanner = self.scanner(watched)?;
+        let scanner = self.output_scanner(watched)?;
         if HashBytes::parse(txid).is_none() {
             return Ok(Lookup::Absent);
         }
-        match self.raw_transaction(txid, &json!([txid, 1]), scanner)? {
+        match self.fetch_transaction(txid, &json!([txid, 1]), scanner)? {
             Ok(read) => match read.block.clone() {
-                Some(hash) => self.found_in_block(read, &hash),
-                None => self.found_in_mempool(read),
+                Some(hash) => self.lookup_in_block(read, &hash),
+                None => self.lookup_in_mempool(read),
             },
-            Err(error) if error.code != NOT_FOUND => {
-                Err(unexpected("getrawtransaction", Failure::Method(error)))
-            }
+            Err(error) if error.code != NOT_FOUND => Err(unexpected_error(
+                "getrawtransaction",
+                CallFailure::Method(error),
+            )),
             Err(error) if error.message.contains(IN_NEITHER) => Ok(Lookup::Absent),
-            Err(_) => self.found_unspent(txid, scanner),
+            Err(_) => self.look_up_unspent(txid, scanner),
         }
     }
 
     /// Fetches and scans a transaction. The inner error is an error of the method.
-    fn raw_transaction(
+    fn fetch_transaction(
         &mut self,
         txid: &str,
         params: &Value,
@@ -51,44 +52,44 @@ impl Utxo {
         let seed = TxSeed(scanner);
         match self.rpc.call_seed("getrawtransaction", params, seed) {
             Ok(read) if read.txid != txid => {
-                Err(self.lied(format!("transaction {txid} is another one")))
+                Err(self.invalid_answer(format!("transaction {txid} is another one")))
             }
             Ok(read) => Ok(Ok(read)),
-            Err(Failure::Method(error)) => Ok(Err(error)),
-            Err(Failure::Node(error)) => Err(error),
+            Err(CallFailure::Method(error)) => Ok(Err(error)),
+            Err(CallFailure::Node(error)) => Err(error),
         }
     }
 
-    fn found_in_mempool(&mut self, mut read: ScannedTx) -> Result<Lookup, NodeError> {
+    fn lookup_in_mempool(&mut self, mut read: ScannedTx) -> Result<Lookup, NodeError> {
         let entry: MempoolEntry = match self.rpc.call("getmempoolentry", &json!([read.txid])) {
             Ok(entry) => entry,
             // A block included the transaction in the meantime, or another transaction replaced it.
-            Err(Failure::Method(error)) if error.code == NOT_FOUND => {
+            Err(CallFailure::Method(error)) if error.code == NOT_FOUND => {
                 return Err(NodeError::Behind);
             }
-            Err(failure) => return Err(unexpected("getmempoolentry", failure)),
+            Err(failure) => return Err(unexpected_error("getmempoolentry", failure)),
         };
         let first_seen = unix_time(entry.time);
         for one in &mut read.received {
             one.first_seen = first_seen;
         }
-        Ok(found_transaction(read, None, first_seen))
+        Ok(to_lookup(read, None, first_seen))
     }
 
-    fn found_in_block(&mut self, read: ScannedTx, hash: &HashText) -> Result<Lookup, NodeError> {
-        let Some(header) = self.on_active_chain(hash)? else {
+    fn lookup_in_block(&mut self, read: ScannedTx, hash: &HashText) -> Result<Lookup, NodeError> {
+        let Some(header) = self.active_header(hash)? else {
             return Ok(Lookup::Absent);
         };
-        let time = self.time_of(header.time)?;
+        let time = self.parse_block_time(header.time)?;
         let block = Block {
             height: header.height,
             hash: header.hash.0,
         };
-        Ok(found_transaction(read, Some((block, time)), None))
+        Ok(to_lookup(read, Some((block, time)), None))
     }
 
     /// Finds a transaction without a transaction index, by the block of its unspent outputs.
-    fn found_unspent(
+    fn look_up_unspent(
         &mut self,
         txid: &str,
         scanner: OutputScanner<'_>,
@@ -97,8 +98,8 @@ impl Utxo {
             return Ok(Lookup::NoIndex);
         };
         let params = json!([txid, 1, block.hash]);
-        match self.raw_transaction(txid, &params, scanner)? {
-            Ok(read) => self.found_in_block(read, &HashText(block.hash)),
+        match self.fetch_transaction(txid, &params, scanner)? {
+            Ok(read) => self.lookup_in_block(read, &HashText(block.hash)),
             // The block is pruned. On dogecoin nodes, the method takes no block hash.
             Err(_) => Ok(Lookup::NoIndex),
         }
@@ -110,28 +111,25 @@ impl Utxo {
         if height < self.pruned_below {
             return Ok(None);
         }
-        let Some(hash) = self.hashes(height, height)?.into_iter().next() else {
+        let Some(hash) = self.fetch_hashes(height, height)?.into_iter().next() else {
             return Ok(None);
         };
-        match self.header(&hash)? {
+        match self.fetch_header(&hash)? {
             Some(header) if header.height != height => {
-                Err(self.lied(format!("the block at height {height} has another height")))
+                Err(self.invalid_answer(format!("the block at height {height} has another height")))
             }
-            Some(header) => self.time_of(header.time).map(Some),
+            Some(header) => self.parse_block_time(header.time).map(Some),
             None => Ok(None),
         }
     }
 
-    fn time_of(&mut self, seconds: u64) -> Result<Time, NodeError> {
-        unix_time(seconds).ok_or_else(|| self.lied("a block has no time that there is".to_owned()))
+    fn parse_block_time(&mut self, seconds: u64) -> Result<Time, NodeError> {
+        unix_time(seconds)
+            .ok_or_else(|| self.invalid_answer("a block has no time that there is".to_owned()))
     }
 }
 
-fn found_transaction(
-    read: ScannedTx,
-    block: Option<(Block, Time)>,
-    first_seen: Option<Time>,
-) -> Lookup {
+fn to_lookup(read: ScannedTx, block: Option<(Block, Time)>, first_seen: Option<Time>) -> Lookup {
     Lookup::Found(Box::new(FoundTransaction {
         block,
         first_seen,

@@ -5,8 +5,8 @@
 
 use super::read::{OutputScanner, ScannedTx, TxSeed};
 use super::values::{HashBytes, unix_time};
-use super::{NOT_FOUND, unexpected};
-use crate::chain::rpc::{Failure, Rpc};
+use super::{NOT_FOUND, unexpected_error};
+use crate::chain::rpc::{CallFailure, Rpc};
 use crate::chain::{MempoolRead, NodeError};
 use serde::Deserialize;
 use serde_json::json;
@@ -43,7 +43,7 @@ impl Mempool {
     ) -> Result<MempoolRead, NodeError> {
         let there: HashSet<HashBytes> = rpc
             .call("getrawmempool", &json!([]))
-            .map_err(|failure| unexpected("getrawmempool", failure))?;
+            .map_err(|failure| unexpected_error("getrawmempool", failure))?;
         self.scanned.retain(|txid| there.contains(txid));
         self.paying.retain(|txid, _| there.contains(txid));
         let new: Vec<HashBytes> = there.difference(&self.scanned).copied().collect();
@@ -85,7 +85,7 @@ impl Mempool {
         new: &[HashBytes],
         scanner: OutputScanner<'_>,
     ) -> Result<(), NodeError> {
-        let texts: Vec<String> = new.iter().map(HashBytes::text).collect();
+        let texts: Vec<String> = new.iter().map(HashBytes::hex_text).collect();
         let calls: Vec<_> = texts
             .iter()
             .map(|txid| ("getrawtransaction", (txid, 1)))
@@ -106,7 +106,12 @@ impl Mempool {
                 Ok(read) => found.push((*txid, read)),
                 // The transaction has left the mempool.
                 Err(error) if error.code == NOT_FOUND => {}
-                Err(error) => return Err(unexpected("getrawtransaction", Failure::Method(error))),
+                Err(error) => {
+                    return Err(unexpected_error(
+                        "getrawtransaction",
+                        CallFailure::Method(error),
+                    ));
+                }
             }
         }
         let calls: Vec<_> = found
@@ -126,7 +131,12 @@ impl Mempool {
                 }
                 // A block may have included the transaction, which has left the mempool.
                 Err(error) if error.code == NOT_FOUND => {}
-                Err(error) => return Err(unexpected("getmempoolentry", Failure::Method(error))),
+                Err(error) => {
+                    return Err(unexpected_error(
+                        "getmempoolentry",
+                        CallFailure::Method(error),
+                    ));
+                }
             }
         }
         self.scanned.extend(looked_at);

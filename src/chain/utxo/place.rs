@@ -3,9 +3,9 @@
 //! Invariant: a block counts only while the active chain has it at its height.
 
 use super::values::HashText;
-use super::{NOT_FOUND, Utxo, unexpected};
+use super::{NOT_FOUND, Utxo, unexpected_error};
 use crate::chain::NodeError;
-use crate::chain::rpc::Failure;
+use crate::chain::rpc::CallFailure;
 use crate::domain::observation::Block;
 use serde::Deserialize;
 use serde_json::json;
@@ -35,27 +35,30 @@ struct UnspentOutput {
 
 impl Utxo {
     /// Returns the header with this hash; `None` if the block is not on the active chain.
-    pub(super) fn header(&mut self, hash: &HashText) -> Result<Option<VerboseHeader>, NodeError> {
+    pub(super) fn fetch_header(
+        &mut self,
+        hash: &HashText,
+    ) -> Result<Option<VerboseHeader>, NodeError> {
         let header: VerboseHeader = match self.rpc.call("getblockheader", &json!([hash.0, true])) {
             Ok(header) => header,
-            Err(Failure::Method(error)) if error.code == NOT_FOUND => return Ok(None),
-            Err(failure) => return Err(unexpected("getblockheader", failure)),
+            Err(CallFailure::Method(error)) if error.code == NOT_FOUND => return Ok(None),
+            Err(failure) => return Err(unexpected_error("getblockheader", failure)),
         };
         if header.hash != *hash {
-            return Err(self.lied("the header of a block is another one's".to_owned()));
+            return Err(self.invalid_answer("the header of a block is another one's".to_owned()));
         }
         Ok(Some(header).filter(|header| header.confirmations >= 1))
     }
 
     /// Returns the header of a block; `None` if the active chain has another block at its height.
-    pub(super) fn on_active_chain(
+    pub(super) fn active_header(
         &mut self,
         hash: &HashText,
     ) -> Result<Option<VerboseHeader>, NodeError> {
-        let Some(header) = self.header(hash)? else {
+        let Some(header) = self.fetch_header(hash)? else {
             return Ok(None);
         };
-        let there = self.hashes(header.height, header.height)?;
+        let there = self.fetch_hashes(header.height, header.height)?;
         Ok(Some(header).filter(|_| there.first() == Some(hash)))
     }
 
@@ -68,14 +71,14 @@ impl Utxo {
         let Some(unspent) = answers.into_iter().flatten().flatten().next() else {
             return Ok(None);
         };
-        let Some(best) = self.on_active_chain(&unspent.bestblock)? else {
+        let Some(best) = self.active_header(&unspent.bestblock)? else {
             return Err(NodeError::Behind);
         };
         let above = unspent.confirmations.checked_sub(1);
         let height = above.and_then(|above| best.height.checked_sub(above));
-        let height =
-            height.ok_or_else(|| self.lied("an output is below the first block".to_owned()))?;
-        let hash = self.hashes(height, height)?.into_iter().next();
+        let height = height
+            .ok_or_else(|| self.invalid_answer("an output is below the first block".to_owned()))?;
+        let hash = self.fetch_hashes(height, height)?.into_iter().next();
         Ok(hash.map(|HashText(hash)| Block { height, hash }))
     }
 
@@ -84,18 +87,18 @@ impl Utxo {
     pub(super) fn find_block(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         let found: TxPlace = match self.rpc.call("getrawtransaction", &json!([txid, 1])) {
             Ok(found) => found,
-            Err(Failure::Method(error)) if error.code == NOT_FOUND => {
+            Err(CallFailure::Method(error)) if error.code == NOT_FOUND => {
                 return self.block_of_unspent(txid);
             }
-            Err(failure) => return Err(unexpected("getrawtransaction", failure)),
+            Err(failure) => return Err(unexpected_error("getrawtransaction", failure)),
         };
         if found.txid.0 != txid {
-            return Err(self.lied(format!("transaction {txid} is another one")));
+            return Err(self.invalid_answer(format!("transaction {txid} is another one")));
         }
         let Some(hash) = found.blockhash else {
             return Ok(None);
         };
-        let header = self.on_active_chain(&hash)?;
+        let header = self.active_header(&hash)?;
         Ok(header.map(|header| Block {
             height: header.height,
             hash: hash.0,

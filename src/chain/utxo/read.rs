@@ -246,7 +246,10 @@ impl<'de> Visitor<'de> for TxSeed<'_> {
         let HashText(txid) = txid.ok_or_else(|| missing("txid"))?;
         let spends = spends.ok_or_else(|| missing("vin"))?;
         let outputs = outputs.ok_or_else(|| missing("vout"))?;
-        let spends: Vec<InputSource> = spends.into_iter().filter_map(InputJson::spent).collect();
+        let spends: Vec<InputSource> = spends
+            .into_iter()
+            .filter_map(InputJson::into_input_source)
+            .collect();
         let read = self.0.scan(txid, spends, outputs);
         Ok(ScannedTx { block, ..read })
     }
@@ -298,7 +301,7 @@ struct InputJson {
 }
 
 impl InputJson {
-    fn spent(self) -> Option<InputSource> {
+    fn into_input_source(self) -> Option<InputSource> {
         match (self.coinbase, self.txid, self.vout) {
             (Some(_), ..) => Some(InputSource::Coinbase),
             (None, Some(HashText(txid)), Some(position)) => {

@@ -38,10 +38,10 @@ impl HashBytes {
     pub(super) fn parse(text: &str) -> Option<HashBytes> {
         let mut bytes = [0; 32];
         is_hash(text).then_some(())?;
-        (from_hex(text, &mut bytes) == Some(32)).then_some(HashBytes(bytes))
+        (decode_hex(text, &mut bytes) == Some(32)).then_some(HashBytes(bytes))
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(super) fn hex_text(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for ShortScript {
             if text.len() > SCRIPT_BYTES_MAX.saturating_mul(2) {
                 return Some(ShortScript(None));
             }
-            from_hex(text, &mut bytes).map(|length| ShortScript(Some((bytes, length))))
+            decode_hex(text, &mut bytes).map(|length| ShortScript(Some((bytes, length))))
         })
     }
 }
@@ -79,7 +79,7 @@ fn is_hash(text: &str) -> bool {
 
 /// Parses hexadecimal digits into a buffer, and returns the number of bytes. `None` if the digits are malformed or do
 /// not fit.
-fn from_hex(text: &str, into: &mut [u8]) -> Option<usize> {
+fn decode_hex(text: &str, into: &mut [u8]) -> Option<usize> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() || pairs.len() > into.len() {
         return None;
@@ -139,7 +139,7 @@ mod tests {
     use super::{HashBytes, HashText, ShortScript, parse_amount, unix_time};
     use crate::domain::money::coin::Units;
 
-    fn read(text: &str) -> Option<u128> {
+    fn parse_text(text: &str) -> Option<u128> {
         let number: serde_json::Number = serde_json::from_str(text).ok()?;
         parse_amount(&number).map(|Units(units)| units)
     }
@@ -165,7 +165,7 @@ mod tests {
             ("92233720368.54775807", 9_223_372_036_854_775_807),
         ] {
             let expected = Some(expected).filter(|_| text != "12.5e-8");
-            assert_eq!(read(text), expected, "{text}");
+            assert_eq!(parse_text(text), expected, "{text}");
         }
         for wrong in [
             "-1",
@@ -180,7 +180,7 @@ mod tests {
             &"9".repeat(500),
             &format!("0.{}1", "0".repeat(500)),
         ] {
-            assert_eq!(read(wrong), None, "{wrong}");
+            assert_eq!(parse_text(wrong), None, "{wrong}");
         }
     }
 
@@ -190,7 +190,7 @@ mod tests {
         let quoted = format!("\"{hash}\"");
         assert!(serde_json::from_str::<HashText>(&quoted).is_ok());
         let bytes: Result<HashBytes, _> = serde_json::from_str(&quoted);
-        assert_eq!(bytes.map(|bytes| bytes.text()).ok(), Some(hash.clone()));
+        assert_eq!(bytes.map(|bytes| bytes.hex_text()).ok(), Some(hash.clone()));
         for wrong in [
             "\"\"".to_owned(),
             quoted.to_uppercase(),

@@ -11,7 +11,7 @@ use crate::domain::language::{AUTO, Language};
 use crate::domain::money::{AmountError, Bps, Cents};
 use crate::domain::rate::SPREAD_BPS_MAX;
 use crate::domain::refusal::Refusal;
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use serde_json::{Number, Value, json};
 
 /// Largest number of servers that an account can be allowed.
@@ -101,31 +101,31 @@ impl ChangeAccount {
     /// Applies the change to an account. Absent fields keep their values.
     pub fn apply(self, to: &mut Account) {
         to.name = self.name.unwrap_or_else(|| std::mem::take(&mut to.name));
-        set(&mut to.ttl_seconds, self.ttl_seconds);
-        set(&mut to.success_url, self.success_url);
-        set(&mut to.cancel_url, self.cancel_url);
+        set_if_given(&mut to.ttl_seconds, self.ttl_seconds);
+        set_if_given(&mut to.success_url, self.success_url);
+        set_if_given(&mut to.cancel_url, self.cancel_url);
         if let Some(branding) = self.branding {
-            set(&mut to.branding.color, branding.color);
-            set(&mut to.branding.logo_url, branding.logo_url);
+            set_if_given(&mut to.branding.color, branding.color);
+            set_if_given(&mut to.branding.logo_url, branding.logo_url);
         }
-        set(&mut to.checkout_lang, self.checkout_lang);
-        set(&mut to.allowed_origins, self.allowed_origins);
-        set(&mut to.payout_asset, self.payout_asset);
-        set(&mut to.fee, self.fee_bps);
-        set(&mut to.under, self.under_bps);
-        set(&mut to.over, self.over_bps);
-        set(&mut to.spread, self.rate_spread_bps);
-        set(&mut to.customers_enabled, self.customers_enabled);
-        set(&mut to.settlement_enabled, self.settlement_enabled);
-        set(&mut to.server_quota, self.server_quota);
-        set(&mut to.invoice_max, self.max_invoice_amount);
-        set(&mut to.payout_min, self.payout_minimum);
-        set(&mut to.payout_daily_max, self.payout_daily_limit);
-        set(&mut to.signer_max, self.signer_limit);
+        set_if_given(&mut to.checkout_lang, self.checkout_lang);
+        set_if_given(&mut to.allowed_origins, self.allowed_origins);
+        set_if_given(&mut to.payout_asset, self.payout_asset);
+        set_if_given(&mut to.fee, self.fee_bps);
+        set_if_given(&mut to.under, self.under_bps);
+        set_if_given(&mut to.over, self.over_bps);
+        set_if_given(&mut to.spread, self.rate_spread_bps);
+        set_if_given(&mut to.customers_enabled, self.customers_enabled);
+        set_if_given(&mut to.settlement_enabled, self.settlement_enabled);
+        set_if_given(&mut to.server_quota, self.server_quota);
+        set_if_given(&mut to.invoice_max, self.max_invoice_amount);
+        set_if_given(&mut to.payout_min, self.payout_minimum);
+        set_if_given(&mut to.payout_daily_max, self.payout_daily_limit);
+        set_if_given(&mut to.signer_max, self.signer_limit);
     }
 }
 
-pub(super) fn set<T>(to: &mut T, value: Option<T>) {
+pub(super) fn set_if_given<T>(to: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *to = value;
     }
@@ -228,7 +228,7 @@ impl Rule for LogoRule {
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
         let url = fields.url(name)?;
-        let is_https = |url: &str| Site::parse(url).is_ok_and(|site| site.is_https());
+        let is_https = |url: &str| SiteUrl::parse(url).is_ok_and(|site| site.is_https());
         if url.is_some_and(|url| !is_https(url)) {
             return Err(Refusal::field(name, "must be an https:// url"));
         }
@@ -284,7 +284,7 @@ impl Rule for OriginsRule {
             let problem = format!("must have at most {ORIGINS_MAX} entries");
             return Err(Refusal::field(name, problem));
         }
-        let origins = list.iter().map(|item| origin(name, item.as_str()));
+        let origins = list.iter().map(|item| read_origin(name, item.as_str()));
         origins.collect::<Result<_, _>>().map(Some)
     }
 
@@ -314,17 +314,17 @@ fn is_language(text: &str) -> bool {
         return true;
     }
     let mut parts = text.split('-').skip(1);
-    Language::of_tag(text).is_some()
+    Language::from_tag(text).is_some()
         && parts.all(|part| {
             (2..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
         })
 }
 
 /// Reads an origin. Returns its scheme, host and port as a browser sends them.
-fn origin(name: &str, text: Option<&str>) -> Result<String, Refusal> {
+fn read_origin(name: &str, text: Option<&str>) -> Result<String, Refusal> {
     let site = text.filter(|text| text.len() <= ORIGIN_CHARS_MAX);
-    let site = site.and_then(|text| Site::parse(text).ok());
-    let origin = site.filter(|site| site.rest().is_empty());
+    let site = site.and_then(|text| SiteUrl::parse(text).ok());
+    let origin = site.filter(|site| site.after_authority().is_empty());
     origin.map(|site| site.origin()).ok_or_else(|| {
         let problem = "must be a list of origins like https://shop.example, without a path";
         Refusal::field(name, problem)
@@ -333,7 +333,7 @@ fn origin(name: &str, text: Option<&str>) -> Result<String, Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_color, is_language, origin};
+    use super::{is_color, is_language, read_origin};
 
     #[test]
     fn colors_languages_and_origins_are_checked() {
@@ -348,7 +348,7 @@ mod tests {
         ] {
             assert!(!is_language(wrong), "{wrong}");
         }
-        let read = |text| origin("allowedOrigins", Some(text)).ok();
+        let read = |text| read_origin("allowedOrigins", Some(text)).ok();
         assert_eq!(
             read("https://Shop.Example").as_deref(),
             Some("https://shop.example")

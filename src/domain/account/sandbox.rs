@@ -1,6 +1,6 @@
 //! Request body that changes the sandbox's account.
 
-use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set};
+use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set_if_given};
 use super::{Account, AccountStatus};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::event::{EventType, WebhookFormat};
@@ -94,14 +94,14 @@ impl Rule for EndpointsRule {
 impl SandboxAccount {
     /// Applies the change to the account. Absent fields keep their values.
     pub fn apply(&self, to: &mut Account) {
-        set(&mut to.status, self.status);
-        set(&mut to.fee, self.fee_bps);
-        set(&mut to.customers_enabled, self.customers_enabled);
-        set(&mut to.settlement_enabled, self.settlement_enabled);
-        set(&mut to.server_quota, self.server_quota);
-        set(&mut to.invoice_max, self.max_invoice_amount);
-        set(&mut to.payout_min, self.payout_minimum);
-        set(&mut to.payout_daily_max, self.payout_daily_limit);
-        set(&mut to.payout_asset, self.payout_asset);
+        set_if_given(&mut to.status, self.status);
+        set_if_given(&mut to.fee, self.fee_bps);
+        set_if_given(&mut to.customers_enabled, self.customers_enabled);
+        set_if_given(&mut to.settlement_enabled, self.settlement_enabled);
+        set_if_given(&mut to.server_quota, self.server_quota);
+        set_if_given(&mut to.invoice_max, self.max_invoice_amount);
+        set_if_given(&mut to.payout_min, self.payout_minimum);
+        set_if_given(&mut to.payout_daily_max, self.payout_daily_limit);
+        set_if_given(&mut to.payout_asset, self.payout_asset);
     }
 }

@@ -8,7 +8,11 @@ use bech32::Hrp;
 ///
 /// # Errors
 /// The expected form of an address, also if the prefix belongs to another test network.
-pub fn parse_for(chain: Chain, network: &str, text: &str) -> Result<String, AddressError> {
+pub fn parse_on_named_network(
+    chain: Chain,
+    network: &str,
+    text: &str,
+) -> Result<String, AddressError> {
     const REGTEST: &str = "regtest";
     if network == chain.row().networks.0 {
         return parse(chain, Network::Main, text);

@@ -26,7 +26,12 @@ pub enum PayTo {
 /// Returns the address of a payment target; `None` if the chain has no such address.
 ///
 /// `is_regtest` selects between the segwit prefixes of the test networks.
-pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -> Option<String> {
+pub fn write_address(
+    chain: Chain,
+    network: Network,
+    is_regtest: bool,
+    pay_to: &PayTo,
+) -> Option<String> {
     let utxo = match (&chain.row().encoding, pay_to) {
         (Encoding::Evm, PayTo::Account(account)) => return Some(write_evm(&lower_hex(account))),
         (Encoding::Tron, PayTo::Account(account)) => {
@@ -40,8 +45,8 @@ pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -
         Network::Test => utxo.test,
     };
     match pay_to {
-        PayTo::KeyHash(hash) => base58(prefixes, 0, hash),
-        PayTo::ScriptHash(hash) => base58(prefixes, 1, hash),
+        PayTo::KeyHash(hash) => write_base58_address(prefixes, 0, hash),
+        PayTo::ScriptHash(hash) => write_base58_address(prefixes, 1, hash),
         PayTo::WitnessKeyHash(hash) => {
             let prefix = prefixes.hrps.get(usize::from(is_regtest))?;
             Some(write_p2wpkh(*prefix, hash))
@@ -57,7 +62,7 @@ pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -
 }
 
 /// Encodes a hash with the base58check version at index `place`: 0 for keys, 1 for scripts.
-fn base58(prefixes: &UtxoPrefixes, place: usize, hash: &[u8]) -> Option<String> {
+fn write_base58_address(prefixes: &UtxoPrefixes, place: usize, hash: &[u8]) -> Option<String> {
     let (_, version) = prefixes.versions.get(place)?;
     Some(write_base58check(*version, hash))
 }

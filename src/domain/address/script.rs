@@ -56,13 +56,13 @@ pub fn output_script(chain: Chain, address: &str) -> Option<Vec<u8>> {
         return None;
     };
     match SegwitHrpstring::new(address) {
-        Ok(segwit) => to_program(utxo, &segwit),
-        Err(_) => to_hash(utxo, address),
+        Ok(segwit) => witness_script(utxo, &segwit),
+        Err(_) => legacy_script(utxo, address),
     }
 }
 
 /// Returns the script of a segwit address: the witness version and the witness program (BIP-141).
-fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
+fn witness_script(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
     let mut both_networks = [utxo.main, utxo.test].into_iter();
     both_networks.find(|prefixes| prefixes.hrps.contains(&address.hrp()))?;
     let version = match address.witness_version().to_u8() {
@@ -75,7 +75,7 @@ fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<
 }
 
 /// Returns the P2PKH or P2SH script of a base58check address. The version of the address selects between them.
-fn to_hash(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
+fn legacy_script(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let (version, hash) = read_base58check(address, "").ok()?;
     let place = [utxo.main, utxo.test].iter().find_map(|prefixes| {
         prefixes
@@ -92,7 +92,7 @@ mod tests {
     use super::{Chain, output_script, script_address};
     use crate::domain::address::test_address;
 
-    fn hex(chain: Chain, address: &str) -> Option<String> {
+    fn output_script_hex(chain: Chain, address: &str) -> Option<String> {
         let bytes = output_script(chain, address)?;
         Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
@@ -128,7 +128,11 @@ mod tests {
                 "a914e9c3dd0c07aac76179ebc76a6c78d4d67c6c160a87",
             ),
         ] {
-            assert_eq!(hex(chain, address).as_deref(), Some(expected), "{address}");
+            assert_eq!(
+                output_script_hex(chain, address).as_deref(),
+                Some(expected),
+                "{address}"
+            );
         }
     }
 
@@ -161,7 +165,7 @@ mod tests {
                 "a914",
             ),
         ] {
-            let script = hex(chain, address);
+            let script = output_script_hex(chain, address);
             let is_told = script
                 .as_ref()
                 .is_some_and(|script| script.starts_with(begins));
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn address_without_script_has_none() {
+    fn address_without_script_returns_none() {
         for (chain, address) in [
             (
                 Chain::Ethereum,
@@ -189,7 +193,7 @@ mod tests {
             ),
             (Chain::Dogecoin, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
         ] {
-            assert_eq!(hex(chain, address), None, "{address}");
+            assert_eq!(output_script_hex(chain, address), None, "{address}");
         }
     }
 
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn script_without_address_has_none() {
+    fn script_without_address_returns_none() {
         let to_key = [&[0x76, 0xa9, 0x14][..], &[1; 20], &[0x88, 0xac]].concat();
         let witness = [&[0, 20][..], &[1; 20]].concat();
         let half = |script: &[u8]| script.split_last().map(|(_, half)| half.to_vec());

@@ -14,14 +14,14 @@ const DERIVED: &[u8] = b"ProgramDerivedAddress";
 
 /// Returns `true` if an address of Solana is a public key. Any other address is derived by a program and cannot sign.
 pub fn can_sign(address: &str) -> bool {
-    key(address).is_some_and(|key| is_on_curve(&key))
+    decode_key(address).is_some_and(|key| is_on_curve(&key))
 }
 
 /// Returns the account that holds the tokens of a mint for an owner, both in base58; `None` if either is not an
 /// address.
 pub fn token_account(owner: &str, mint: &str) -> Option<String> {
-    let [owner, mint] = [key(owner)?, key(mint)?];
-    let [tokens, associated] = [key(TOKEN_PROGRAM)?, key(ASSOCIATED_PROGRAM)?];
+    let [owner, mint] = [decode_key(owner)?, decode_key(mint)?];
+    let [tokens, associated] = [decode_key(TOKEN_PROGRAM)?, decode_key(ASSOCIATED_PROGRAM)?];
     let derived = |bump: u8| -> [u8; 32] {
         let mut hash = Sha256::new();
         for seed in [&owner, &tokens, &mint] {
@@ -43,7 +43,7 @@ pub fn is_signature(text: &str) -> bool {
     bs58::decode(text).onto(&mut bytes) == Ok(64)
 }
 
-fn key(address: &str) -> Option<[u8; 32]> {
+fn decode_key(address: &str) -> Option<[u8; 32]> {
     let canonical = parse(Chain::Solana, Network::Main, address).ok()?;
     let mut key = [0; 32];
     let length = bs58::decode(canonical).onto(&mut key).ok()?;

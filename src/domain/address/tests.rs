@@ -7,11 +7,12 @@ use super::Chain::{self, Base, Bitcoin, Dogecoin, Litecoin, Solana, Tron};
 use super::Network::{self, Main, Test};
 use super::{parse, test_address};
 use vectors::{
-    EIP_55, EVM, Home, SEGWIT, SEGWIT_INVALID, SEGWIT_UNUSED, SOLANA, UTXO, everywhere, vectors,
+    ChainNetwork, EIP_55, EVM, SEGWIT, SEGWIT_INVALID, SEGWIT_UNUSED, SOLANA, UTXO,
+    all_chain_networks, valid_addresses,
 };
 
 #[track_caller]
-fn accepts((chain, network): Home, text: &str, canonical: &str) {
+fn assert_accepted((chain, network): ChainNetwork, text: &str, canonical: &str) {
     assert_eq!(
         parse(chain, network, text).as_deref(),
         Ok(canonical),
@@ -20,7 +21,7 @@ fn accepts((chain, network): Home, text: &str, canonical: &str) {
 }
 
 #[track_caller]
-fn refuses((chain, network): Home, text: &str) {
+fn assert_refused((chain, network): ChainNetwork, text: &str) {
     assert!(
         parse(chain, network, text).is_err(),
         "{text:?} on {chain:?} {network:?}"
@@ -29,7 +30,7 @@ fn refuses((chain, network): Home, text: &str) {
 
 /// Asserts that the text is refused with an error that ends in `reason`.
 #[track_caller]
-fn says((chain, network): Home, text: &str, reason: &str) {
+fn assert_refused_with((chain, network): ChainNetwork, text: &str, reason: &str) {
     let said = parse(chain, network, text).map_err(|error| error.to_string());
     assert_eq!(
         said,
@@ -40,38 +41,38 @@ fn says((chain, network): Home, text: &str, reason: &str) {
 
 #[test]
 fn address_is_valid_only_on_its_own_networks() {
-    for (homes, text) in vectors() {
+    for (homes, text) in valid_addresses() {
         homes
             .first()
             .into_iter()
-            .for_each(|home| accepts(*home, text, text));
+            .for_each(|home| assert_accepted(*home, text, text));
         for (chain, network) in homes {
             assert!(
                 parse(*chain, *network, text).is_ok(),
                 "{text} on {chain:?} {network:?}"
             );
         }
-        everywhere()
+        all_chain_networks()
             .filter(|home| !homes.contains(home))
-            .for_each(|home| refuses(home, text));
+            .for_each(|home| assert_refused(home, text));
     }
 }
 
 /// Replaces each character by every other printable character. All addresses except Solana's have a checksum.
 #[test]
 fn one_wrong_character_is_refused() {
-    for (homes, text) in vectors().filter(|(homes, _)| *homes != SOLANA) {
+    for (homes, text) in valid_addresses().filter(|(homes, _)| *homes != SOLANA) {
         for (place, right) in text.char_indices() {
             for wrong in (' '..='~').filter(|wrong| *wrong != right) {
-                homes
-                    .iter()
-                    .for_each(|home| refuses(*home, &replaced(text, place, wrong)));
+                homes.iter().for_each(|home| {
+                    assert_refused(*home, &with_character_replaced(text, place, wrong))
+                });
             }
         }
     }
 }
 
-fn replaced(text: &str, place: usize, by: char) -> String {
+fn with_character_replaced(text: &str, place: usize, by: char) -> String {
     text.char_indices()
         .map(|(at, kept)| if at == place { by } else { kept })
         .collect()
@@ -79,7 +80,7 @@ fn replaced(text: &str, place: usize, by: char) -> String {
 
 #[test]
 fn one_missing_or_doubled_character_is_refused() {
-    for (homes, text) in vectors().filter(|(homes, _)| *homes != SOLANA) {
+    for (homes, text) in valid_addresses().filter(|(homes, _)| *homes != SOLANA) {
         for (place, _) in text.char_indices() {
             let (before, after) = text.split_at(place);
             let missing: String = before.chars().chain(after.chars().skip(1)).collect();
@@ -88,8 +89,12 @@ fn one_missing_or_doubled_character_is_refused() {
                 .chain(after.chars().take(1))
                 .chain(after.chars())
                 .collect();
-            homes.iter().for_each(|home| refuses(*home, &missing));
-            homes.iter().for_each(|home| refuses(*home, &doubled));
+            homes
+                .iter()
+                .for_each(|home| assert_refused(*home, &missing));
+            homes
+                .iter()
+                .for_each(|home| assert_refused(*home, &doubled));
         }
     }
 }
@@ -97,32 +102,32 @@ fn one_missing_or_doubled_character_is_refused() {
 /// Encodes one hash with the version of every chain's keys, and of every chain's scripts.
 #[test]
 fn base58check_version_decides_the_chain() {
-    accepts(
+    assert_accepted(
         (Bitcoin, Main),
         "1DnxTASQ1i2LHLBK5wD94XF8Aq6xw7GqEd",
         "1DnxTASQ1i2LHLBK5wD94XF8Aq6xw7GqEd",
     );
-    accepts(
+    assert_accepted(
         (Bitcoin, Test),
         "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
         "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
     );
-    accepts(
+    assert_accepted(
         (Litecoin, Main),
         "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd",
         "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd",
     );
-    accepts(
+    assert_accepted(
         (Dogecoin, Main),
         "A5EE7YzjdgDcGsFDdAY9jHES1vmidfFW6W",
         "A5EE7YzjdgDcGsFDdAY9jHES1vmidfFW6W",
     );
-    accepts(
+    assert_accepted(
         (Dogecoin, Test),
         "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV",
         "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV",
     );
-    accepts(
+    assert_accepted(
         (Dogecoin, Test),
         "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
         "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
@@ -131,18 +136,18 @@ fn base58check_version_decides_the_chain() {
         "13u6mShePN5P3Lka6ef6TB2PU9dg4LpPm",
         "1yTqkUf6a84t75eWpnGaaYVLePKKhMcW7ZV",
     ] {
-        says((Bitcoin, Main), hash_of_19_or_21_bytes, EXPECTED_BITCOIN);
+        assert_refused_with((Bitcoin, Main), hash_of_19_or_21_bytes, EXPECTED_BITCOIN);
     }
 }
 
 #[test]
-fn old_litecoin_script_address_becomes_the_new_form() {
-    accepts(
+fn old_litecoin_p2sh_address_is_converted_to_the_new_form() {
+    assert_accepted(
         (Litecoin, Main),
         "3EUyNhvqZcLiNVskD2sjV9c4KMPgUsMve6",
         "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd",
     );
-    accepts(
+    assert_accepted(
         (Litecoin, Test),
         "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
         "QZPwZTj7CAu9iUGLWGXdBo2kg63gBauR6x",
@@ -151,7 +156,7 @@ fn old_litecoin_script_address_becomes_the_new_form() {
 
 #[test]
 fn base58_address_may_start_like_a_segwit_address() {
-    accepts(
+    assert_accepted(
         (Litecoin, Main),
         "LTC1zzzzzzzzzzzzzzzzzzzzzzzzygL7Yj",
         "LTC1zzzzzzzzzzzzzzzzzzzzzzzzygL7Yj",
@@ -162,7 +167,8 @@ fn base58_address_may_start_like_a_segwit_address() {
 fn extension_block_addresses_are_refused() {
     let bytes_66 = "qqqqsyqcyq5rqwzqfpg9scrgwpugpzysnzs23v9ccrydpk8qarc0jqgfzyvjz2f389q5j52ev95hz7vp3xgengdfkxuurjw3m8s7nu06qgy";
     for (prefix, checksum) in [("ltcmweb", "jmln03"), ("tmweb", "nj7ynx")] {
-        everywhere().for_each(|home| refuses(home, &format!("{prefix}1{bytes_66}{checksum}")));
+        all_chain_networks()
+            .for_each(|home| assert_refused(home, &format!("{prefix}1{bytes_66}{checksum}")));
     }
 }
 
@@ -170,22 +176,22 @@ fn extension_block_addresses_are_refused() {
 fn segwit_address_may_be_upper_case_but_not_mixed() {
     let small = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4";
     let capitals = "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4";
-    accepts((Bitcoin, Main), capitals, small);
+    assert_accepted((Bitcoin, Main), capitals, small);
     let mixed = "its letters must be all lower case or all upper case";
-    says((Bitcoin, Main), &capitals.replace("BC1Q", "bc1q"), mixed);
-    says((Bitcoin, Main), &small.replace("bc1q", "BC1Q"), mixed);
+    assert_refused_with((Bitcoin, Main), &capitals.replace("BC1Q", "bc1q"), mixed);
+    assert_refused_with((Bitcoin, Main), &small.replace("bc1q", "BC1Q"), mixed);
 }
 
 #[test]
 fn segwit_vectors_are_accepted_or_refused() {
     for text in SEGWIT.split_whitespace() {
-        accepts((Bitcoin, Test), text, text);
+        assert_accepted((Bitcoin, Test), text, text);
     }
     for text in SEGWIT_UNUSED.split_whitespace() {
-        says((Bitcoin, Main), text, EXPECTED_BITCOIN);
+        assert_refused_with((Bitcoin, Main), text, EXPECTED_BITCOIN);
     }
     for text in SEGWIT_INVALID.split_whitespace() {
-        UTXO.iter().for_each(|home| refuses(*home, text));
+        UTXO.iter().for_each(|home| assert_refused(*home, text));
     }
 }
 
@@ -198,7 +204,8 @@ fn evm_address_is_returned_with_its_checksum() {
             &format!("0x{}", digits.to_lowercase()),
             &format!("0x{}", digits.to_uppercase()),
         ] {
-            EVM.iter().for_each(|home| accepts(*home, same, text));
+            EVM.iter()
+                .for_each(|home| assert_accepted(*home, same, text));
         }
         for wrong in [
             digits,
@@ -206,11 +213,12 @@ fn evm_address_is_returned_with_its_checksum() {
             &format!("0x0{digits}"),
             &format!("0x0x{digits}"),
         ] {
-            EVM.iter()
-                .for_each(|home| says(*home, wrong, "expected 0x and 40 hexadecimal digits"));
+            EVM.iter().for_each(|home| {
+                assert_refused_with(*home, wrong, "expected 0x and 40 hexadecimal digits")
+            });
         }
     }
-    says(
+    assert_refused_with(
         (Base, Main),
         "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
         MISTYPED,
@@ -219,21 +227,21 @@ fn evm_address_is_returned_with_its_checksum() {
 
 #[test]
 fn solana_address_is_32_bytes_of_base58() {
-    for (_, text) in vectors().filter(|(homes, _)| *homes == SOLANA) {
+    for (_, text) in valid_addresses().filter(|(homes, _)| *homes == SOLANA) {
         for (place, _) in text.char_indices() {
-            let wrong =
-                ['0', 'O', 'I', 'l', ' ', '+', '_'].map(|wrong| replaced(text, place, wrong));
+            let wrong = ['0', 'O', 'I', 'l', ' ', '+', '_']
+                .map(|wrong| with_character_replaced(text, place, wrong));
             wrong
                 .iter()
-                .for_each(|wrong| refuses((Solana, Main), wrong));
+                .for_each(|wrong| assert_refused((Solana, Main), wrong));
         }
     }
     let two_zero_bytes_first = "11V7mwrcLREDs9YfrfrhuhJe4WcP4FkjMBgZYSKW7pN";
-    accepts((Solana, Main), two_zero_bytes_first, two_zero_bytes_first);
+    assert_accepted((Solana, Main), two_zero_bytes_first, two_zero_bytes_first);
     let bytes_31 = "396uP7xxhwMnLinWEWPZatraVhAMN81v69cdkkfX647";
     let bytes_33 = "ighT8MAnSjE8v5ifQ8eYH6wL9hUR76EMFeUectgSXPLAU";
     for wrong_length in ["1", &"1".repeat(31), &"1".repeat(33), bytes_31, bytes_33] {
-        says(
+        assert_refused_with(
             (Solana, Main),
             wrong_length,
             "expected 32 to 44 base58 characters that hold 32 bytes",
@@ -244,10 +252,10 @@ fn solana_address_is_32_bytes_of_base58() {
 #[test]
 fn all_zero_address_is_refused() {
     EVM.iter()
-        .for_each(|home| says(*home, &format!("0x{}", "0".repeat(40)), NOBODY));
-    says((Tron, Main), "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", NOBODY);
+        .for_each(|home| assert_refused_with(*home, &format!("0x{}", "0".repeat(40)), NOBODY));
+    assert_refused_with((Tron, Main), "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", NOBODY);
     let program = "that is the system program's; expected an account's own address";
-    says((Solana, Main), &"1".repeat(32), program);
+    assert_refused_with((Solana, Main), &"1".repeat(32), program);
 }
 
 const NOBODY: &str = "the all-zero address belongs to nobody";
@@ -258,12 +266,12 @@ const EXPECTED_BITCOIN: &str = "expected a complete address that starts with 1, 
 
 #[test]
 fn error_names_the_expected_form() {
-    says(
+    assert_refused_with(
         (Bitcoin, Main),
         "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabB",
         MISTYPED,
     );
-    says(
+    assert_refused_with(
         (Bitcoin, Main),
         "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5",
         MISTYPED,
@@ -274,26 +282,26 @@ fn error_names_the_expected_form() {
         "tb1q6rz28mcfaxtmd6v789l9rrlrusdprr9pqcpvkl",
         "mtJukDXNpjTb4SevoWBWtSTT2phfs822sT",
     ] {
-        says((Bitcoin, Main), other, EXPECTED_BITCOIN);
+        assert_refused_with((Bitcoin, Main), other, EXPECTED_BITCOIN);
     }
-    says(
+    assert_refused_with(
         (Tron, Main),
         "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA",
         EXPECTED_TRON,
     );
-    everywhere().for_each(|home| says(home, &"1".repeat(129), TOO_MUCH));
+    all_chain_networks().for_each(|home| assert_refused_with(home, &"1".repeat(129), TOO_MUCH));
 }
 
 #[test]
-fn spaces_and_lookalikes_are_refused() {
-    for (homes, text) in vectors() {
+fn addresses_with_spaces_or_lookalike_letters_are_refused() {
+    for (homes, text) in valid_addresses() {
         for space in [" ", "\n", "\t", "\0", "\u{200b}", "\u{feff}", "\u{301}"] {
             homes
                 .iter()
-                .for_each(|home| refuses(*home, &format!("{text}{space}")));
+                .for_each(|home| assert_refused(*home, &format!("{text}{space}")));
             homes
                 .iter()
-                .for_each(|home| refuses(*home, &format!("{space}{text}")));
+                .for_each(|home| assert_refused(*home, &format!("{space}{text}")));
         }
         for (plain, lookalike) in [
             ('a', '\u{430}'),
@@ -305,7 +313,7 @@ fn spaces_and_lookalikes_are_refused() {
             homes
                 .iter()
                 .filter(|_| disguised != text)
-                .for_each(|home| says(*home, &disguised, TOO_MUCH));
+                .for_each(|home| assert_refused_with(*home, &disguised, TOO_MUCH));
         }
     }
 }
@@ -331,23 +339,24 @@ fn random_texts_never_panic() {
             let noise: String = alphabet
                 .chars()
                 .cycle()
-                .filter(|_| coin(&mut seed))
+                .filter(|_| flip_coin(&mut seed))
                 .take(length)
                 .collect();
-            everywhere().for_each(|home| settled(home, &format!("{start}{noise}")));
+            all_chain_networks()
+                .for_each(|home| assert_canonical_if_accepted(home, &format!("{start}{noise}")));
         }
     }
 }
 
-fn coin(seed: &mut u64) -> bool {
+fn flip_coin(seed: &mut u64) -> bool {
     *seed = seed
         .wrapping_mul(6_364_136_223_846_793_005)
         .wrapping_add(1_442_695_040_888_963_407);
     *seed >> 63 == 1
 }
 
-fn settled((chain, network): Home, text: &str) {
+fn assert_canonical_if_accepted((chain, network): ChainNetwork, text: &str) {
     if let Ok(canonical) = parse(chain, network, text) {
-        accepts((chain, network), &canonical, &canonical);
+        assert_accepted((chain, network), &canonical, &canonical);
     }
 }

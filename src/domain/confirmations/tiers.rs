@@ -19,7 +19,7 @@ const CONFIRMATIONS_MAX: u32 = 100_000;
 
 /// One tier: the confirmations that a coin needs below a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Tier {
+pub struct ConfirmationTier {
     /// Upper bound of the value, exclusive, in the currency of the invoice; `None` in the last tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below: Option<Cents>,
@@ -31,34 +31,34 @@ pub struct Tier {
 /// Tiers of a coin, smallest amounts first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Tiers(Vec<Tier>);
+pub struct ConfirmationTiers(Vec<ConfirmationTier>);
 
-impl Tiers {
+impl ConfirmationTiers {
     /// Returns the default tiers of a chain.
-    pub fn default_for(chain: Chain) -> Tiers {
+    pub fn default_for(chain: Chain) -> ConfirmationTiers {
         let needed = chain.row().confirmations;
         let tiers = BELOW.into_iter().zip(needed);
-        Tiers(
+        ConfirmationTiers(
             tiers
-                .map(|(below, needed)| Tier { below, needed })
+                .map(|(below, needed)| ConfirmationTier { below, needed })
                 .collect(),
         )
     }
 
     /// Wraps stored tiers, smallest amounts first.
-    pub fn new(tiers: Vec<Tier>) -> Tiers {
-        Tiers(tiers)
+    pub fn new(tiers: Vec<ConfirmationTier>) -> ConfirmationTiers {
+        ConfirmationTiers(tiers)
     }
 
     /// Returns the tiers, smallest amounts first.
-    pub fn as_slice(&self) -> &[Tier] {
+    pub fn as_slice(&self) -> &[ConfirmationTier] {
         &self.0
     }
 
     /// Returns the needed confirmations for an amount at stake. A payment without a price needs those of the last
     /// tier.
-    pub fn needed(&self, at_stake: Option<Cents>) -> Depth {
-        let takes = |tier: &&Tier| match (tier.below, at_stake) {
+    pub fn needed_for(&self, at_stake: Option<Cents>) -> Depth {
+        let takes = |tier: &&ConfirmationTier| match (tier.below, at_stake) {
             (None, _) => true,
             (Some(below), Some(worth)) => worth < below,
             (Some(_), None) => false,
@@ -71,13 +71,13 @@ impl Tiers {
     ///
     /// # Errors
     /// `invalid_request` that names the wrong field.
-    pub fn read(asset: &Asset, name: &str, value: &Value) -> Result<Tiers, Refusal> {
+    pub fn read(asset: &Asset, name: &str, value: &Value) -> Result<ConfirmationTiers, Refusal> {
         let list = value.as_array().filter(|list| !list.is_empty());
         let list = list.filter(|list| list.len() <= TIERS_MAX).ok_or_else(|| {
             let problem = format!("must be a JSON array of 1 to {TIERS_MAX} tiers");
             Refusal::field(name, problem)
         })?;
-        let mut tiers: Vec<Tier> = Vec::with_capacity(list.len());
+        let mut tiers: Vec<ConfirmationTier> = Vec::with_capacity(list.len());
         let last = list.len().saturating_sub(1);
         for (at, value) in list.iter().enumerate() {
             let name = format!("{name}[{at}]");
@@ -95,16 +95,16 @@ impl Tiers {
             }
             tiers.push(tier);
         }
-        Ok(Tiers(tiers))
+        Ok(ConfirmationTiers(tiers))
     }
 }
 
 /// Reads one tier from a request.
-fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
+fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<ConfirmationTier, Refusal> {
     let object = value.as_object();
     let object = object.ok_or_else(|| Refusal::field(name, "must be a JSON object"))?;
-    let fields = Fields::of(object);
-    if let Some(unknown) = fields.unknown(&["below", "confirmations"]).first() {
+    let fields = Fields::new(object);
+    if let Some(unknown) = fields.unknown_names(&["below", "confirmations"]).first() {
         let problem = "is an unknown field; the fields are below, confirmations";
         return Err(Refusal::field(&format!("{name}.{unknown}"), problem));
     }
@@ -120,7 +120,7 @@ fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> 
         let field = format!("{name}.confirmations");
         Refusal::field(&field, problem)
     })?;
-    Ok(Tier {
+    Ok(ConfirmationTier {
         below: below.transpose()?,
         needed,
     })
@@ -155,7 +155,11 @@ fn read_depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
 }
 
 /// Checks that a tier has a higher bound than the previous tier, and at least as many confirmations.
-fn check_order(name: &str, before: &Tier, tier: &Tier) -> Result<(), Refusal> {
+fn check_order(
+    name: &str,
+    before: &ConfirmationTier,
+    tier: &ConfirmationTier,
+) -> Result<(), Refusal> {
     if let (Some(less), Some(more)) = (before.below, tier.below)
         && more <= less
     {
@@ -176,7 +180,7 @@ fn check_order(name: &str, before: &Tier, tier: &Tier) -> Result<(), Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asset, Cents, Chain, Depth, Tiers};
+    use super::{Asset, Cents, Chain, ConfirmationTiers, Depth};
     use crate::domain::asset::ASSETS;
     use serde_json::{Value, json};
 
@@ -194,29 +198,29 @@ mod tests {
             (Chain::Ethereum, Some(900_000), Depth::Final),
             (Chain::Solana, Some(1), Depth::Final),
         ] {
-            let needed = Tiers::default_for(chain).needed(cents.map(Cents));
+            let needed = ConfirmationTiers::default_for(chain).needed_for(cents.map(Cents));
             assert_eq!(needed, blocks, "{chain} {cents:?}");
         }
     }
 
     /// Reads tiers and returns them as JSON, or the name of the wrong field.
-    fn read(id: &str, value: &Value) -> Result<Value, Option<String>> {
+    fn read_to_json(id: &str, value: &Value) -> Result<Value, Option<String>> {
         let asset = Asset::find(id).unwrap_or(&ASSETS[0]);
-        let tiers = Tiers::read(asset, "c", value).map_err(|refusal| refusal.param)?;
+        let tiers = ConfirmationTiers::read(asset, "c", value).map_err(|refusal| refusal.param)?;
         Ok(json!(tiers))
     }
 
     #[test]
     fn tiers_round_trip_through_json() {
         for asset in &ASSETS {
-            let shown = json!(Tiers::default_for(asset.chain));
-            assert_eq!(read(asset.id, &shown), Ok(shown), "{}", asset.id);
+            let shown = json!(ConfirmationTiers::default_for(asset.chain));
+            assert_eq!(read_to_json(asset.id, &shown), Ok(shown), "{}", asset.id);
         }
         let one = json!([{ "confirmations": 100 }]);
-        assert_eq!(read("BTC", &one), Ok(one));
+        assert_eq!(read_to_json("BTC", &one), Ok(one));
         let nulls = json!([{ "below": "0.01", "confirmations": 1 }, { "below": null, "confirmations": "final" }]);
         let shown = json!([{ "below": "0.01", "confirmations": 1 }, { "confirmations": "final" }]);
-        assert_eq!(read("ETH", &nulls), Ok(shown));
+        assert_eq!(read_to_json("ETH", &nulls), Ok(shown));
     }
 
     /// Asserts that each value is refused, and that the error names the given field.
@@ -224,7 +228,7 @@ mod tests {
     fn assert_refused(wrong: &[(&str, Value, &str)]) {
         for (id, value, field) in wrong {
             let field = Some((*field).to_owned());
-            assert_eq!(read(id, value), Err(field), "{id} {value}");
+            assert_eq!(read_to_json(id, value), Err(field), "{id} {value}");
         }
     }
 
@@ -258,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_bound_or_order_is_named() {
+    fn error_names_the_wrong_bound_or_order() {
         let tier = |below: Value, needed: Value| json!({ "below": below, "confirmations": needed });
         let last = || json!({ "confirmations": 6 });
         let with = |first: Value| json!([first, last()]);

@@ -3,7 +3,7 @@
 //! Invariant: the body of an event is rendered once.
 
 use super::EventType;
-use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::render::event::{EventDataView, EventView, LegacyEventView, LegacyInvoiceView};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
@@ -71,7 +71,7 @@ pub fn render_legacy(stored: &str, invoice: Option<&str>) -> serde_json::Result<
         livemode: event.livemode,
         created_at: &event.created,
         invoice: invoice.map(legacy_invoice),
-        object: Sometimes(object),
+        object: OmittedIfNone(object),
     };
     serde_json::to_string(&body).map(Some)
 }

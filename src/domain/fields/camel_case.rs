@@ -17,7 +17,7 @@ impl CamelCase {
         clippy::arithmetic_side_effects,
         reason = "evaluated by the compiler, which refuses what overflows"
     )]
-    pub const fn of(name: &str) -> CamelCase {
+    pub const fn from_snake_case(name: &str) -> CamelCase {
         let name = name.as_bytes();
         let (mut bytes, mut length) = ([0; CamelCase::BYTES_MAX], 0);
         // A field whose name is a keyword of Rust is written like `r#type`.
@@ -67,7 +67,7 @@ mod tests {
             ("last_used_at", "lastUsedAt"),
             ("r#type", "type"),
         ] {
-            assert_eq!(CamelCase::of(rust).as_str(), json);
+            assert_eq!(CamelCase::from_snake_case(rust).as_str(), json);
         }
     }
 }

@@ -63,7 +63,7 @@ macro_rules! input {
             $vis fn read(
                 body: &serde_json::Map<String, serde_json::Value>,
             ) -> Result<$name, $crate::domain::refusal::Refusal> {
-                let fields = $crate::domain::fields::Fields::of(body);
+                let fields = $crate::domain::fields::Fields::new(body);
                 $crate::domain::fields::input!(@unknown $unknown fields, $name)?;
                 $(let $checked = $name::$checked(fields)?;)+
                 Ok($name { $($field),+ })
@@ -86,7 +86,7 @@ macro_rules! input {
     };
     (@is_open refused) => { false };
     (@is_open $other:ident) => { true };
-    (@unknown refused $fields:ident, $name:ident) => { $fields.only($name::NAMES) };
+    (@unknown refused $fields:ident, $name:ident) => { $fields.refuse_unknown($name::NAMES) };
     (@unknown $other:ident $fields:ident, $name:ident) => { Ok::<(), $crate::domain::refusal::Refusal>(()) };
     (@names ignored $vis:vis, $fields:tt) => {};
     (@names $other:ident $vis:vis, [$($field:ident),+]) => {
@@ -96,7 +96,7 @@ macro_rules! input {
     (@unknown_fields named $name:ident $vis:vis) => {
         /// Returns the names in a body that are not fields of this type.
         $vis fn unknown_fields(body: &serde_json::Map<String, serde_json::Value>) -> Vec<&str> {
-            $crate::domain::fields::Fields::of(body).unknown($name::NAMES)
+            $crate::domain::fields::Fields::new(body).unknown_names($name::NAMES)
         }
     };
     (@unknown_fields $other:ident $name:ident $vis:vis) => {};
@@ -118,10 +118,10 @@ macro_rules! input {
     (@value or ($default:expr) $fields:ident, $name:ident, $value:ident) => { Ok($value.unwrap_or($default)) };
     (@value optional $fields:ident, $name:ident, $value:ident) => { Ok($value) };
     (@value expected $fields:ident, $name:ident, $value:ident) => { Ok($value) };
-    (@value change $fields:ident, $name:ident, $value:ident) => { Ok($fields.names($name).then_some($value)) };
+    (@value change $fields:ident, $name:ident, $value:ident) => { Ok($fields.contains($name).then_some($value)) };
     (@schema $type:ty, $rule:expr) => {
         $crate::domain::fields::Schema::Rule({
-            const RULE: &dyn $crate::domain::fields::Describing = &$crate::domain::fields::rule_for::<$type, _>($rule);
+            const RULE: &dyn $crate::domain::fields::FieldSchema = &$crate::domain::fields::rule_for::<$type, _>($rule);
             RULE
         })
     };
@@ -135,7 +135,7 @@ macro_rules! input {
     (@besides $besides:tt) => { stringify!($besides) };
     (@besides) => { "{}" };
     (@name $field:ident) => {{
-        const NAME: $crate::domain::fields::CamelCase = $crate::domain::fields::CamelCase::of(stringify!($field));
+        const NAME: $crate::domain::fields::CamelCase = $crate::domain::fields::CamelCase::from_snake_case(stringify!($field));
         const TEXT: &str = NAME.as_str();
         TEXT
     }};

@@ -7,7 +7,7 @@ impl Schema {
     /// Returns the JSON Schema of the object.
     pub fn keywords(&self) -> Keywords {
         match self {
-            Schema::Text(text) => parsed(text),
+            Schema::Text(text) => parse_keywords(text),
             Schema::Choice(texts) => keywords([("type", json!("string")), ("enum", json!(texts))]),
             Schema::Example(texts) => {
                 keywords([("type", json!("string")), ("examples", json!(texts()))])
@@ -76,7 +76,7 @@ impl Schema {
 
 impl Property {
     /// Returns the object whose fields are part of the outer object; `None` for an ordinary field.
-    fn flattened(&self) -> Option<&'static Object> {
+    fn flattened_object(&self) -> Option<&'static Object> {
         match self.schema {
             Schema::Object(object) if self.is_flattened => Some(object),
             Schema::Component(Component::Object { object, .. }) if self.is_flattened => {
@@ -92,7 +92,7 @@ impl Object {
     fn all_properties(&self) -> Vec<&'static Property> {
         let mut all = Vec::new();
         for property in self.properties {
-            match property.flattened() {
+            match property.flattened_object() {
                 Some(inner) => all.extend(inner.all_properties()),
                 None => all.push(property),
             }
@@ -107,15 +107,15 @@ impl Object {
         let required: Vec<&str> = required.map(|property| property.name).collect();
         let mut schema = Keywords::new();
         schema.insert("type".to_owned(), json!("object"));
-        describe(&mut schema, self.about);
+        add_description(&mut schema, self.about);
         schema.insert("additionalProperties".to_owned(), json!(self.is_open));
         if !required.is_empty() {
             schema.insert("required".to_owned(), json!(required));
         }
-        schema.extend(parsed(self.besides));
+        schema.extend(parse_keywords(self.besides));
         let properties = all.into_iter().map(|property| {
             let mut keywords = property.schema.keywords();
-            describe(&mut keywords, property.about);
+            add_description(&mut keywords, property.about);
             (property.name.to_owned(), Value::Object(keywords))
         });
         schema.insert("properties".to_owned(), properties.collect());
@@ -126,7 +126,7 @@ impl Object {
     pub fn example(&self) -> Keywords {
         let mut example = Keywords::new();
         for property in self.properties {
-            if let Some(inner) = property.flattened() {
+            if let Some(inner) = property.flattened_object() {
                 example.extend(inner.example());
                 continue;
             }
@@ -137,7 +137,7 @@ impl Object {
             };
             example.extend(value.map(|value| (property.name.to_owned(), value)));
         }
-        example.extend(parsed(self.differs));
+        example.extend(parse_keywords(self.differs));
         example
     }
 
@@ -170,7 +170,7 @@ impl Component {
             Component::Exemplified { component, .. } => component.keywords(),
             Component::OneOf { about, choices, .. } => {
                 let mut schema = Keywords::new();
-                describe(&mut schema, about);
+                add_description(&mut schema, about);
                 schema.extend(Schema::OneOf(choices).keywords());
                 schema
             }
@@ -179,7 +179,7 @@ impl Component {
                 about,
                 about_data,
                 ..
-            } => envelope(about, vec![("data", list_of(item, about_data))]),
+            } => envelope(about, vec![("data", list_schema(item, about_data))]),
             Component::Page {
                 item,
                 about: [about, about_data, about_more, about_next],
@@ -187,10 +187,10 @@ impl Component {
                 ..
             } => {
                 let mut has_more = keywords([("type", json!("boolean"))]);
-                describe(&mut has_more, about_more);
+                add_description(&mut has_more, about_more);
                 let mut next_before = Schema::Nullable(before).keywords();
-                describe(&mut next_before, about_next);
-                let data = list_of(item, about_data);
+                add_description(&mut next_before, about_next);
+                let data = list_schema(item, about_data);
                 let fields = [
                     ("data", data),
                     ("hasMore", has_more),
@@ -214,7 +214,7 @@ impl Component {
             Component::Exemplified { component, differs } => {
                 let mut example = component.example();
                 if let Value::Object(fields) = &mut example {
-                    fields.extend(parsed(differs));
+                    fields.extend(parse_keywords(differs));
                 }
                 example
             }
@@ -234,17 +234,17 @@ impl Component {
             return;
         }
         all.push(self);
-        self.add_parts(all);
+        self.add_referenced(all);
     }
 
     /// Adds the components to which the schema refers.
-    fn add_parts(&'static self, all: &mut Vec<&'static Component>) {
+    fn add_referenced(&'static self, all: &mut Vec<&'static Component>) {
         match self {
             Component::Object { object, .. } | Component::Inline(object) => {
                 object.add_components(all);
             }
             Component::List { item, .. } | Component::Page { item, .. } => item.add_components(all),
-            Component::Exemplified { component, .. } => component.add_parts(all),
+            Component::Exemplified { component, .. } => component.add_referenced(all),
             Component::OneOf { choices: parts, .. } | Component::Other { parts, .. } => {
                 parts.iter().for_each(|part| part.add_components(all));
             }
@@ -256,7 +256,7 @@ impl Component {
 fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     let mut schema = keywords([("type", json!("object"))]);
-    describe(&mut schema, about);
+    add_description(&mut schema, about);
     schema.insert("additionalProperties".to_owned(), json!(false));
     schema.insert("required".to_owned(), json!(names));
     let properties = fields
@@ -267,9 +267,9 @@ fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
 }
 
 /// Returns the schema of a list of these items.
-fn list_of(item: &Component, about: &str) -> Keywords {
+fn list_schema(item: &Component, about: &str) -> Keywords {
     let mut schema = keywords([("type", json!("array")), ("items", json!(item.reference()))]);
-    describe(&mut schema, about);
+    add_description(&mut schema, about);
     schema
 }
 
@@ -295,7 +295,7 @@ fn one_of_null(all: Keywords) -> Keywords {
 }
 
 /// Parses JSON text of a declaration as an object. A test proves that every declaration is valid.
-fn parsed(text: &str) -> Keywords {
+fn parse_keywords(text: &str) -> Keywords {
     serde_json::from_str(text).unwrap_or_default()
 }
 
@@ -307,7 +307,7 @@ pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, Value); N]) -> Ke
 }
 
 /// Adds a description to a schema. An empty description is left out.
-fn describe(schema: &mut Keywords, about: &str) {
+fn add_description(schema: &mut Keywords, about: &str) {
     if !about.is_empty() {
         schema.insert("description".to_owned(), json!(about.trim()));
     }

@@ -1,7 +1,7 @@
 //! Rules for the fields of request bodies. A rule reads a field, and describes it in the OpenAPI document.
 
 use super::json_schema::keywords;
-use super::schema::{Describing, Keywords, Schema};
+use super::schema::{FieldSchema, Keywords, Schema};
 use super::{Fields, Object};
 use crate::domain::asset::Asset;
 use crate::domain::refusal::Refusal;
@@ -25,7 +25,7 @@ pub trait Rule {
     fn keywords(&self) -> Keywords;
 }
 
-impl<R: Rule + Sync> Describing for R {
+impl<R: Rule + Sync> FieldSchema for R {
     fn schema(&self) -> Keywords {
         self.keywords()
     }
@@ -279,9 +279,9 @@ impl Rule for FlagRule {
 }
 
 /// Rule for a boolean that is false if the field is absent.
-pub struct SwitchRule;
+pub struct FlagOrFalseRule;
 
-impl Rule for SwitchRule {
+impl Rule for FlagOrFalseRule {
     type Value = bool;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<bool>, Refusal> {

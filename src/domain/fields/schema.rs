@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub type Keywords = Map<String, Value>;
 
 /// A rule that describes a field, for any type of value.
-pub trait Describing: Sync {
+pub trait FieldSchema: Sync {
     /// Returns the JSON Schema of the field.
     fn schema(&self) -> Keywords;
 }
@@ -36,7 +36,7 @@ pub enum Schema {
     /// A reference to a component.
     Component(&'static Component),
     /// The schema of a rule.
-    Rule(&'static dyn Describing),
+    Rule(&'static dyn FieldSchema),
     /// A value, with a default for an absent field.
     Default(&'static Schema, fn() -> Value),
     /// One of several components. The first gives the example.

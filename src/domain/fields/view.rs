@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A type that a field of a response can have.
-pub trait Shown {
+pub trait ViewField {
     /// `true` if every response has the field.
     const IS_REQUIRED: bool = true;
 
@@ -27,7 +27,7 @@ pub trait Shown {
 /// Implements the trait with these schemas for these types.
 macro_rules! shown {
     ($($type:ty = $schema:expr;)+) => {
-        $(impl Shown for $type {
+        $(impl ViewField for $type {
             const SCHEMA: Schema = $schema;
         })+
     };
@@ -51,48 +51,48 @@ shown! {
 }
 
 /// A JSON object that is already rendered, or that a merchant sent.
-impl Shown for &RawValue {
+impl ViewField for &RawValue {
     const SCHEMA: Schema = schema!({ "type": "object", "additionalProperties": true });
 }
 
-impl Shown for Map<String, Value> {
+impl ViewField for Map<String, Value> {
     const SCHEMA: Schema = <&RawValue>::SCHEMA;
 }
 
-impl<T: Shown> Shown for &BTreeMap<String, T> {
+impl<T: ViewField> ViewField for &BTreeMap<String, T> {
     const SCHEMA: Schema = Schema::Map(&T::SCHEMA);
 }
 
-impl Shown for Cow<'_, str> {
+impl ViewField for Cow<'_, str> {
     const SCHEMA: Schema = Schema::STRING;
 }
 
-impl<T: TextEnum> Shown for T {
+impl<T: TextEnum> ViewField for T {
     const SCHEMA: Schema = Schema::Choice(T::TEXTS);
 }
 
 /// `None` is rendered as `null`.
-impl<T: Shown> Shown for Option<T> {
+impl<T: ViewField> ViewField for Option<T> {
     const SCHEMA: Schema = Schema::Nullable(&T::SCHEMA);
 }
 
-impl<T: Shown> Shown for &[T] {
+impl<T: ViewField> ViewField for &[T] {
     const SCHEMA: Schema = Schema::List(&T::SCHEMA);
 }
 
-impl<T: Shown> Shown for Vec<T> {
+impl<T: ViewField> ViewField for Vec<T> {
     const SCHEMA: Schema = Schema::List(&T::SCHEMA);
 }
 
-impl<K, T: Shown> Shown for BTreeMap<K, T> {
+impl<K, T: ViewField> ViewField for BTreeMap<K, T> {
     const SCHEMA: Schema = Schema::Map(&T::SCHEMA);
 }
 
 /// A field that the response omits if it has no value.
 #[derive(Clone, Copy, Debug)]
-pub struct Sometimes<T>(pub Option<T>);
+pub struct OmittedIfNone<T>(pub Option<T>);
 
-impl<T: Shown> Shown for Sometimes<T> {
+impl<T: ViewField> ViewField for OmittedIfNone<T> {
     const IS_REQUIRED: bool = false;
 
     const SCHEMA: Schema = T::SCHEMA;
@@ -102,7 +102,7 @@ impl<T: Shown> Shown for Sometimes<T> {
     }
 }
 
-impl<T: Serialize> Serialize for Sometimes<T> {
+impl<T: Serialize> Serialize for OmittedIfNone<T> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(out)
     }
@@ -137,7 +137,7 @@ macro_rules! view {
             $(
                 $(#[doc = $field_about])*
                 $(#[serde($flatten)])?
-                #[serde(skip_serializing_if = "crate::domain::fields::Shown::is_absent")]
+                #[serde(skip_serializing_if = "crate::domain::fields::ViewField::is_absent")]
                 $vis $field: $type,
             )+
         }
@@ -162,7 +162,7 @@ macro_rules! view {
                         name: $crate::domain::fields::input!(@name $field),
                         about: concat!($($field_about),*),
                         schema: $crate::domain::fields::view!(@schema $type, $($schema)?),
-                        is_required: <$type as $crate::domain::fields::Shown>::IS_REQUIRED,
+                        is_required: <$type as $crate::domain::fields::ViewField>::IS_REQUIRED,
                         is_flattened: $crate::domain::fields::view!(@is_flattened $($flatten)?),
                         example: $crate::domain::fields::input!(@example $($example)?),
                     }),+
@@ -174,11 +174,11 @@ macro_rules! view {
             $crate::domain::fields::view!(@component $vis $name $($title)?);
         }
 
-        impl $(<$life>)? $crate::domain::fields::Shown for $name $(<$life>)? {
+        impl $(<$life>)? $crate::domain::fields::ViewField for $name $(<$life>)? {
             const SCHEMA: $crate::domain::fields::Schema = $crate::domain::fields::view!(@of $name $($title)?);
         }
 
-        impl<$($life)?> $crate::domain::fields::Shown for &$name $(<$life>)? {
+        impl<$($life)?> $crate::domain::fields::ViewField for &$name $(<$life>)? {
             const SCHEMA: $crate::domain::fields::Schema = $crate::domain::fields::view!(@of $name $($title)?);
         }
     };
@@ -196,7 +196,7 @@ macro_rules! view {
     (@is_flattened flatten) => { true };
     (@differs) => { "{}" };
     (@differs $differs:tt) => { stringify!($differs) };
-    (@schema $type:ty,) => { <$type as $crate::domain::fields::Shown>::SCHEMA };
+    (@schema $type:ty,) => { <$type as $crate::domain::fields::ViewField>::SCHEMA };
     (@schema $type:ty, $schema:expr) => { $schema };
 }
 

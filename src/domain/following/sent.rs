@@ -6,7 +6,7 @@ use crate::domain::time::Time;
 
 /// A transaction attached to payouts or refunds that are not settled, with the stored facts about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SentOpen {
+pub struct UnsettledTransaction {
     /// Id of the transaction on the chain.
     pub txid: String,
     /// Inputs of the transaction, or its sender on chains with accounts. Empty until a node has reported them.
@@ -20,18 +20,18 @@ pub struct SentOpen {
     pub candidates: Vec<String>,
 }
 
-/// The answer of a node about one [`SentOpen`].
+/// The answer of a node about one [`UnsettledTransaction`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SentRead {
+pub struct SentLookup {
     /// Id of the transaction that was looked up.
     pub txid: String,
     /// Answer of the node.
-    pub found: SentFound,
+    pub found: SentLookupAnswer,
 }
 
 /// Answer of a node about a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SentFound {
+pub enum SentLookupAnswer {
     /// The transaction is in the mempool, or in a block that is on the active chain and has been read.
     Present(Box<SentTransaction>),
     /// The transaction is neither in the mempool nor in a block. The node has the index to know this.
@@ -93,7 +93,7 @@ pub struct BalanceChange {
 
 /// A transaction with an input that another transaction spends, directly or through an earlier transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
+pub struct SpendConflict {
     /// Id of the transaction that cannot be confirmed while `by` is valid.
     pub txid: String,
     /// Id of the transaction that spends the input.

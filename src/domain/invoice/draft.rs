@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 text_enum! {
     /// Amount of a simulated payment, relative to the remaining amount due.
-    pub enum PaymentCase {
+    pub enum SimulatedAmount {
         /// Exactly the amount due.
         Exact = "exact",
         /// Half of the amount due.
@@ -66,7 +66,7 @@ input! {
 }
 
 /// Returns a warning for each name in a body that is not a field of `CreateInvoice`.
-pub fn warnings(body: &Map<String, Value>) -> Vec<String> {
+pub fn unknown_field_warnings(body: &Map<String, Value>) -> Vec<String> {
     let unknown = CreateInvoice::unknown_fields(body).into_iter();
     let warnings = unknown.map(|name| format!("unknown field {name:?} was ignored"));
     warnings.collect()
@@ -79,7 +79,7 @@ impl Rule for PriceRule {
     type Value = Option<Cents>;
 
     fn read(&self, fields: Fields<'_>, _: &str) -> Result<Option<Option<Cents>>, Refusal> {
-        amount(&fields).map(Some)
+        read_amount(&fields).map(Some)
     }
 
     fn keywords(&self) -> Keywords {
@@ -101,7 +101,7 @@ impl Rule for MetadataRule {
     type Value = Box<RawValue>;
 
     fn read(&self, fields: Fields<'_>, _: &str) -> Result<Option<Box<RawValue>>, Refusal> {
-        metadata(&fields).map(Some)
+        read_metadata(&fields).map(Some)
     }
 
     fn keywords(&self) -> Keywords {
@@ -113,7 +113,7 @@ impl Rule for MetadataRule {
 }
 
 /// Reads the price from a string, or from the digits of a number; `None` if the price overflows.
-pub(in crate::domain) fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
+pub(in crate::domain) fn read_amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
     let wrong = || {
         Refusal::field(
             "amount",
@@ -135,7 +135,7 @@ pub(in crate::domain) fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Re
 }
 
 /// Reads the metadata as JSON text; `{}` if the field is absent.
-fn metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
+fn read_metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
     let empty = Map::new();
     let map = fields.object("metadata")?.unwrap_or(&empty);
     if !map
@@ -167,17 +167,17 @@ fn is_within_levels(value: &Value, levels: usize) -> bool {
     reason = "a test fails by panicking"
 )]
 mod tests {
-    use super::{Cents, CreateInvoice, warnings};
+    use super::{Cents, CreateInvoice, unknown_field_warnings};
     use crate::domain::refusal::{Code, Refusal};
     use serde_json::{Map, Value};
 
-    fn body(text: &str) -> Map<String, Value> {
+    fn parse_body(text: &str) -> Map<String, Value> {
         serde_json::from_str(text).unwrap()
     }
 
     #[track_caller]
-    fn refused(text: &str) -> Refusal {
-        match CreateInvoice::read(&body(text)) {
+    fn refusal_of(text: &str) -> Refusal {
+        match CreateInvoice::read(&parse_body(text)) {
             Ok(_) => panic!("{text} was taken"),
             Err(refusal) => refusal,
         }
@@ -192,7 +192,7 @@ mod tests {
             ("20", 2000),
             ("9999999999.99", 999_999_999_999),
         ] {
-            let draft = CreateInvoice::read(&body(&format!(
+            let draft = CreateInvoice::read(&parse_body(&format!(
                 "{{\"amount\":{amount},\"currency\":\"EUR\"}}"
             )))
             .unwrap();
@@ -201,7 +201,7 @@ mod tests {
         for amount in [
             "1e3", "\"1e3\"", "19.999", "-1", "0", "\"abc\"", "true", "null", "[]", "{}", "\"\"",
         ] {
-            let refusal = refused(&format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
+            let refusal = refusal_of(&format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
             assert_eq!(
                 (refusal.code, refusal.param.as_deref()),
                 (Code::InvalidRequest, Some("amount")),
@@ -209,7 +209,10 @@ mod tests {
             );
         }
         let huge = format!("{{\"amount\":1{},\"currency\":\"EUR\"}}", "0".repeat(30));
-        assert_eq!(CreateInvoice::read(&body(&huge)).unwrap().amount, None);
+        assert_eq!(
+            CreateInvoice::read(&parse_body(&huge)).unwrap().amount,
+            None
+        );
     }
 
     #[test]
@@ -250,7 +253,8 @@ mod tests {
                 } else {
                     "\"currency\":\"EUR\","
                 };
-                let refusal = refused(&format!("{{\"amount\":1,{currency}\"{field}\":{value}}}"));
+                let refusal =
+                    refusal_of(&format!("{{\"amount\":1,{currency}\"{field}\":{value}}}"));
                 assert_eq!(refusal.param.as_deref(), Some(field), "{value}");
                 assert!(refusal.message.starts_with(field), "{}", refusal.message);
             }
@@ -263,7 +267,7 @@ mod tests {
         let text = format!(
             "{{\"amount\":1,\"currency\":\"USD\",\"orderId\":\"{order}\",\"asset\":null,\"ttlSeconds\":60.0,\"metadata\":{{\"b\":1.10,\"a\":[]}},\"colour\":1}}"
         );
-        let draft = CreateInvoice::read(&body(&text)).unwrap();
+        let draft = CreateInvoice::read(&parse_body(&text)).unwrap();
         assert_eq!(draft.order_id, Some(order));
         assert_eq!((draft.asset, draft.ttl_seconds), (None, Some(60)));
         assert_eq!(
@@ -272,7 +276,7 @@ mod tests {
             "kept as sent"
         );
         assert_eq!(
-            warnings(&body(&text)),
+            unknown_field_warnings(&parse_body(&text)),
             ["unknown field \"colour\" was ignored"]
         );
     }

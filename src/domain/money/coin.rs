@@ -38,7 +38,7 @@ impl Units {
     }
 
     /// Formats the amount as a plain decimal of whole coins, without trailing zeros.
-    pub fn text(self, decimals: u32) -> String {
+    pub fn to_decimal_text(self, decimals: u32) -> String {
         let digits = format!(
             "{:0>width$}",
             self.0,
@@ -127,7 +127,7 @@ impl Rate {
     /// # Errors
     /// [`Overflow`] if the value does not fit into 64 bits.
     pub fn value(self, units: Units, decimals: u32) -> Result<Cents, Overflow> {
-        let product = Wide::product(units.0, self.mantissa);
+        let product = WideProduct::product(units.0, self.mantissa);
         // cents = units / 10^decimals × mantissa / 10^scale × 100
         let cents = match decimals.saturating_add(self.scale).checked_sub(2) {
             Some(shift) => product.divided_half_even(shift),
@@ -144,7 +144,7 @@ impl Rate {
 
     /// Returns `true` if the value before rounding is at least one cent. Half a cent is too little.
     pub fn is_worth_a_cent(self, units: Units, decimals: u32) -> bool {
-        let product = Wide::product(units.0, self.mantissa);
+        let product = WideProduct::product(units.0, self.mantissa);
         let shift = decimals.saturating_add(self.scale).saturating_sub(2);
         product.divided_down(shift).is_none_or(|cents| cents >= 1)
     }
@@ -174,7 +174,7 @@ impl Rate {
     ///
     /// # Errors
     /// [`Overflow`] if the result overflows.
-    pub fn units_within(self, amount: Cents, decimals: u32) -> Result<Units, Overflow> {
+    pub fn units_bought_by(self, amount: Cents, decimals: u32) -> Result<Units, Overflow> {
         let amount = u128::try_from(amount.0).map_err(|_| Overflow)?;
         let units = 10_u128
             .checked_pow(decimals.saturating_add(self.scale))
@@ -222,7 +222,7 @@ impl Rate {
             .checked_pow(up.saturating_sub(down))
             .and_then(|power| units.0.checked_mul(power))
             .ok_or(Overflow)?;
-        let quotient = Wide::product(raised, self.mantissa)
+        let quotient = WideProduct::product(raised, self.mantissa)
             .divided_up(other.mantissa, down.saturating_sub(up));
         quotient.map(Units).ok_or(Overflow)
     }
@@ -243,15 +243,15 @@ impl FromStr for Rate {
 }
 
 /// A product of a 128-bit and a 64-bit number, least significant limb first.
-struct Wide([u64; 3]);
+struct WideProduct([u64; 3]);
 
-impl Wide {
+impl WideProduct {
     /// Multiplies without overflow: the product fits into 192 bits.
-    fn product(left: u128, right: u64) -> Wide {
+    fn product(left: u128, right: u64) -> WideProduct {
         let right = u128::from(right);
         let low = (left & u128::from(u64::MAX)).saturating_mul(right);
         let high = (left >> 64).saturating_mul(right).saturating_add(low >> 64);
-        Wide([low_limb(low), low_limb(high), low_limb(high >> 64)])
+        WideProduct([low_limb(low), low_limb(high), low_limb(high >> 64)])
     }
 
     /// Divides by 10^`exponent`, rounded half-even; `None` if the result does not fit into 128 bits.

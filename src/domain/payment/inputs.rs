@@ -13,7 +13,7 @@ const POSITION_MAX: i64 = 0x7fff_ffff;
 
 text_enum! {
     /// Step of a payment on its simulated chain.
-    pub enum SandboxStep {
+    pub enum SandboxPaymentStep {
         /// A dropped payment is seen again.
         Seen = "seen",
         /// The block of the payment becomes final.
@@ -91,7 +91,7 @@ input! {
     pub SandboxPaymentState, checked state, amount, txid; unknown refused {
         /// confirmed, dropped, orphaned (its block was reorganised away, so it is seen again), replaced (dropped, and
         /// another one in its place), or seen (a dropped one returns).
-        required state: SandboxStep = choice().or_refused("must be one of seen, confirmed, dropped, orphaned, replaced"), "confirmed";
+        required state: SandboxPaymentStep = choice().or_refused("must be one of seen, confirmed, dropped, orphaned, replaced"), "confirmed";
         /// Amount of the payment that replaces this one, in whole coins; default: the same.
         optional amount: String = CoinAmountRule;
         /// Transaction id of the replacement; default: a new one.

@@ -3,7 +3,7 @@
 //! Invariant: one source alone gives no rate, except the operator's own file. A wrong source can prevent a rate, but
 //! cannot set one.
 
-use super::{Evidence, FRESH_MS_MAX, Figure, FigureSource, RateQuote, RateSource, middle};
+use super::{Evidence, FRESH_MS_MAX, FigureSource, RateFigure, RateQuote, RateSource, middle};
 use crate::domain::money::Bps;
 use crate::domain::money::coin::Rate;
 use crate::domain::time::Time;
@@ -15,7 +15,7 @@ const APART_PERCENT_MAX: i64 = 3;
 
 /// Reason why no rate can be computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoAgreement {
+pub enum NoRateReason {
     /// No source has reported a figure.
     Untold,
     /// The figures of these sources are all too old.
@@ -26,22 +26,22 @@ pub enum NoAgreement {
     Apart(Vec<(FigureSource, Rate)>),
 }
 
-impl fmt::Display for NoAgreement {
+impl fmt::Display for NoRateReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoAgreement::Untold => out.write_str("no source has reported a rate"),
-            NoAgreement::Stale(sources) => {
+            NoRateReason::Untold => out.write_str("no source has reported a rate"),
+            NoRateReason::Stale(sources) => {
                 write!(
                     out,
                     "rates of {} are older than 3 minutes",
                     join_names(sources)
                 )
             }
-            NoAgreement::Alone(source) => write!(
+            NoRateReason::Alone(source) => write!(
                 out,
                 "only {source} has reported a rate in the last 3 minutes, and 2 sources must agree"
             ),
-            NoAgreement::Apart(told) => {
+            NoRateReason::Apart(told) => {
                 let told = told.iter().map(|(source, rate)| format!("{source} {rate}"));
                 let told: Vec<String> = told.collect();
                 write!(
@@ -61,7 +61,7 @@ fn join_names(sources: &[FigureSource]) -> String {
 
 /// Returns `true` if the figure is fresh. A figure from the future counts by its distance, since the clock may have
 /// been set back.
-fn is_fresh(figure: &Figure, now: Time) -> bool {
+fn is_fresh(figure: &RateFigure, now: Time) -> bool {
     now.since_ms(figure.at).unsigned_abs() <= FRESH_MS_MAX.unsigned_abs()
 }
 
@@ -69,16 +69,16 @@ fn is_fresh(figure: &Figure, now: Time) -> bool {
 ///
 /// # Errors
 /// The reason why no rate can be computed.
-pub fn agreed_rate(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreement> {
-    let mut fresh: Vec<&Figure> = figures.iter().filter(|one| is_fresh(one, now)).collect();
+pub fn agreed_rate(figures: &[RateFigure], now: Time) -> Result<RateQuote, NoRateReason> {
+    let mut fresh: Vec<&RateFigure> = figures.iter().filter(|one| is_fresh(one, now)).collect();
     if let Some(own) = fresh.iter().find(|one| one.source == FigureSource::File) {
-        return Ok(quoted(own.rate, RateSource::File, own.at, &[own]));
+        return Ok(quote_of_figures(own.rate, RateSource::File, own.at, &[own]));
     }
     let (oldest, alone) = match fresh.as_slice() {
-        [] if figures.is_empty() => return Err(NoAgreement::Untold),
+        [] if figures.is_empty() => return Err(NoRateReason::Untold),
         [] => {
             let sources = figures.iter().map(|figure| figure.source);
-            return Err(NoAgreement::Stale(sources.collect()));
+            return Err(NoRateReason::Stale(sources.collect()));
         }
         [first, rest @ ..] => {
             let oldest = rest.iter().map(|figure| figure.at).min();
@@ -87,29 +87,34 @@ pub fn agreed_rate(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreeme
         }
     };
     if let Some(source) = alone {
-        return Err(NoAgreement::Alone(source));
+        return Err(NoRateReason::Alone(source));
     }
     fresh.sort_by_key(|figure| figure.rate.decimal());
     let rates: Vec<Decimal> = fresh.iter().map(|figure| figure.rate.decimal()).collect();
-    let median = median(&rates).filter(|median| is_supported(&rates, *median));
+    let median = median(&rates).filter(|median| is_median_supported(&rates, *median));
     match median.and_then(|median| Rate::new(median).ok()) {
-        Some(rate) => Ok(quoted(rate, RateSource::Median, oldest, &fresh)),
+        Some(rate) => Ok(quote_of_figures(rate, RateSource::Median, oldest, &fresh)),
         None => {
             let told = fresh.iter().map(|figure| (figure.source, figure.rate));
-            Err(NoAgreement::Apart(told.collect()))
+            Err(NoRateReason::Apart(told.collect()))
         }
     }
 }
 
 /// Returns the latest rate of the operator's file, regardless of its age.
-pub fn file_rate(figures: &[Figure]) -> Option<RateQuote> {
+pub fn file_rate(figures: &[RateFigure]) -> Option<RateQuote> {
     let own = figures
         .iter()
         .find(|one| one.source == FigureSource::File)?;
-    Some(quoted(own.rate, RateSource::File, own.at, &[own]))
+    Some(quote_of_figures(own.rate, RateSource::File, own.at, &[own]))
 }
 
-fn quoted(rate: Rate, source: RateSource, at: Time, figures: &[&Figure]) -> RateQuote {
+fn quote_of_figures(
+    rate: Rate,
+    source: RateSource,
+    at: Time,
+    figures: &[&RateFigure],
+) -> RateQuote {
     RateQuote {
         rate,
         source,
@@ -130,23 +135,23 @@ fn median(sorted: &[Decimal]) -> Option<Decimal> {
 }
 
 /// Returns `true` if two neighboring numbers are close to each other and to the median.
-fn is_supported(sorted: &[Decimal], median: Decimal) -> bool {
+fn is_median_supported(sorted: &[Decimal], median: Decimal) -> bool {
     let mut neighbours = sorted.iter().zip(sorted.iter().skip(1));
     neighbours.any(|(lower, upper)| {
-        agree(*lower, *upper) && agree_either(*lower, median) && agree_either(*upper, median)
+        are_close_sorted(*lower, *upper) && are_close(*lower, median) && are_close(*upper, median)
     })
 }
 
 /// Returns `true` if the larger number is at most 3 % above the smaller number.
-fn agree(smaller: Decimal, larger: Decimal) -> bool {
+fn are_close_sorted(smaller: Decimal, larger: Decimal) -> bool {
     let most = Decimal::new(APART_PERCENT_MAX.saturating_add(100), 2);
     smaller
         .checked_mul(most)
         .is_some_and(|bound| larger <= bound)
 }
 
-fn agree_either(one: Decimal, other: Decimal) -> bool {
-    agree(one.min(other), one.max(other))
+fn are_close(one: Decimal, other: Decimal) -> bool {
+    are_close_sorted(one.min(other), one.max(other))
 }
 
 #[cfg(test)]

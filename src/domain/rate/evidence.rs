@@ -2,8 +2,8 @@
 //!
 //! Invariant: evidence is a JSON array that is written once and never parsed again.
 
-use super::Figure;
-use crate::domain::fields::{Schema, Shown};
+use super::RateFigure;
+use crate::domain::fields::{Schema, ViewField};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence(Option<Arc<str>>);
 
-impl Shown for Evidence {
-    const SCHEMA: Schema = <Vec<Figure> as Shown>::SCHEMA;
+impl ViewField for Evidence {
+    const SCHEMA: Schema = <Vec<RateFigure> as ViewField>::SCHEMA;
 }
 
 const NOTHING: &str = "[]";
 
 impl Evidence {
     /// Returns the evidence of these figures.
-    pub fn from_figures<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Evidence {
-        let figures: Vec<&Figure> = figures.into_iter().collect();
+    pub fn from_figures<'a>(figures: impl IntoIterator<Item = &'a RateFigure>) -> Evidence {
+        let figures: Vec<&RateFigure> = figures.into_iter().collect();
         // Serializing a figure cannot fail.
         let text = serde_json::to_string(&figures).unwrap_or_else(|_| NOTHING.to_owned());
         Evidence::from_stored(&text)

@@ -3,7 +3,7 @@
 //! Invariant: no figure treats USDT as USD. Numbers are read from their decimal digits.
 
 use crate::domain::asset::symbols;
-use crate::domain::fields::{Schema, Shown, view};
+use crate::domain::fields::{Schema, ViewField, view};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
 use crate::domain::text_enum::text_enum;
@@ -82,7 +82,7 @@ pub struct Ticker {
 
 /// Price of one coin in one currency, from one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Figure {
+pub struct RateFigure {
     /// Source of the figure.
     pub source: FigureSource,
     /// Exchange rate, fiat per whole coin.
@@ -107,11 +107,11 @@ view! {
     }
 }
 
-impl Shown for Figure {
+impl ViewField for RateFigure {
     const SCHEMA: Schema = RateFigureView::SCHEMA;
 }
 
-impl Serialize for Figure {
+impl Serialize for RateFigure {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let view = RateFigureView {
             source: self.source,
@@ -131,7 +131,7 @@ pub struct CoinFigure {
     /// Currency of the price.
     pub currency: Currency,
     /// The figure.
-    pub figure: Figure,
+    pub figure: RateFigure,
 }
 
 /// Symbols through which a coin can be priced in EUR, in the order of preference.
@@ -141,20 +141,18 @@ const THROUGH: [&str; 2] = ["USD", "USDT"];
 ///
 /// Each coin has a direct figure in EUR and in USD if the source has that pair.
 /// Without a direct EUR pair, the EUR figure follows from a symbol of `THROUGH`.
-pub fn figures(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
+pub fn figures_of_tickers(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
     let mut told = Vec::new();
     for coin in symbols() {
         for currency in Currency::ALL {
             let found = direct_price(tickers, coin, *currency).or_else(|| match currency {
-                Currency::Eur => THROUGH
-                    .iter()
-                    .find_map(|via| price_through(tickers, coin, via)),
+                Currency::Eur => THROUGH.iter().find_map(|via| price_via(tickers, coin, via)),
                 Currency::Usd => None,
             });
             if let Some((price, via, at)) = found
                 && let Ok(rate) = Rate::new(price)
             {
-                let figure = Figure {
+                let figure = RateFigure {
                     source,
                     rate,
                     via,
@@ -171,7 +169,7 @@ pub fn figures(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
     told
 }
 
-fn find<'a>(tickers: &'a [Ticker], base: &str, quote: &str) -> Option<&'a Ticker> {
+fn find_ticker<'a>(tickers: &'a [Ticker], base: &str, quote: &str) -> Option<&'a Ticker> {
     let is = |ticker: &&Ticker| ticker.base == base && ticker.quote == quote;
     tickers.iter().find(is)
 }
@@ -182,19 +180,19 @@ fn direct_price(
     coin: &str,
     currency: Currency,
 ) -> Option<(Decimal, String, Time)> {
-    let ticker = find(tickers, coin, currency.as_str())?;
+    let ticker = find_ticker(tickers, coin, currency.as_str())?;
     Some((ticker.price, format!("{coin}/{currency}"), ticker.at))
 }
 
 /// Returns the price of a coin in EUR through another symbol, with the pairs and the time.
-fn price_through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String, Time)> {
-    let euro = find(tickers, "EUR", via)?;
+fn price_via(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String, Time)> {
+    let euro = find_ticker(tickers, "EUR", via)?;
     let by = format!("EUR/{via}");
     if coin == via {
         let price = Decimal::ONE.checked_div(euro.price)?;
         return Some((price, by, euro.at));
     }
-    let ticker = find(tickers, coin, via)?;
+    let ticker = find_ticker(tickers, coin, via)?;
     let price = ticker.price.checked_div(euro.price)?;
     let at = ticker.at.min(euro.at);
     Some((price, format!("{coin}/{via} by {by}"), at))
@@ -203,7 +201,9 @@ fn price_through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Currency, Decimal, FigureSource, Ticker, Time, figures, middle, parse_number};
+    use super::{
+        Currency, Decimal, FigureSource, Ticker, Time, figures_of_tickers, middle, parse_number,
+    };
 
     #[test]
     fn number_is_parsed_from_its_digits() {
@@ -287,7 +287,7 @@ mod tests {
             // This price is too large for a rate.
             ticker("SOL", "EUR", "99999999999999999999", 1),
         ];
-        let told: Vec<String> = figures(FigureSource::Binance, &tickers)
+        let told: Vec<String> = figures_of_tickers(FigureSource::Binance, &tickers)
             .into_iter()
             .map(|told| {
                 let (figure, currency) = (told.figure, told.currency);

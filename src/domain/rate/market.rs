@@ -1,24 +1,24 @@
 //! Market of a coin in one currency: its rate, sources and age.
 
-use super::{Figure, NoAgreement, Rate, RateQuote, RateSource, agreed_rate};
+use super::{NoRateReason, Rate, RateFigure, RateQuote, RateSource, agreed_rate};
 use crate::domain::time::{Time, span_text};
 use std::fmt;
 
 /// Rates of one coin in one currency, with the figures of the sources.
 #[derive(Clone, Debug)]
-pub struct Market {
+pub struct CoinMarket {
     /// The fresh rate, or the reason why no rate can be computed.
-    pub now: Result<RateQuote, NoAgreement>,
+    pub now: Result<RateQuote, NoRateReason>,
     /// The newest stored rate, regardless of its age.
     pub known: Option<RateQuote>,
     /// The newest figure of each source.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<RateFigure>,
 }
 
-impl Market {
+impl CoinMarket {
     /// Returns the market for these figures and the newest stored rate.
-    pub fn new(figures: Vec<Figure>, known: Option<RateQuote>, now: Time) -> Market {
-        Market {
+    pub fn new(figures: Vec<RateFigure>, known: Option<RateQuote>, now: Time) -> CoinMarket {
+        CoinMarket {
             now: agreed_rate(&figures, now),
             known,
             figures,
@@ -26,8 +26,8 @@ impl Market {
     }
 
     /// Returns the market for a fixed rate, without sources.
-    pub fn fixed(quoted: RateQuote) -> Market {
-        Market {
+    pub fn fixed(quoted: RateQuote) -> CoinMarket {
+        CoinMarket {
             known: Some(quoted.clone()),
             now: Ok(quoted),
             figures: Vec::new(),
@@ -35,19 +35,19 @@ impl Market {
     }
 
     /// Returns the fresh rate.
-    pub fn fresh(&self) -> Option<Rate> {
+    pub fn fresh_rate(&self) -> Option<Rate> {
         self.now.as_ref().ok().map(|quoted| quoted.rate)
     }
 
     /// Returns the fresh rate, otherwise the newest stored rate.
-    pub fn newest(&self) -> Option<&RateQuote> {
+    pub fn newest_rate(&self) -> Option<&RateQuote> {
         self.now.as_ref().ok().or(self.known.as_ref())
     }
 
     /// Returns the newest rate for a message, like `80 (kraken 80.1, coinbase 79.9, 42 s old)`; `None` without any
     /// rate.
-    pub fn newest_text(&self, now: Time) -> Option<impl fmt::Display + use<>> {
-        let newest = self.newest()?;
+    pub fn newest_rate_text(&self, now: Time) -> Option<impl fmt::Display + use<>> {
+        let newest = self.newest_rate()?;
         let age = span_text(now.since_ms(newest.at).max(0));
         let told = self.figures.iter();
         let told = told.map(|figure| format!("{} {}", figure.source, figure.rate));
@@ -66,12 +66,12 @@ impl Market {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Figure, Market, NoAgreement, RateQuote, Time};
+    use super::{CoinMarket, NoRateReason, RateFigure, RateQuote, Time};
     use crate::domain::rate::FigureSource;
     use crate::domain::time::{HOUR_MS, SECOND_MS};
 
-    fn figure(source: FigureSource, rate: &str, at: i64) -> Figure {
-        Figure {
+    fn figure(source: FigureSource, rate: &str, at: i64) -> RateFigure {
+        RateFigure {
             source,
             rate: rate.parse().unwrap(),
             via: String::new(),
@@ -85,21 +85,24 @@ mod tests {
             figure(FigureSource::Kraken, "80.1", 0),
             figure(FigureSource::Coinbase, "79.9", 10 * SECOND_MS),
         ];
-        let text =
-            |market: &Market, now| market.newest_text(Time(now)).map(|text| text.to_string());
-        let market = Market::new(told.clone(), None, Time(42 * SECOND_MS));
-        assert_eq!(market.fresh(), Some("80".parse().unwrap()));
+        let text = |market: &CoinMarket, now| {
+            market
+                .newest_rate_text(Time(now))
+                .map(|text| text.to_string())
+        };
+        let market = CoinMarket::new(told.clone(), None, Time(42 * SECOND_MS));
+        assert_eq!(market.fresh_rate(), Some("80".parse().unwrap()));
         let said = text(&market, 42 * SECOND_MS).unwrap();
         assert_eq!(said, "80 (kraken 80.1, coinbase 79.9; 42 s old)");
         let old = RateQuote::fixed("79".parse().unwrap(), Time(0));
-        let later = Market::new(told, Some(old), Time(3 * HOUR_MS));
-        assert!(matches!(later.now, Err(NoAgreement::Stale(_))));
-        assert_eq!(later.fresh(), None);
+        let later = CoinMarket::new(told, Some(old), Time(3 * HOUR_MS));
+        assert!(matches!(later.now, Err(NoRateReason::Stale(_))));
+        assert_eq!(later.fresh_rate(), None);
         assert_eq!(
             text(&later, 3 * HOUR_MS).as_deref(),
             Some("79 (the fixed table; 3 h old)")
         );
-        let never = Market::new(Vec::new(), None, Time(0));
+        let never = CoinMarket::new(Vec::new(), None, Time(0));
         assert_eq!(text(&never, 0), None);
     }
 }

@@ -132,7 +132,7 @@ view! {
 
 impl<'a> AccountFieldsView<'a> {
     /// Returns the fields of an account in one mode.
-    fn of(
+    fn new(
         account: &'a Account,
         mode: Mode,
         webhook_url: Option<&'a str>,
@@ -163,12 +163,12 @@ pub fn merchant(
 ) -> Rendered {
     to_raw_value(&MerchantView {
         id: &account.id,
-        rest: AccountFieldsView::of(account, mode, webhook_url, balances),
+        rest: AccountFieldsView::new(account, mode, webhook_url, balances),
     })
 }
 
 /// Returns the JSON of an account for an `account.*` event: that of `GET /v1/merchant` with the field `object`.
-pub fn account(
+pub fn account_event(
     account: &Account,
     mode: Mode,
     webhook_url: Option<&str>,
@@ -177,7 +177,7 @@ pub fn account(
     to_raw_value(&AccountView {
         id: &account.id,
         object: "account",
-        rest: AccountFieldsView::of(account, mode, webhook_url, balances),
+        rest: AccountFieldsView::new(account, mode, webhook_url, balances),
     })
 }
 
@@ -202,7 +202,7 @@ pub fn balance(balance: &Balance) -> Rendered {
 }
 
 /// Returns the JSON of a ledger entry.
-pub fn entry(entry: &LedgerEntry, mode: Mode) -> Rendered {
+pub fn ledger_entry(entry: &LedgerEntry, mode: Mode) -> Rendered {
     to_raw_value(&LedgerEntryView {
         id: &entry.id,
         currency: entry.currency,

@@ -98,7 +98,10 @@ const CUSTOMER_URL: Schema = schema!({
 ///
 /// # Errors
 /// The error of serde_json. No account causes it.
-pub(crate) fn account(account: &Account, payout_addresses: &[PayoutAddressView]) -> Rendered {
+pub(crate) fn account_with_settings(
+    account: &Account,
+    payout_addresses: &[PayoutAddressView],
+) -> Rendered {
     to_raw_value(&AccountSettingsView {
         id: &account.id,
         name: &account.name,

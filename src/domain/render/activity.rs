@@ -31,7 +31,7 @@ impl<'a> ActivityView<'a> {
     };
 
     /// Returns the item of a recorded event, given its JSON.
-    pub(crate) fn event(event: &'a RawValue) -> ActivityView<'a> {
+    pub(crate) fn from_event(event: &'a RawValue) -> ActivityView<'a> {
         ActivityView::Event(EventActivityView {
             kind: "event",
             event,
@@ -39,7 +39,7 @@ impl<'a> ActivityView<'a> {
     }
 
     /// Returns an item that says how many earlier items are no longer stored.
-    pub(crate) fn missed(count: u64) -> ActivityView<'a> {
+    pub(crate) fn from_missed_count(count: u64) -> ActivityView<'a> {
         ActivityView::Missed(MissedView {
             kind: "missed",
             count,

@@ -2,10 +2,10 @@
 
 use crate::domain::fields::{Schema, view};
 use crate::domain::money::Cents;
-use crate::domain::rate::{Figure, RateSource};
+use crate::domain::rate::{RateFigure, RateSource};
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::transfer::Transfer;
-use crate::domain::transfer::approval::{FeeSource, Proposal};
+use crate::domain::transfer::approval::{ApprovalProposal, FeeSource};
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
 use crate::domain::transfer::terms::TransferTerms;
 
@@ -21,7 +21,7 @@ view! {
         /// Age of the rate in seconds.
         rate_age_seconds: Option<i64> [Schema::Nullable(&Schema::COUNT)] = 42;
         /// Last rate of each source.
-        rate_figures: &'a [Figure] = [
+        rate_figures: &'a [RateFigure] = [
             { "source": "kraken", "rate": "80.1", "via": "LTC/EUR", "at": "2026-11-21T10:00:10.000Z" },
             { "source": "coinbase", "rate": "79.9", "via": "LTC/EUR", "at": "2026-11-21T10:00:20.000Z" }
         ];
@@ -46,9 +46,9 @@ view! {
 
 impl<'a> ApprovalView<'a> {
     /// Returns the terms and the sender that an approval of this transfer would fix.
-    pub(crate) fn of(
+    pub(crate) fn new(
         transfer: &Transfer,
-        proposal: &'a Proposal,
+        proposal: &'a ApprovalProposal,
         conditions: &SenderConditions,
     ) -> ApprovalView<'a> {
         let (asset, fee) = (transfer.asset, proposal.fee);
@@ -67,11 +67,11 @@ impl<'a> ApprovalView<'a> {
                 .map(|quoted| proposal.now.since_ms(quoted.at).max(0) / SECOND_MS),
             rate_figures: &proposal.market.figures,
             rate_problem: proposal.market.now.as_ref().err().map(ToString::to_string),
-            network_fee_crypto: asset.text(fee.amount),
+            network_fee_crypto: asset.format_units(fee.amount),
             network_fee_from: fee.source,
             network_fee_at: fee.estimated_at,
             network_fee: rate.and_then(worth),
-            amount_crypto: terms.map(|terms| asset.text(terms.amount_crypto)),
+            amount_crypto: terms.map(|terms| asset.format_units(terms.amount_crypto)),
             sent_by: obstacle.as_ref().map_or(SentBy::Signer, |_| SentBy::Hand),
             signer_problem: obstacle,
         }

@@ -3,7 +3,7 @@
 //! Invariant: of a node's URL, only scheme, host and port are shown, and a number if there are several.
 
 use crate::domain::chain::Chain;
-use crate::domain::fields::{Schema, Shown, view};
+use crate::domain::fields::{Schema, ViewField, view};
 use crate::domain::time::Time;
 
 view! {

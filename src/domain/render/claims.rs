@@ -39,7 +39,7 @@ view! {
 
 impl ClaimView<'_> {
     /// Returns the view of a claim, with the explorer page of its transaction.
-    pub fn of(claim: &Claim, explorer_url: Option<String>) -> ClaimView<'_> {
+    pub fn new(claim: &Claim, explorer_url: Option<String>) -> ClaimView<'_> {
         ClaimView {
             id: &claim.id,
             chain: claim.asset.chain,
@@ -47,7 +47,7 @@ impl ClaimView<'_> {
             explorer_url,
             asset: claim.asset.id,
             address: &claim.address,
-            amount_crypto: claim.asset.text(claim.amount),
+            amount_crypto: claim.asset.format_units(claim.amount),
             ordinal: claim.ordinal,
             asked_by: &claim.asked_by,
             asked_at: claim.asked_at,

@@ -34,6 +34,6 @@ pub fn currency(asset: &Asset) -> Rendered {
         chain: asset.chain,
         kind: asset.kind,
         decimals: asset.decimals,
-        min_amount: asset.text(asset.min_amount),
+        min_amount: asset.format_units(asset.min_amount),
     })
 }

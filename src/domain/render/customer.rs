@@ -4,8 +4,8 @@
 
 use super::Rendered;
 use crate::domain::asset::{Asset, AssetKind, Chain};
+use crate::domain::chain::ChainFamily;
 use crate::domain::chain::Depth;
-use crate::domain::chain::Family;
 use crate::domain::confirmations::OnChain;
 use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::fields::{Schema, schema, view};
@@ -17,7 +17,7 @@ use serde_json::value::to_raw_value;
 const REF: Schema = schema!({ "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,120}$" });
 
 /// Schema of the name of a chain family.
-const FAMILY: Schema = Schema::Example(|| Family::TEXTS.to_vec());
+const FAMILY: Schema = Schema::Example(|| ChainFamily::TEXTS.to_vec());
 
 view! {
     /// A customer's static deposit addresses, one for each chain family on offer.
@@ -51,7 +51,7 @@ view! {
 view! {
     pub(crate) FamilyAddressView<'a> {
         /// Chain family that shares the address.
-        family: Family [FAMILY];
+        family: ChainFamily [FAMILY];
         /// Chains on which payments to the address are watched.
         chain_ids: Vec<Chain> [Schema::List(&Schema::CHAIN)];
         /// The address, which never changes.
@@ -76,7 +76,7 @@ view! {
 
 /// Returns the JSON of a customer's addresses, in the given order. Each family has one address, with the chains that
 /// accept it.
-pub fn addresses(reference: &str, addresses: &[(Family, Vec<Chain>, String)]) -> Rendered {
+pub fn addresses(reference: &str, addresses: &[(ChainFamily, Vec<Chain>, String)]) -> Rendered {
     let asset = |asset: &'static Asset| TakenAssetView {
         id: asset.id,
         symbol: asset.symbol,
@@ -118,7 +118,7 @@ view! {
         /// Status. A confirmed deposit is booked.
         status: DepositStatus = "confirmed";
         /// Chain family of the address.
-        family: Option<Family> [FAMILY] = "utxo";
+        family: Option<ChainFamily> [FAMILY] = "utxo";
         /// Chain of the deposit.
         chain: Chain [Schema::CHAIN] = "bitcoin";
         /// Coin of the deposit.
@@ -168,7 +168,7 @@ pub fn deposit(deposit: &Deposit, net: Cents, on_chain: &OnChain) -> Rendered {
         asset_symbol: deposit.asset.symbol,
         address: &deposit.address,
         txid: &deposit.txid,
-        amount_crypto: deposit.asset.text(deposit.amount),
+        amount_crypto: deposit.asset.format_units(deposit.amount),
         rate: deposit.quoted.rate.to_string(),
         currency: Currency::Eur,
         gross_eur: deposit.gross,

@@ -1,8 +1,8 @@
 //! JSON of deliveries, for the operator interface and the sandbox.
 
 use crate::domain::event::{DeliveryState, EventType};
-use crate::domain::fields::view::Sometimes;
-use crate::domain::fields::{Schema, Shown, schema, view};
+use crate::domain::fields::view::OmittedIfNone;
+use crate::domain::fields::{Schema, ViewField, schema, view};
 use crate::domain::time::Time;
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ view! {
         /// Start of the attempt, in UTC.
         at: Time;
         /// HTTP status of the answer; null without an answer.
-        status: Option<u16> [Schema::Nullable(&<i64 as Shown>::SCHEMA)];
+        status: Option<u16> [Schema::Nullable(&<i64 as ViewField>::SCHEMA)];
         /// Duration of the attempt, in milliseconds.
         latency_ms: i64 [Schema::COUNT];
         /// Why there was no answer; null where there was one.
@@ -82,7 +82,7 @@ view! {
         [flatten] base: AttemptView<'a>;
         /// Headers of the attempt; absent if nothing was sent, if the endpoint had another format then, and for
         /// attempts from before headers were kept.
-        headers: Sometimes<BTreeMap<&'static str, String>> [HEADERS];
+        headers: OmittedIfNone<BTreeMap<&'static str, String>> [HEADERS];
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::domain::account::WebhookEndpoint;
 use crate::domain::asset::Mode;
 use crate::domain::event::{EventType, WebhookFormat};
-use crate::domain::fields::{Schema, Shown, view};
+use crate::domain::fields::{Schema, ViewField, view};
 use crate::domain::time::Time;
 
 view! {
@@ -45,11 +45,11 @@ view! {
 }
 
 /// Schema of a list of event types, or null for all types.
-pub const EVENT_TYPES: Schema = Schema::OrNull(&<&[EventType] as Shown>::SCHEMA);
+pub const EVENT_TYPES: Schema = Schema::OrNull(&<&[EventType] as ViewField>::SCHEMA);
 
 impl<'a> EndpointView<'a> {
     /// Returns the view of an endpoint.
-    pub fn of(endpoint: &'a WebhookEndpoint) -> EndpointView<'a> {
+    pub fn new(endpoint: &'a WebhookEndpoint) -> EndpointView<'a> {
         EndpointView {
             id: &endpoint.id,
             url: &endpoint.url,

@@ -5,7 +5,7 @@ use super::customer::DepositView;
 use super::invoice::InvoiceView;
 use super::transfers::{PayoutView, RefundView};
 use crate::domain::event::EventType;
-use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::Currency;
 use crate::domain::time::Time;
@@ -60,7 +60,7 @@ view! {
         /// The invoice of the event; for a refund, the refunded invoice; null for payouts and deposits.
         invoice: Option<LegacyInvoiceView>;
         /// The refund, payout or deposit.
-        object: Sometimes<Map<String, Value>> [Schema::OneOf(&[
+        object: OmittedIfNone<Map<String, Value>> [Schema::OneOf(&[
             &DepositView::COMPONENT,
             &PayoutView::COMPONENT,
             &RefundView::COMPONENT,

@@ -1,7 +1,7 @@
 //! JSON of an invoice, as returned and as part of events.
 
-use super::{Links, Rendered};
-use crate::domain::fields::view::Sometimes;
+use super::{LinkBuilder, Rendered};
+use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::{Cents, Currency};
@@ -68,7 +68,7 @@ view! {
         /// Fields of the key.
         [flatten] base: InvoiceView<'a>;
         /// Problems with fields that did not prevent the creation; absent without problems.
-        warnings: Sometimes<&'a [String]> [WARNINGS];
+        warnings: OmittedIfNone<&'a [String]> [WARNINGS];
     }
     example differs {
         "status": "created", "paid": false, "asset": null, "assetSymbol": null, "amountExpected": null,
@@ -81,20 +81,20 @@ const WARNINGS: Schema = schema!({
 });
 
 /// Returns the JSON of an invoice. Only the response to its creation has warnings.
-pub fn invoice(invoice: &Invoice, links: &Links, warnings: &[String]) -> Rendered {
-    let view = InvoiceView::of(invoice, links);
+pub fn invoice(invoice: &Invoice, links: &LinkBuilder, warnings: &[String]) -> Rendered {
+    let view = InvoiceView::new(invoice, links);
     if warnings.is_empty() {
         return to_raw_value(&view);
     }
     to_raw_value(&CreatedInvoiceView {
         base: view,
-        warnings: Sometimes(Some(warnings)),
+        warnings: OmittedIfNone(Some(warnings)),
     })
 }
 
 impl<'a> InvoiceView<'a> {
     /// Returns the view of an invoice.
-    pub(super) fn of(invoice: &'a Invoice, links: &Links) -> InvoiceView<'a> {
+    pub(super) fn new(invoice: &'a Invoice, links: &LinkBuilder) -> InvoiceView<'a> {
         let coin = invoice.coin.as_ref();
         InvoiceView {
             id: &invoice.id,
@@ -108,13 +108,13 @@ impl<'a> InvoiceView<'a> {
             description: invoice.description.as_deref(),
             asset: coin.map(|coin| coin.asset.id),
             asset_symbol: coin.map(|coin| coin.asset.symbol),
-            amount_expected: coin.map(|coin| coin.asset.text(coin.amount_expected)),
+            amount_expected: coin.map(|coin| coin.asset.format_units(coin.amount_expected)),
             amount_received: coin
                 .zip(invoice.amount_received)
-                .map(|(coin, amount)| coin.asset.text(amount)),
+                .map(|(coin, amount)| coin.asset.format_units(amount)),
             rate: coin.map(|coin| coin.rate.to_string()),
             deposit_address: coin.map(|coin| coin.address.as_str()),
-            checkout_url: links.checkout(&invoice.id),
+            checkout_url: links.checkout_url(&invoice.id),
             customer_email: invoice.customer_email.as_deref(),
             metadata: &invoice.metadata,
             payment_link_id: invoice.payment_link_id.as_deref(),

@@ -1,7 +1,7 @@
 //! JSON of the details and the timeline of an invoice, for the operator interface only.
 
 use super::rates::PricedByView;
-use super::{InvoiceView, Links, Rendered};
+use super::{InvoiceView, LinkBuilder, Rendered};
 use crate::domain::asset::Chain;
 use crate::domain::confirmations::OnChain;
 use crate::domain::fields::{Schema, schema, view};
@@ -102,11 +102,11 @@ pub fn invoice_detail(
     quotes: &[Quote],
     payments: &[(Payment, OnChain)],
     sums: Sums,
-    links: &Links,
+    links: &LinkBuilder,
 ) -> Rendered {
     let picked = invoice.picked_quote;
     to_raw_value(&InvoiceDetailView {
-        invoice: InvoiceView::of(invoice, links),
+        invoice: InvoiceView::new(invoice, links),
         redirect_url: invoice.redirect_url.as_deref(),
         cancel_url: invoice.cancel_url.as_deref(),
         webhook_url: invoice.webhook_url.as_deref(),
@@ -120,7 +120,7 @@ pub fn invoice_detail(
                 asset: one.asset.id,
                 rate: one.quoted.rate.to_string(),
                 priced_by: PricedByView::from(&one.quoted),
-                amount_expected: one.asset.text(one.amount_expected),
+                amount_expected: one.asset.format_units(one.amount_expected),
                 address: &one.address,
                 picked: picked == Some(one.seq),
                 created_at: one.created_at,
@@ -140,7 +140,7 @@ impl<'a> From<&'a (Payment, OnChain)> for PaymentView<'a> {
             chain: of.asset.chain,
             txid: &of.txid,
             position: of.position,
-            amount: of.asset.text(of.amount),
+            amount: of.asset.format_units(of.amount),
             rate: of.quoted.rate.to_string(),
             priced_by: PricedByView::from(&of.quoted),
             value: of.value,
@@ -249,14 +249,14 @@ pub fn timeline_entry(entry: &TimelineEntry) -> Rendered {
             asset: coin.asset.id,
             rate: coin.quoted.rate.to_string(),
             priced_by: PricedByView::from(&coin.quoted),
-            amount_expected: coin.asset.text(coin.amount_expected),
+            amount_expected: coin.asset.format_units(coin.amount_expected),
             address: &coin.address,
         }),
         payment: entry.payment.as_ref().map(|paid| PaidView {
             id: &paid.id,
             step: paid.step,
             asset: paid.asset.id,
-            amount: paid.asset.text(paid.amount),
+            amount: paid.asset.format_units(paid.amount),
             rate: paid.quoted.rate.to_string(),
             priced_by: PricedByView::from(&paid.quoted),
             value: paid.value,

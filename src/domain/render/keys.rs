@@ -4,7 +4,7 @@ use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Schema;
 use crate::domain::fields::view;
-use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::time::Time;
 
 view! {
@@ -35,6 +35,6 @@ view! {
         /// Fields of the key.
         [flatten] base: KeyView<'a>;
         /// The key, shown only here; absent for an imported key.
-        key: Sometimes<&'a str>;
+        key: OmittedIfNone<&'a str>;
     }
 }

@@ -1,6 +1,6 @@
 //! JSON of payment links.
 
-use super::{Links, Rendered};
+use super::{LinkBuilder, Rendered};
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::link::PaymentLink;
 use crate::domain::money::{Cents, Currency};
@@ -28,7 +28,7 @@ view! {
 }
 
 /// Returns the JSON of a payment link.
-pub fn payment_link(link: &PaymentLink, links: &Links) -> Rendered {
+pub fn payment_link(link: &PaymentLink, links: &LinkBuilder) -> Rendered {
     to_raw_value(&PaymentLinkView {
         object: "payment_link",
         id: &link.id,
@@ -38,7 +38,7 @@ pub fn payment_link(link: &PaymentLink, links: &Links) -> Rendered {
         description: link.description.as_deref(),
         active: link.active,
         livemode: link.mode.is_live(),
-        url: links.payment_link(&link.id),
+        url: links.payment_link_url(&link.id),
         created_at: link.created_at,
     })
 }

@@ -1,7 +1,7 @@
 //! JSON of users and sessions, for the operator interface.
 
 use super::Rendered;
-use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Component, Schema, schema, view};
 use crate::domain::qr::Qr;
 use crate::domain::time::Time;
@@ -43,7 +43,7 @@ view! {
         };
         second_factor: SecondFactorView = { "enabled": true, "recoveryCodesLeft": 10 };
         /// Expiry of the session; only in the answer to signing in.
-        expires_at: Sometimes<Time> = "2026-11-21T21:30:00.000Z";
+        expires_at: OmittedIfNone<Time> = "2026-11-21T21:30:00.000Z";
     }
 }
 
@@ -135,6 +135,6 @@ pub(crate) fn session(
             enabled: user.second_factor_at.is_some(),
             recovery_codes_left,
         },
-        expires_at: Sometimes(expires_at),
+        expires_at: OmittedIfNone(expires_at),
     })
 }

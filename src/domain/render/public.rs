@@ -2,7 +2,7 @@
 //!
 //! Invariant: this JSON contains nothing that only the shop's server may know.
 
-use super::{Links, Rendered};
+use super::{LinkBuilder, Rendered};
 use crate::domain::account::Account;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::fields::{Schema, schema, view};
@@ -53,7 +53,7 @@ pub fn public_config(
     account: &Account,
     mode: Mode,
     coins: impl Iterator<Item = &'static Asset>,
-    links: &Links,
+    links: &LinkBuilder,
 ) -> Rendered {
     let coin = |asset: &'static Asset| PublicCoinView {
         id: asset.id,
@@ -75,7 +75,7 @@ pub fn public_config(
             lang => lang,
         },
         coins: coins.map(coin).collect(),
-        widget_url: links.widget(),
+        widget_url: links.widget_url(),
     })
 }
 
@@ -92,11 +92,11 @@ view! {
 }
 
 /// Returns the JSON of an invoice's checkout: its URL and its token.
-pub fn checkout_session(invoice: &Invoice, links: &Links) -> Rendered {
+pub fn checkout_session(invoice: &Invoice, links: &LinkBuilder) -> Rendered {
     to_raw_value(&CheckoutSessionView {
         invoice_id: &invoice.id,
-        token: links.token(&invoice.id),
-        checkout_url: links.checkout(&invoice.id),
+        token: links.checkout_token(&invoice.id),
+        checkout_url: links.checkout_url(&invoice.id),
         status: invoice.status,
         expires_at: invoice.expires_at,
     })
@@ -127,8 +127,8 @@ pub fn checkout_state(invoice: &Invoice) -> Rendered {
         paid: invoice.status.is_paid(),
         asset: coin.map(|coin| coin.asset.id),
         deposit_address: coin.map(|coin| coin.address.as_str()),
-        amount_expected: coin.map(|coin| coin.asset.text(coin.amount_expected)),
-        amount_received: received.map(|(coin, amount)| coin.asset.text(amount)),
+        amount_expected: coin.map(|coin| coin.asset.format_units(coin.amount_expected)),
+        amount_received: received.map(|(coin, amount)| coin.asset.format_units(amount)),
         expires_at: invoice.expires_at,
     })
 }

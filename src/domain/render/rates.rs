@@ -6,18 +6,18 @@ use super::Rendered;
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::Currency;
 use crate::domain::rate::{
-    Evidence, Figure, FigureSource, NoAgreement, RateQuote, RateSource, SourceState,
+    Evidence, FigureSource, NoRateReason, RateFigure, RateQuote, RateSource, SourceState,
 };
 use crate::domain::time::{SECOND_MS, Time};
 use serde_json::value::to_raw_value;
 
 /// The rate of one coin in one currency, with the figures of the sources.
-pub(crate) struct Coin<'a> {
+pub(crate) struct CoinRates<'a> {
     pub(crate) coin: &'static str,
     pub(crate) currency: Currency,
-    pub(crate) now: Result<&'a RateQuote, &'a NoAgreement>,
+    pub(crate) now: Result<&'a RateQuote, &'a NoRateReason>,
     pub(crate) newest: Option<&'a RateQuote>,
-    pub(crate) figures: &'a [Figure],
+    pub(crate) figures: &'a [RateFigure],
 }
 
 view! {
@@ -54,7 +54,7 @@ view! {
         /// Newest known rate. It values payments while there is no present rate.
         newest: Option<RateView>;
         /// Last rate of each source.
-        figures: &'a [Figure];
+        figures: &'a [RateFigure];
     }
 }
 
@@ -93,7 +93,7 @@ view! {
 pub(crate) fn rates(
     now: Time,
     needed: bool,
-    coins: &[Coin<'_>],
+    coins: &[CoinRates<'_>],
     sources: &[SourceState],
 ) -> Rendered {
     let rate = |quoted: &RateQuote| RateView {

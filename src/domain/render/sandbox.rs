@@ -5,7 +5,7 @@
 use crate::domain::account::{AccountStatus, WebhookEndpoint};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::event::{EventType, WebhookFormat};
-use crate::domain::fields::{Schema, Shown, schema, view};
+use crate::domain::fields::{Schema, ViewField, schema, view};
 use crate::domain::money::Cents;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
@@ -88,7 +88,7 @@ view! {
 
 impl<'a> EndpointSwitchView<'a> {
     /// Returns the view of an endpoint for the sandbox page.
-    pub(crate) fn of(endpoint: &'a WebhookEndpoint) -> EndpointSwitchView<'a> {
+    pub(crate) fn new(endpoint: &'a WebhookEndpoint) -> EndpointSwitchView<'a> {
         EndpointSwitchView {
             id: &endpoint.id,
             url: &endpoint.url,
@@ -183,7 +183,7 @@ const SHOWN_STATES: [&str; 5] = [
 
 /// The payments of one transaction on a simulated chain, in the order of its outputs.
 #[derive(Serialize)]
-pub(crate) struct TransactionSeen {
+pub(crate) struct SandboxTransaction {
     pub(crate) data: Vec<Box<RawValue>>,
 }
 

@@ -1,8 +1,8 @@
 //! JSON of the settings of the whole service, of its coins, and of entries of its audit log.
 
 use crate::domain::asset::{Asset, Chain};
-use crate::domain::confirmations::Tiers;
-use crate::domain::fields::{Component, Schema, Shown, schema, view};
+use crate::domain::confirmations::ConfirmationTiers;
+use crate::domain::fields::{Component, Schema, ViewField, schema, view};
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
 use serde_json::value::RawValue;
@@ -14,7 +14,7 @@ view! {
         /// Whether live invoices and payouts are paused.
         maintenance: bool = false;
         /// Confirmations that payments need, for each coin by its asset id.
-        confirmations: BTreeMap<&'static str, Tiers> = {
+        confirmations: BTreeMap<&'static str, ConfirmationTiers> = {
             "BTC": [{ "below": "250.00", "confirmations": 1 }, { "below": "2500.00", "confirmations": 2 }, { "confirmations": 6 }]
         };
         /// Network fee if the chain's node gives no estimate, for each coin by its asset id.
@@ -72,7 +72,7 @@ view! {
 
 impl CoinView {
     /// Returns the view of a coin. `off_since` is the time since which the coin is not offered.
-    pub fn of(asset: &'static Asset, off_since: Option<Time>) -> CoinView {
+    pub fn new(asset: &'static Asset, off_since: Option<Time>) -> CoinView {
         CoinView {
             asset: asset.id,
             symbol: asset.symbol,
@@ -117,6 +117,6 @@ const TIERS: Component = Component::Other {
     parts: &[],
 };
 
-impl Shown for Tiers {
+impl ViewField for ConfirmationTiers {
     const SCHEMA: Schema = Schema::Component(&TIERS);
 }

@@ -165,19 +165,19 @@ view! {
 }
 
 /// Returns the number of the day of this time, counted from 1970-01-01.
-pub(crate) fn day_of(moment: Time) -> i64 {
+pub(crate) fn day_number(moment: Time) -> i64 {
     moment.0.div_euclid(DAY_MS)
 }
 
 /// Returns the time at which a day begins.
-pub(crate) fn begin_of(day: i64) -> Time {
+pub(crate) fn start_of_day(day: i64) -> Time {
     Time(day.saturating_mul(DAY_MS))
 }
 
 impl DailySalesView {
     /// Returns the sales of the days from `first` to `last`, both included. Each item of `found` is a day, its number
     /// of sales, and their sum.
-    pub(crate) fn of(
+    pub(crate) fn from_days(
         currency: Currency,
         first: i64,
         last: i64,
@@ -193,7 +193,7 @@ impl DailySalesView {
         };
         let days = (first..=last).map(|day| {
             let (count, amount) = of_day(day);
-            let text = begin_of(day).to_string();
+            let text = start_of_day(day).to_string();
             SalesOfDayView {
                 day: text.get(..10).unwrap_or_default().to_owned(),
                 count,

@@ -13,7 +13,7 @@ use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
 use crate::domain::transfer::on_chain::{OnChainState, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
-use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus};
+use crate::domain::transfer::{SendingState, Transfer, TransferKind, TransferStatus};
 use serde_json::value::to_raw_value;
 
 view! {
@@ -138,7 +138,7 @@ view! {
         /// Id of the account.
         account: &'a str [Schema::UUID] = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
         /// State of the signer, or the hold of a restore. unknown, declined and restored wait for an operator.
-        sending: Option<Sending> = null;
+        sending: Option<SendingState> = null;
         /// Sender after approval: a person with a wallet, or the signer; null if it was not kept.
         sent_by: Option<SentBy> = "signer";
         /// Source of the network fee: given at approval, the node's estimate, the coin's setting, or the built-in
@@ -253,32 +253,32 @@ view! {
 }
 
 impl<'a> PayoutView<'a> {
-    fn of(transfer: &'a Transfer) -> PayoutView<'a> {
+    fn new(transfer: &'a Transfer) -> PayoutView<'a> {
         PayoutView {
             id: &transfer.id,
             status: transfer.status,
-            money: MoneyView::of(transfer),
-            end: EndView::of(transfer),
+            money: MoneyView::new(transfer),
+            end: EndView::new(transfer),
         }
     }
 }
 
 impl<'a> RefundView<'a> {
-    fn of(transfer: &'a Transfer) -> RefundView<'a> {
+    fn new(transfer: &'a Transfer) -> RefundView<'a> {
         RefundView {
             id: &transfer.id,
             invoice_id: transfer.invoice.as_ref().map(|(_, id)| id.as_str()),
             status: transfer.status,
             livemode: transfer.mode.is_live(),
-            money: MoneyView::of(transfer),
+            money: MoneyView::new(transfer),
             reason: transfer.reason.as_deref(),
-            end: EndView::of(transfer),
+            end: EndView::new(transfer),
         }
     }
 }
 
 impl<'a> MoneyView<'a> {
-    fn of(transfer: &'a Transfer) -> MoneyView<'a> {
+    fn new(transfer: &'a Transfer) -> MoneyView<'a> {
         let (asset, terms) = (transfer.asset, transfer.terms.as_ref());
         MoneyView {
             currency: transfer.currency,
@@ -287,8 +287,8 @@ impl<'a> MoneyView<'a> {
             asset_symbol: asset.symbol,
             chain: asset.chain,
             to_address: &transfer.to_address,
-            amount_crypto: terms.map(|terms| asset.text(terms.amount_crypto)),
-            network_fee_crypto: terms.map(|terms| asset.text(terms.network_fee)),
+            amount_crypto: terms.map(|terms| asset.format_units(terms.amount_crypto)),
+            network_fee_crypto: terms.map(|terms| asset.format_units(terms.network_fee)),
             rate: terms.map(|terms| terms.rate.to_string()),
             txid: transfer.txid.as_deref(),
         }
@@ -296,7 +296,7 @@ impl<'a> MoneyView<'a> {
 }
 
 impl<'a> EndView<'a> {
-    fn of(transfer: &'a Transfer) -> EndView<'a> {
+    fn new(transfer: &'a Transfer) -> EndView<'a> {
         EndView {
             failure_reason: transfer.failure_reason.as_deref(),
             requested_at: transfer.requested_at,
@@ -307,7 +307,7 @@ impl<'a> EndView<'a> {
 }
 
 impl<'a> SendingView<'a> {
-    fn of(transfer: &'a Transfer, chain: &'a TransferOnChain) -> SendingView<'a> {
+    fn new(transfer: &'a Transfer, chain: &'a TransferOnChain) -> SendingView<'a> {
         SendingView {
             account: &transfer.account_id,
             sending: transfer.sending,
@@ -322,21 +322,21 @@ impl<'a> SendingView<'a> {
 /// Returns the JSON of a payout or refund for the merchant.
 pub fn transfer(transfer: &Transfer) -> Rendered {
     match transfer.kind {
-        TransferKind::Payout => to_raw_value(&PayoutView::of(transfer)),
-        TransferKind::Refund => to_raw_value(&RefundView::of(transfer)),
+        TransferKind::Payout => to_raw_value(&PayoutView::new(transfer)),
+        TransferKind::Refund => to_raw_value(&RefundView::new(transfer)),
     }
 }
 
 /// Returns the JSON of a payout or refund for the operator interface.
 pub(crate) fn transfer_for_operator(transfer: &Transfer, chain: &TransferOnChain) -> Rendered {
-    let sending = SendingView::of(transfer, chain);
+    let sending = SendingView::new(transfer, chain);
     match transfer.kind {
         TransferKind::Payout => to_raw_value(&DashboardPayoutView {
-            base: PayoutView::of(transfer),
+            base: PayoutView::new(transfer),
             sending,
         }),
         TransferKind::Refund => to_raw_value(&DashboardRefundView {
-            base: RefundView::of(transfer),
+            base: RefundView::new(transfer),
             sending,
         }),
     }
@@ -348,15 +348,15 @@ pub(crate) fn transfer_to_send(
     chain: &TransferOnChain,
     to_send: ToSend<'_>,
 ) -> Rendered {
-    let sending = SendingView::of(transfer, chain);
+    let sending = SendingView::new(transfer, chain);
     match transfer.kind {
         TransferKind::Payout => to_raw_value(&DashboardPayoutDetailView {
-            base: PayoutView::of(transfer),
+            base: PayoutView::new(transfer),
             sending,
             to_send,
         }),
         TransferKind::Refund => to_raw_value(&DashboardRefundDetailView {
-            base: RefundView::of(transfer),
+            base: RefundView::new(transfer),
             sending,
             to_send,
         }),

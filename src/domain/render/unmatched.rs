@@ -2,18 +2,20 @@
 
 use super::Rendered;
 use crate::domain::asset::Chain;
-use crate::domain::fields::{Schema, Shown, view};
+use crate::domain::fields::{Schema, ViewField, view};
 use crate::domain::money::Cents;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::domain::unmatched::{AssignUnmatchedPayment, Resolution, Unmatched, UnmatchedReason};
+use crate::domain::unmatched::{
+    AssignUnmatchedPayment, UnmatchedPayment, UnmatchedReason, UnmatchedResolution,
+};
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 
 /// A proposed recipient of an unmatched payment. The fields are those of the request that assigns the payment.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Candidate {
+pub enum AssignmentCandidate {
     /// The invoice that owns the address.
     Invoice {
         /// Invoice id.
@@ -28,19 +30,19 @@ pub enum Candidate {
     },
 }
 
-impl Shown for &Candidate {
+impl ViewField for &AssignmentCandidate {
     const SCHEMA: Schema = Schema::Component(&AssignUnmatchedPayment::COMPONENT);
 }
 
 /// Data for the JSON of an unmatched payment that is computed when it is read.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct UnmatchedContext {
     /// URL of the transaction in a block explorer.
     pub explorer_url: Option<String>,
     /// Value at the current rate, in EUR and in USD; `None` without a rate.
     pub worth: [Option<Cents>; 2],
     /// Recipient to propose.
-    pub candidate: Option<Candidate>,
+    pub candidate: Option<AssignmentCandidate>,
     /// Id of the invoice payment to which the unmatched payment was assigned.
     pub payment: Option<String>,
     /// Id of the deposit to which the unmatched payment was assigned.
@@ -64,7 +66,7 @@ view! {
         invoice: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
         /// Invoice or customer of the address, as the body that assigns the payment; null if there is none, or if it
         /// cannot be assigned.
-        candidate: Option<&'a Candidate> = { "invoice": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946" };
+        candidate: Option<&'a AssignmentCandidate> = { "invoice": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946" };
         /// Chain of the payment.
         chain: Chain [Schema::CHAIN] = "base";
         /// Coin of the payment.
@@ -90,7 +92,7 @@ view! {
         /// Time at which it was seen, in UTC.
         seen_at: Time = "2026-11-21T09:31:02.000Z";
         /// Outcome that an operator recorded: assigned, returned or no action; null without one.
-        outcome: Option<Resolution> = null;
+        outcome: Option<UnmatchedResolution> = null;
         /// Time of the first outcome, in UTC; null without one.
         resolved_at: Option<Time> = null;
         /// Note of the operator.
@@ -119,7 +121,7 @@ view! {
 }
 
 /// Returns the JSON of an unmatched payment.
-pub fn unmatched(payment: &Unmatched, around: &Around) -> Rendered {
+pub fn unmatched_payment(payment: &UnmatchedPayment, around: &UnmatchedContext) -> Rendered {
     let [worth_eur, worth_usd] = around.worth;
     to_raw_value(&UnmatchedPaymentView {
         id: &payment.id,
@@ -135,7 +137,7 @@ pub fn unmatched(payment: &Unmatched, around: &Around) -> Rendered {
         txid: &payment.txid,
         position: payment.position,
         explorer_url: around.explorer_url.as_deref(),
-        amount_crypto: payment.asset.text(payment.amount),
+        amount_crypto: payment.asset.format_units(payment.amount),
         worth_eur,
         worth_usd,
         state: payment.state,
@@ -152,7 +154,7 @@ pub fn unmatched(payment: &Unmatched, around: &Around) -> Rendered {
 
 /// Returns the JSON of an assignment, with the id of the new payment or deposit.
 pub fn assignment(
-    unmatched: &Unmatched,
+    unmatched: &UnmatchedPayment,
     payment: Option<&String>,
     deposit: Option<&String>,
 ) -> Rendered {

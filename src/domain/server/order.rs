@@ -52,11 +52,11 @@ input! {
         /// Host name by RFC 1123, not an address; kept as sent.
         required hostname: String = HostnameRule, "web-1.example.com";
         /// Number of processors, at most what the operator allows.
-        required cpu: () = SizeRule(schema!({ "type": "integer", "minimum": 1 })), 2;
+        required cpu: () = SizeSchemaRule(schema!({ "type": "integer", "minimum": 1 })), 2;
         /// Memory in MB, at most what the operator allows.
-        required ram_mb: () = SizeRule(schema!({ "type": "integer", "minimum": 256 })), 2048;
+        required ram_mb: () = SizeSchemaRule(schema!({ "type": "integer", "minimum": 256 })), 2048;
         /// Disk in GB, at most what the operator allows.
-        required disk_gb: () = SizeRule(schema!({ "type": "integer", "minimum": 1 })), 40;
+        required disk_gb: () = SizeSchemaRule(schema!({ "type": "integer", "minimum": 1 })), 40;
     }
 }
 
@@ -83,9 +83,9 @@ impl Rule for HostnameRule {
 }
 
 /// Rule for a size, only for the schema. The operation checks the size against the limits of the service.
-struct SizeRule(Schema);
+struct SizeSchemaRule(Schema);
 
-impl Rule for SizeRule {
+impl Rule for SizeSchemaRule {
     type Value = ();
 
     fn read(&self, _: Fields<'_>, _: &str) -> Result<Option<()>, Refusal> {
@@ -118,7 +118,7 @@ impl ServerOrder {
     /// # Errors
     /// `invalid_request` that names the first wrong field.
     pub fn parse(body: &Map<String, Value>, limits: ServerLimits) -> Result<ServerOrder, Refusal> {
-        let fields = Fields::of(body);
+        let fields = Fields::new(body);
         let CreateServer {
             r#type: kind,
             hostname,

@@ -42,20 +42,20 @@ impl ProvisionerResult {
         task: ProvisionerTask,
         answer: &Map<String, Value>,
     ) -> Result<ProvisionerResult, Refusal> {
-        let fields = Fields::of(answer);
+        let fields = Fields::new(answer);
         let flag = match task {
             ProvisionerTask::Create => "created",
             ProvisionerTask::Delete => "deleted",
         };
         if fields.flag(flag)? == Some(false) {
-            let reason = text(&fields, "reason", REASON_CHARS_MAX)?;
+            let reason = read_line(&fields, "reason", REASON_CHARS_MAX)?;
             return Ok(ProvisionerResult::Declined(
                 reason.unwrap_or_else(|| NO_REASON.to_owned()),
             ));
         }
         Ok(ProvisionerResult::Done {
-            address: text(&fields, "address", REFERENCE_CHARS_MAX)?,
-            provider_ref: text(&fields, "ref", REFERENCE_CHARS_MAX)?,
+            address: read_line(&fields, "address", REFERENCE_CHARS_MAX)?,
+            provider_ref: read_line(&fields, "ref", REFERENCE_CHARS_MAX)?,
         })
     }
 }
@@ -78,7 +78,7 @@ impl DecideServer {
     ///
     /// # Errors
     /// `invalid_request` that names the field.
-    pub(crate) fn checked(body: &Map<String, Value>) -> Result<DecideServer, Refusal> {
+    pub(crate) fn read_checked(body: &Map<String, Value>) -> Result<DecideServer, Refusal> {
         let decision = DecideServer::read(body)?;
         let action = decision.action;
         let (activates, fails) = (
@@ -114,7 +114,7 @@ impl Rule for LineRule {
     type Value = String;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        text(&fields, name, self.0)
+        read_line(&fields, name, self.0)
     }
 
     fn keywords(&self) -> Keywords {
@@ -124,7 +124,7 @@ impl Rule for LineRule {
 }
 
 /// Reads a text without control characters.
-fn text(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<String>, Refusal> {
+fn read_line(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<String>, Refusal> {
     let Some(text) = fields.text(name, 1..=chars_max)? else {
         return Ok(None);
     };
@@ -139,7 +139,7 @@ mod tests {
     use super::{DecideServer, NO_REASON, ProvisionerResult, ProvisionerTask};
     use serde_json::{Value, json};
 
-    fn answer(task: ProvisionerTask, value: &Value) -> Option<ProvisionerResult> {
+    fn parse_result(task: ProvisionerTask, value: &Value) -> Option<ProvisionerResult> {
         ProvisionerResult::parse(task, value.as_object()?).ok()
     }
 
@@ -170,12 +170,19 @@ mod tests {
             (json!({ "ref": "a\nb" }), None),
             (json!({ "ref": "x".repeat(254) }), None),
         ] {
-            assert_eq!(answer(ProvisionerTask::Create, &value), expected, "{value}");
+            assert_eq!(
+                parse_result(ProvisionerTask::Create, &value),
+                expected,
+                "{value}"
+            );
         }
         let kept = json!({ "deleted": false, "reason": "in use" });
-        assert_eq!(answer(ProvisionerTask::Delete, &kept), declined("in use"));
         assert_eq!(
-            answer(ProvisionerTask::Delete, &json!({})),
+            parse_result(ProvisionerTask::Delete, &kept),
+            declined("in use")
+        );
+        assert_eq!(
+            parse_result(ProvisionerTask::Delete, &json!({})),
             done(None, None)
         );
     }
@@ -184,7 +191,7 @@ mod tests {
     fn decision_names_its_first_wrong_field() {
         let param = |value: Value| {
             let body = value.as_object().cloned().unwrap_or_default();
-            DecideServer::checked(&body).err()?.param
+            DecideServer::read_checked(&body).err()?.param
         };
         for (value, wrong) in [
             (

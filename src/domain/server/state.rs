@@ -158,7 +158,7 @@ impl ServerState {
     ///
     /// # Errors
     /// `invalid_transition` if this state has no such step.
-    pub fn after(self, step: ServerStep) -> Result<ServerState, Refusal> {
+    pub fn after_step(self, step: ServerStep) -> Result<ServerState, Refusal> {
         let next = match step {
             ServerStep::Discard => self.after_discard(),
             ServerStep::Start => match self {
@@ -169,7 +169,7 @@ impl ServerState {
             ServerStep::Done | ServerStep::Declined | ServerStep::Lost => self.after_command(step),
             ServerStep::Operator(step) => self.after_operator(step),
         };
-        next.ok_or_else(|| self.refusal(step))
+        next.ok_or_else(|| self.step_refusal(step))
     }
 
     /// Returns the state after the reseller's deletion.
@@ -248,8 +248,8 @@ impl ServerState {
     }
 
     /// Returns a 409 that names the state and the refused step.
-    fn refusal(self, step: ServerStep) -> Refusal {
-        let (status, doing) = (self.status(), step.text());
+    fn step_refusal(self, step: ServerStep) -> Refusal {
+        let (status, doing) = (self.status(), step.refused_step_text());
         let message = match self.command() {
             Some(CommandState::Running) => {
                 format!("the server is {status} and its provisioner is at work; it cannot {doing}")
@@ -265,7 +265,7 @@ impl ServerState {
 
 impl ServerStep {
     /// Returns the end of the sentence "it cannot …" in a refusal.
-    const fn text(self) -> &'static str {
+    const fn refused_step_text(self) -> &'static str {
         match self {
             ServerStep::Discard | ServerStep::Operator(OperatorStep::Delete) => "be deleted",
             ServerStep::Start => "be begun",

@@ -12,7 +12,9 @@
 
 mod odd;
 
-use super::{Bps, Cents, InvoiceStatus, InvoiceTerms, JudgedPayment, PaymentState, Time, judge};
+use super::{
+    Bps, Cents, InvoiceStatus, InvoiceTerms, PaymentFacts, PaymentState, Time, invoice_status,
+};
 
 /// Deadline of the test invoices in milliseconds, and their price in cents.
 const EXPIRES: i64 = 2_000_000;
@@ -32,7 +34,7 @@ type PaymentInput = (PaymentState, bool, bool, i64);
 
 /// One input of the status function.
 #[derive(Clone, Debug)]
-struct Case {
+struct StatusCase {
     due: i64,
     under: u32,
     over: u32,
@@ -44,7 +46,7 @@ struct Case {
 }
 
 /// Returns the status by the documented rules. From top to bottom, the first rule whose condition holds decides.
-fn table_status(case: &Case) -> InvoiceStatus {
+fn expected_status(case: &StatusCase) -> InvoiceStatus {
     let count = |wanted: fn(&PaymentInput) -> bool| {
         case.payments.iter().filter(|paid| wanted(paid)).count()
     };
@@ -89,7 +91,7 @@ fn table_status(case: &Case) -> InvoiceStatus {
 }
 
 /// Returns the status by the code under test.
-fn code_status(case: &Case) -> InvoiceStatus {
+fn actual_status(case: &StatusCase) -> InvoiceStatus {
     let terms = InvoiceTerms {
         due: Cents(case.due),
         under: Bps(case.under),
@@ -98,20 +100,20 @@ fn code_status(case: &Case) -> InvoiceStatus {
         cancelled_at: case.cancelled.map(Time),
         quoted: case.quoted,
     };
-    let judged = |(state, on_time, was_confirmed, value): &PaymentInput| JudgedPayment {
+    let judged = |(state, on_time, was_confirmed, value): &PaymentInput| PaymentFacts {
         state: *state,
         on_time: *on_time,
         was_confirmed: *was_confirmed,
         value: Cents(*value),
     };
-    let payments: Vec<JudgedPayment> = case.payments.iter().map(judged).collect();
-    judge(&terms, &payments, Time(case.now))
+    let payments: Vec<PaymentFacts> = case.payments.iter().map(judged).collect();
+    invoice_status(&terms, &payments, Time(case.now))
 }
 
 /// Asserts that the code agrees with the table, and counts the status.
-fn assert_agree(case: &Case, seen: &mut [usize]) {
-    let expected = table_status(case);
-    assert_eq!(code_status(case), expected, "{case:?}");
+fn assert_expected_status(case: &StatusCase, seen: &mut [usize]) {
+    let expected = expected_status(case);
+    assert_eq!(actual_status(case), expected, "{case:?}");
     let place = InvoiceStatus::ALL
         .iter()
         .position(|status| *status == expected);
@@ -121,7 +123,7 @@ fn assert_agree(case: &Case, seen: &mut [usize]) {
 }
 
 /// Returns every possible payment with the given values. A payment that is confirmed now was confirmed at some time.
-fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<PaymentInput> {
+fn possible_payments(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<PaymentInput> {
     let mut found = Vec::new();
     for state in PaymentState::ALL {
         for on_time in [false, true] {
@@ -152,13 +154,13 @@ fn multisets(kinds: &[PaymentInput], size: usize) -> Vec<Vec<PaymentInput>> {
 }
 
 /// Asserts agreement for these payments with every combination of the other inputs.
-fn compare_all(payments: &[PaymentInput], seen: &mut [usize]) {
+fn assert_all_cases(payments: &[PaymentInput], seen: &mut [usize]) {
     for cancelled in CANCELLED {
         let deadline = cancelled.map_or(EXPIRES, |at| at.min(EXPIRES));
         for now in [deadline - 1, deadline, deadline + 1] {
             for (under, over) in TOLERANCES {
                 for quoted in [false, true] {
-                    let case = Case {
+                    let case = StatusCase {
                         due: DUE,
                         under,
                         over,
@@ -168,7 +170,7 @@ fn compare_all(payments: &[PaymentInput], seen: &mut [usize]) {
                         now,
                         payments: payments.to_vec(),
                     };
-                    assert_agree(&case, seen);
+                    assert_expected_status(&case, seen);
                 }
             }
         }
@@ -177,11 +179,11 @@ fn compare_all(payments: &[PaymentInput], seen: &mut [usize]) {
 
 #[test]
 fn status_of_every_pair_of_payments_follows_the_table() {
-    let kinds = kinds(|_| VALUES.to_vec());
+    let kinds = possible_payments(|_| VALUES.to_vec());
     assert_eq!(kinds.len(), 80);
     let mut seen = [0; InvoiceStatus::ALL.len()];
     for payments in (0..=2).flat_map(|size| multisets(&kinds, size)) {
-        compare_all(&payments, &mut seen);
+        assert_all_cases(&payments, &mut seen);
     }
     assert_eq!(seen.iter().sum::<usize>(), 3_321 * 72);
     assert!(
@@ -193,14 +195,14 @@ fn status_of_every_pair_of_payments_follows_the_table() {
 /// An unconfirmed payment adds nothing to the sum, so two values of such a payment are enough.
 #[test]
 fn status_of_every_three_payments_follows_the_table() {
-    let kinds = kinds(|state| match state {
+    let kinds = possible_payments(|state| match state {
         PaymentState::Confirmed => VALUES.to_vec(),
         PaymentState::Seen | PaymentState::Dropped => vec![0, DUE],
     });
     assert_eq!(kinds.len(), 32);
     let mut seen = [0; InvoiceStatus::ALL.len()];
     for payments in multisets(&kinds, 3) {
-        compare_all(&payments, &mut seen);
+        assert_all_cases(&payments, &mut seen);
     }
     assert_eq!(seen.iter().sum::<usize>(), 5_984 * 72);
 }
@@ -210,7 +212,7 @@ struct RandomInputs(u64);
 
 impl RandomInputs {
     /// Returns a number below `sides`.
-    fn roll(&mut self, sides: usize) -> usize {
+    fn number_below(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -219,7 +221,7 @@ impl RandomInputs {
 
     /// Returns a random element.
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        match from.get(self.roll(from.len())) {
+        match from.get(self.number_below(from.len())) {
             Some(picked) => *picked,
             None => panic!("nothing to pick from"),
         }
@@ -228,7 +230,7 @@ impl RandomInputs {
 
 #[test]
 fn status_of_many_random_payments_follows_the_table() {
-    let kinds = kinds(|_| MORE_VALUES.to_vec());
+    let kinds = possible_payments(|_| MORE_VALUES.to_vec());
     let mut seen = [0; InvoiceStatus::ALL.len()];
     for seed in 1..=40 {
         let mut dice = RandomInputs(seed);
@@ -238,18 +240,18 @@ fn status_of_many_random_payments_follows_the_table() {
             let scale = |(state, on_time, was, value): PaymentInput| {
                 (state, on_time, was, value * due / DUE)
             };
-            let size = 3 + dice.roll(4);
-            let case = Case {
+            let size = 3 + dice.number_below(4);
+            let case = StatusCase {
                 due,
                 under: dice.pick(&[0, 50, 2_000, 1, 33]),
                 over: dice.pick(&[0, 50, 2_000, 1, 33]),
                 expires: EXPIRES,
                 cancelled: dice.pick(&CANCELLED),
-                quoted: dice.roll(2) == 0,
-                now: EXPIRES - 7 + i64::try_from(dice.roll(15)).unwrap_or(0),
+                quoted: dice.number_below(2) == 0,
+                now: EXPIRES - 7 + i64::try_from(dice.number_below(15)).unwrap_or(0),
                 payments: (0..size).map(|_| scale(dice.pick(&kinds))).collect(),
             };
-            assert_agree(&case, &mut seen);
+            assert_expected_status(&case, &mut seen);
         }
     }
     let rare = [

@@ -20,7 +20,7 @@ pub(super) fn add_confirmations(entries: &mut [TimelineEntry], history: &Invoice
             continue;
         };
         paid.on_chain = now.clone();
-        if let Some(depth) = now.text() {
+        if let Some(depth) = now.progress_text() {
             entry.text.push_str("; ");
             entry.text.push_str(&depth);
         }

@@ -5,10 +5,10 @@
 use super::{PaymentStep, TimelinePayment};
 use crate::domain::fields::view;
 use crate::domain::invoice::Invoice;
-use crate::domain::money::{Bps, Cents, Currency, Total, least_reaching, most_within};
+use crate::domain::money::{Bps, Cents, Currency, Total, least_paid_amount, most_not_overpaid};
 use crate::domain::payment::PaymentState;
 use crate::domain::rate::{RateQuote, RateSource};
-use crate::domain::status::{InvoiceStatus, InvoiceTerms, JudgedPayment};
+use crate::domain::status::{InvoiceStatus, InvoiceTerms, PaymentFacts};
 use crate::domain::time::Time;
 use crate::domain::transfer::{Transfer, TransferStatus};
 
@@ -33,18 +33,17 @@ view! {
 
 impl Sums {
     /// Returns the sums of these payments.
-    pub fn new(terms: &InvoiceTerms, payments: &[JudgedPayment]) -> Sums {
+    pub fn new(terms: &InvoiceTerms, payments: &[PaymentFacts]) -> Sums {
         let sum = |state: PaymentState, on_time: bool| {
-            let counts = move |payment: &&JudgedPayment| {
-                payment.state == state && payment.on_time == on_time
-            };
+            let counts =
+                move |payment: &&PaymentFacts| payment.state == state && payment.on_time == on_time;
             let values = payments.iter().filter(counts).map(|payment| payment.value);
             values.sum::<Total>()
         };
         Sums {
             due: terms.due,
-            paid_from: least_reaching(terms.due, terms.under),
-            paid_up_to: most_within(terms.due, terms.over),
+            paid_from: least_paid_amount(terms.due, terms.under),
+            paid_up_to: most_not_overpaid(terms.due, terms.over),
             confirmed_on_time: sum(PaymentState::Confirmed, true),
             unconfirmed_on_time: sum(PaymentState::Seen, true),
             confirmed_late: sum(PaymentState::Confirmed, false),
@@ -52,7 +51,7 @@ impl Sums {
     }
 
     /// Returns the confirmed amount for a sentence, with its late part if there is one.
-    fn confirmed(&self, currency: Currency) -> String {
+    fn confirmed_text(&self, currency: Currency) -> String {
         let late = if self.confirmed_late > Total::ZERO {
             format!(" in time and {} late", self.confirmed_late)
         } else {
@@ -65,7 +64,7 @@ impl Sums {
     }
 
     /// Returns the tolerance for a sentence: one amount, or the amounts below and above the price.
-    fn tolerance(&self) -> String {
+    fn tolerance_text(&self) -> String {
         // The price is between both bounds, so neither difference overflows.
         let under = self.due.minus(self.paid_from).unwrap_or(Cents::ZERO);
         let over = self.paid_up_to.minus(self.due).unwrap_or(Cents::ZERO);
@@ -82,10 +81,10 @@ pub(super) fn status_reason(
     status: InvoiceStatus,
     invoice: &Invoice,
     sums: &Sums,
-    payments: &[JudgedPayment],
+    payments: &[PaymentFacts],
 ) -> String {
     let currency = invoice.currency;
-    let confirmed = sums.confirmed(currency);
+    let confirmed = sums.confirmed_text(currency);
     let reason = match status {
         InvoiceStatus::Created => "no coin is picked and nothing is paid".to_owned(),
         InvoiceStatus::AwaitingPayment => {
@@ -96,7 +95,7 @@ pub(super) fn status_reason(
             "{confirmed}, and {} seen in time that is not confirmed yet",
             sums.unconfirmed_on_time
         ),
-        InvoiceStatus::Confirmed => format!("{confirmed}, {}", sums.tolerance()),
+        InvoiceStatus::Confirmed => format!("{confirmed}, {}", sums.tolerance_text()),
         InvoiceStatus::Overpaid => {
             format!("{confirmed}, more than {} is too much", sums.paid_up_to)
         }
@@ -104,7 +103,7 @@ pub(super) fn status_reason(
             format!("{confirmed}, less than {} is too little", sums.paid_from)
         }
         InvoiceStatus::PaidLate => {
-            format!("{confirmed}: in full, {}, but late", sums.tolerance())
+            format!("{confirmed}: in full, {}, but late", sums.tolerance_text())
         }
         InvoiceStatus::Expired => format!(
             "no payment of the {} {currency} due was seen until {}",
@@ -117,9 +116,9 @@ pub(super) fn status_reason(
 }
 
 /// Returns the sentence that explains the status `failed`.
-fn failure_reason(payments: &[JudgedPayment]) -> &'static str {
+fn failure_reason(payments: &[PaymentFacts]) -> &'static str {
     let was_confirmed =
-        |payment: &JudgedPayment| payment.state == PaymentState::Dropped && payment.was_confirmed;
+        |payment: &PaymentFacts| payment.state == PaymentState::Dropped && payment.was_confirmed;
     if payments.iter().any(was_confirmed) {
         "a confirmed payment disappeared from its chain"
     } else {
@@ -130,7 +129,7 @@ fn failure_reason(payments: &[JudgedPayment]) -> &'static str {
 /// Returns the source of a rate, to be appended to the rate; empty for the fixed rate of simulated chains.
 ///
 /// The text includes the time of a rate that was more than three minutes old when it was used.
-pub(super) fn source_text(quoted: &RateQuote, priced_at: Time) -> String {
+pub(super) fn rate_source_text(quoted: &RateQuote, priced_at: Time) -> String {
     let by = match quoted.source {
         RateSource::Fixed => return String::new(),
         RateSource::Median => "the median of the sources",
@@ -156,12 +155,16 @@ pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at
         PaymentStep::Dropped => "dropped, as its transaction disappeared from its chain",
         PaymentStep::Orphaned => "orphaned, as a reorg removed its block",
     };
-    let (amount, rate, value) = (paid.asset.text(paid.amount), paid.quoted.rate, paid.value);
+    let (amount, rate, value) = (
+        paid.asset.format_units(paid.amount),
+        paid.quoted.rate,
+        paid.value,
+    );
     let when = if paid.on_time { "in time" } else { "late" };
     format!(
         "payment of {amount} {} {happened}: worth {value} {currency} at {rate}{}, {when}",
         paid.asset.symbol,
-        source_text(&paid.quoted, priced_at)
+        rate_source_text(&paid.quoted, priced_at)
     )
 }
 

@@ -64,7 +64,7 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
         txid: format!("t{seq}"),
         position: 0,
         amount: Units(100_000_000),
-        quoted: quoted()?,
+        quoted: rate_of_80()?,
         value: Cents(value),
         on_time,
         state: Seen,
@@ -75,7 +75,7 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
 }
 
 /// Returns a fixed rate of 80 EUR for one coin.
-fn quoted() -> Option<RateQuote> {
+fn rate_of_80() -> Option<RateQuote> {
     Some(RateQuote::fixed("80".parse().ok()?, Time(1)))
 }
 
@@ -84,14 +84,14 @@ fn quote() -> Option<Quote> {
         given: false,
         seq: 1,
         asset: litecoin(),
-        quoted: quoted()?,
+        quoted: rate_of_80()?,
         amount_expected: Units(125_000_000),
         address: "tltc1".to_owned(),
         created_at: Time(1),
     })
 }
 
-fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, LedgerEntry) {
+fn ledger_entry(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, LedgerEntry) {
     let entry = LedgerEntry {
         seq: at,
         id: format!("l{at}"),
@@ -108,7 +108,7 @@ fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, LedgerE
 }
 
 /// Returns the texts of a timeline up to `now`.
-fn texts(
+fn timeline_texts(
     payments: &[Option<Payment>],
     steps: &[(i64, InvoiceChange)],
     booked: &[(i64, LedgerEntry)],
@@ -155,7 +155,7 @@ use InvoiceChange::{Payment as Pay, Picked, Status};
 use PaymentState::{Confirmed, Dropped, Seen};
 
 #[test]
-fn slightly_short_payment_shows_its_sums() {
+fn accepted_short_payment_shows_sum_and_tolerance() {
     let steps = [
         (1, Picked(1)),
         (1, Status(InvoiceStatus::AwaitingPayment)),
@@ -165,11 +165,11 @@ fn slightly_short_payment_shows_its_sums() {
         (3, Status(InvoiceStatus::Confirmed)),
     ];
     let booked = [
-        booked(1, LedgerKind::Sale, 9950, 3),
-        booked(1, LedgerKind::Fee, -100, 3),
+        ledger_entry(1, LedgerKind::Sale, 9950, 3),
+        ledger_entry(1, LedgerKind::Fee, -100, 3),
     ];
     assert_eq!(
-        texts(&[payment(1, 9950, true)], &steps, &booked, 10),
+        timeline_texts(&[payment(1, 9950, true)], &steps, &booked, 10),
         [
             "created: 100.00 EUR due until 1970-01-01T00:00:01.000Z",
             "LTC picked: 1.25 at 80 EUR each, to tltc1",
@@ -195,11 +195,11 @@ fn orphaned_payment_is_reversed_and_booked_again() {
         (6, Pay(1, Confirmed)),
     ];
     let booked = [
-        booked(1, LedgerKind::Sale, 9950, 3),
-        booked(1, LedgerKind::Adjustment, -9950, 4),
-        booked(1, LedgerKind::Adjustment, 9950, 6),
+        ledger_entry(1, LedgerKind::Sale, 9950, 3),
+        ledger_entry(1, LedgerKind::Adjustment, -9950, 4),
+        ledger_entry(1, LedgerKind::Adjustment, 9950, 6),
     ];
-    let told = texts(&[payment(1, 9950, true)], &steps, &booked, 10);
+    let told = timeline_texts(&[payment(1, 9950, true)], &steps, &booked, 10);
     assert_eq!(
         told.get(2..),
         Some(
@@ -227,7 +227,7 @@ fn late_payment_follows_the_deadline_entry() {
         (2000, Pay(1, Confirmed)),
         (2000, Status(InvoiceStatus::PaidLate)),
     ];
-    let told = texts(&[payment(1, 10_000, false)], &steps, &[], 2000);
+    let told = timeline_texts(&[payment(1, 10_000, false)], &steps, &[], 2000);
     assert_eq!(
         told.get(1..),
         Some(
@@ -249,7 +249,7 @@ fn public_rate(at: i64) -> Option<RateQuote> {
     Some(RateQuote {
         source: RateSource::Median,
         at: Time(at),
-        ..quoted()?
+        ..rate_of_80()?
     })
 }
 
@@ -294,7 +294,7 @@ fn rate_is_called_old_only_if_it_was_old_when_used() {
 }
 
 #[test]
-fn overpaid_and_underpaid_name_their_bounds() {
+fn overpaid_and_underpaid_entries_show_the_tolerance() {
     for (value, status, text) in [
         (
             10_051,
@@ -308,12 +308,12 @@ fn overpaid_and_underpaid_name_their_bounds() {
         ),
     ] {
         let steps = [(3, Pay(1, Confirmed)), (3, Status(status))];
-        let told = texts(&[payment(1, value, true)], &steps, &[], 10);
+        let told = timeline_texts(&[payment(1, value, true)], &steps, &[], 10);
         assert_eq!(told.last().map(String::as_str), Some(text));
     }
 }
 
 #[test]
-fn coin_picked_kind_has_its_published_text() {
+fn coin_picked_kind_keeps_its_api_name() {
     assert_eq!(TimelineEntryKind::CoinPicked.as_str(), "coin_picked");
 }

@@ -8,7 +8,7 @@ use super::terms::TransferTerms;
 use crate::domain::asset::Asset;
 use crate::domain::money::Bps;
 use crate::domain::money::coin::{Rate, Units};
-use crate::domain::rate::Market;
+use crate::domain::rate::CoinMarket;
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
@@ -48,9 +48,9 @@ pub struct ProposedFee {
 
 /// Market rate and network fee with which a request for approval is compared.
 #[derive(Clone, Debug)]
-pub struct Proposal {
+pub struct ApprovalProposal {
     /// Market of the coin in the transfer's currency.
-    pub market: Market,
+    pub market: CoinMarket,
     /// Fee that is used if the request gives none.
     pub fee: ProposedFee,
     /// `true` if real money is sent, so that an unusual rate or fee needs acceptance.
@@ -88,17 +88,21 @@ impl ApprovalRequest {
     ///
     /// # Errors
     /// `invalid_request` for `rate` or `networkFee` that is malformed, missing, or not explicitly accepted.
-    pub fn fix_terms(&self, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, Refusal> {
+    pub fn fix_terms(
+        &self,
+        of: &Transfer,
+        proposal: &ApprovalProposal,
+    ) -> Result<FixedTerms, Refusal> {
         let mut accepted_fields = Vec::new();
-        let rate = self.rate(of, proposal, &mut accepted_fields)?;
+        let rate = self.choose_rate(of, proposal, &mut accepted_fields)?;
         let (network_fee, fee_source) = match &self.network_fee {
-            Some(text) => (network_fee(text, of.asset)?, FeeSource::Given),
+            Some(text) => (parse_network_fee(text, of.asset)?, FeeSource::Given),
             None => (proposal.fee.amount, proposal.fee.source),
         };
         let terms = TransferTerms::new(of.amount, of.asset, rate, network_fee)?;
-        if proposal.is_guarded && is_large(&terms, of)? {
+        if proposal.is_guarded && is_large_fee(&terms, of)? {
             if !self.accepts_fee {
-                return Err(large_fee(&terms, of));
+                return Err(large_fee_refusal(&terms, of));
             }
             accepted_fields.push("networkFee");
         }
@@ -111,17 +115,17 @@ impl ApprovalRequest {
 
     /// Returns the rate in the request, otherwise the market rate. Adds `rate` to `accepted_fields` if it needed
     /// acceptance.
-    fn rate(
+    fn choose_rate(
         &self,
         of: &Transfer,
-        proposal: &Proposal,
+        proposal: &ApprovalProposal,
         accepted_fields: &mut Vec<&'static str>,
     ) -> Result<Rate, Refusal> {
-        let given = self.rate.as_deref().map(rate).transpose()?;
+        let given = self.rate.as_deref().map(parse_rate).transpose()?;
         let market = &proposal.market;
-        let fresh = market.fresh();
+        let fresh = market.fresh_rate();
         if !proposal.is_guarded {
-            let newest = market.newest().map(|newest| newest.rate);
+            let newest = market.newest_rate().map(|newest| newest.rate);
             let missing = || Refusal::field("rate", "must be given: fiat for one coin");
             return given.or(newest).ok_or_else(missing);
         }
@@ -132,8 +136,8 @@ impl ApprovalRequest {
                 accepted_fields.push("rate");
                 Ok(given)
             }
-            (Some(given), Some(fresh)) => Err(far_rate(of, given, fresh, proposal)),
-            (_, None) => Err(no_market(of, proposal)),
+            (Some(given), Some(fresh)) => Err(far_rate_refusal(of, given, fresh, proposal)),
+            (_, None) => Err(no_market_rate_refusal(of, proposal)),
         }
     }
 }
@@ -162,8 +166,8 @@ impl FixedTerms {
 }
 
 /// Returns `true` if the fee is more than a quarter of the amount.
-fn is_large(terms: &TransferTerms, of: &Transfer) -> Result<bool, Refusal> {
-    let gross = terms.rate.units_within(of.amount, of.asset.decimals);
+fn is_large_fee(terms: &TransferTerms, of: &Transfer) -> Result<bool, Refusal> {
+    let gross = terms.rate.units_bought_by(of.amount, of.asset.decimals);
     let gross =
         gross.map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
     Ok(terms
@@ -174,9 +178,9 @@ fn is_large(terms: &TransferTerms, of: &Transfer) -> Result<bool, Refusal> {
 }
 
 /// Returns the refusal of a fee that is more than a quarter of the amount.
-fn large_fee(terms: &TransferTerms, of: &Transfer) -> Refusal {
+fn large_fee_refusal(terms: &TransferTerms, of: &Transfer) -> Refusal {
     let (asset, currency) = (of.asset, of.currency);
-    let fee = asset.text(terms.network_fee);
+    let fee = asset.format_units(terms.network_fee);
     let worth = terms.rate.value(terms.network_fee, asset.decimals);
     let worth = worth.map_or_else(|_| String::new(), |worth| format!(" ({worth} {currency})"));
     let problem = format!(
@@ -188,14 +192,19 @@ fn large_fee(terms: &TransferTerms, of: &Transfer) -> Refusal {
 }
 
 /// Returns the refusal of a rate that is far from the market rate.
-fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Refusal {
+fn far_rate_refusal(
+    of: &Transfer,
+    given: Rate,
+    fresh: Rate,
+    proposal: &ApprovalProposal,
+) -> Refusal {
     let (symbol, currency, amount) = (of.asset.symbol, of.currency, of.amount);
     let buys = |rate: Rate| {
-        let units = rate.units_within(amount, of.asset.decimals);
+        let units = rate.units_bought_by(amount, of.asset.decimals);
         let units = units.map(|units| units.rounded_down(of.asset.decimals));
         units.map_or_else(
             |_| "too much to count".to_owned(),
-            |units| of.asset.text(units),
+            |units| of.asset.format_units(units),
         )
     };
     let apart = given.percent_above(fresh).map_or_else(
@@ -209,7 +218,7 @@ fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Ref
             format!("{} % {side}", percent.abs().normalize())
         },
     );
-    let market = proposal.market.newest_text(proposal.now);
+    let market = proposal.market.newest_rate_text(proposal.now);
     let market = market.map_or_else(|| fresh.to_string(), |text| text.to_string());
     let problem = format!(
         "{given} is {apart} the market rate of {symbol} in {currency}, {market}: {amount} {currency} would buy {} {symbol}, \
@@ -221,13 +230,13 @@ fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Ref
 }
 
 /// Returns the refusal of an approval for which no fresh market rate exists.
-fn no_market(of: &Transfer, proposal: &Proposal) -> Refusal {
+fn no_market_rate_refusal(of: &Transfer, proposal: &ApprovalProposal) -> Refusal {
     let (symbol, currency) = (of.asset.symbol, of.currency);
     let why = match &proposal.market.now {
         Ok(_) => String::new(),
         Err(why) => format!(": {why}"),
     };
-    let newest = match proposal.market.newest_text(proposal.now) {
+    let newest = match proposal.market.newest_rate_text(proposal.now) {
         Some(newest) => format!("; the newest known is {newest}"),
         None => String::new(),
     };
@@ -238,7 +247,7 @@ fn no_market(of: &Transfer, proposal: &Proposal) -> Refusal {
 }
 
 /// Reads a rate: a plain positive decimal with at most ten places.
-fn rate(text: &str) -> Result<Rate, Refusal> {
+fn parse_rate(text: &str) -> Result<Rate, Refusal> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let places = usize::try_from(Rate::SCALE_MAX).unwrap_or(usize::MAX);
@@ -251,7 +260,7 @@ fn rate(text: &str) -> Result<Rate, Refusal> {
 }
 
 /// Reads a network fee in whole coins. Zero is valid.
-fn network_fee(text: &str, asset: &Asset) -> Result<Units, Refusal> {
+fn parse_network_fee(text: &str, asset: &Asset) -> Result<Units, Refusal> {
     Units::parse(text, asset.decimals).map_err(|problem| Refusal::field("networkFee", problem))
 }
 

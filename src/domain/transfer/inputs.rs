@@ -4,9 +4,9 @@
 
 use super::approval::APPROVAL_FIELDS;
 use super::sender::SentBy;
-use super::step::{ChainCase, OF_OPERATOR, OF_SANDBOX, REASON_CHARS_MAX, TransferAction};
+use super::step::{OF_OPERATOR, OF_SANDBOX, REASON_CHARS_MAX, SimulatedChainState, TransferAction};
 use crate::domain::asset::Asset;
-use crate::domain::fields::rule::{CoinRule, DescribedRule, SwitchRule, choice, described};
+use crate::domain::fields::rule::{CoinRule, DescribedRule, FlagOrFalseRule, choice, described};
 use crate::domain::fields::text_rule::{TextRule, text};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
 use crate::domain::money::{AmountError, Cents, Currency};
@@ -69,11 +69,11 @@ input! {
         /// Fiat per whole coin, only with approve; default: the fresh market rate.
         optional rate: String = text(1..=40).of_form(0, "^[0-9]+(\\.[0-9]{1,10})?$");
         /// Accepts a rate more than 2 % from the market's, or any rate without a fresh one; only with approve.
-        filled accept_rate: bool = SwitchRule;
+        filled accept_rate: bool = FlagOrFalseRule;
         /// Network fee in whole coins, only with approve; default: the node's estimate, else the coin's setting.
         optional network_fee: String = text(1..=60).of_form(0, "^[0-9]+(\\.[0-9]+)?$");
         /// Accepts a network fee above a quarter of the amount; only with approve.
-        filled accept_fee: bool = SwitchRule;
+        filled accept_fee: bool = FlagOrFalseRule;
         /// Sender; only with approve, reassign (which needs it) and the release of an approved transfer. Default: the
         /// signer if one is set, the chain has a node and signerLimit allows it, else a person. A release keeps hand.
         optional sent_by: SentBy = choice().by_one_of(), "hand";
@@ -84,9 +84,9 @@ input! {
         /// at once, with or without a txid.
         optional reason: String = REASON;
         /// Returns the amount although the transfer was handed over and may still be sent; only with fail.
-        filled force: bool = SwitchRule;
+        filled force: bool = FlagOrFalseRule;
         /// Marks it as paid although its chain has no node; only with pay.
-        filled unverified: bool = SwitchRule;
+        filled unverified: bool = FlagOrFalseRule;
         /// Id of an open review; only with resolve and adjust, which need it.
         optional review: String = text(1..=64);
     }
@@ -104,7 +104,7 @@ input! {
         /// State on the simulated chain; only with chain, which needs it. seen: the transaction is in the mempool and
         /// pays the amount; confirmed: it is settled; short: it pays half; dropped: it is gone; other_address: it
         /// pays another address.
-        optional state: ChainCase = choice().by_one_of();
+        optional state: SimulatedChainState = choice().by_one_of();
     }
 }
 
@@ -141,7 +141,7 @@ impl Rule for PayoutAmountRule {
             return Ok(Some(PayoutAmount::All));
         }
         let form = "must be more than zero with at most two decimals, or \"all\"";
-        Ok(Some(PayoutAmount::Exactly(cents(name, text, form)?)))
+        Ok(Some(PayoutAmount::Exactly(parse_cents(name, text, form)?)))
     }
 
     fn keywords(&self) -> Keywords {
@@ -166,7 +166,7 @@ impl Rule for RefundAmountRule {
             .as_str()
             .ok_or_else(|| Refusal::field(name, "must be a string like \"5.00\""))?;
         let form = "must be more than zero with at most two decimals";
-        cents(name, text, form).map(Some)
+        parse_cents(name, text, form).map(Some)
     }
 
     fn keywords(&self) -> Keywords {
@@ -181,13 +181,13 @@ impl Rule for RefundAmountRule {
 ///
 /// # Errors
 /// `invalid_amount` for a text of another form.
-fn cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
+fn parse_cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
     Cents::parse(text).map_err(|error| {
         let problem = match error {
             AmountError::Malformed => form,
             AmountError::TooLarge => "is too large",
         };
-        Refusal::about(Code::InvalidAmount, name, format!("{name} {problem}"))
+        Refusal::for_param(Code::InvalidAmount, name, format!("{name} {problem}"))
     })
 }
 
@@ -200,7 +200,7 @@ struct ActionRule {
 }
 
 impl ActionRule {
-    fn texts(&self) -> Vec<&'static str> {
+    fn action_texts(&self) -> Vec<&'static str> {
         self.actions.iter().map(|action| action.as_str()).collect()
     }
 }
@@ -212,11 +212,11 @@ impl Rule for ActionRule {
         let found = fields.choice::<TransferAction>(name).ok().flatten();
         let found = found.filter(|action| self.actions.contains(action));
         let Some(action) = found else {
-            let problem = format!("must be one of {}", self.texts().join(", "));
+            let problem = format!("must be one of {}", self.action_texts().join(", "));
             return Err(Refusal::field(name, problem));
         };
         let mut stray = self.fields.iter();
-        let is_stray = |field: &&&str| **field != name && !goes_with(action, field);
+        let is_stray = |field: &&&str| **field != name && !is_field_of(action, field);
         if let Some(field) = stray.find(|field| is_stray(field) && fields.get(field).is_some()) {
             let problem = format!("does not go with action \"{action}\"");
             return Err(Refusal::field(field, problem));
@@ -227,13 +227,13 @@ impl Rule for ActionRule {
     fn keywords(&self) -> Keywords {
         keywords([
             ("type", Value::from("string")),
-            ("enum", Value::from(self.texts())),
+            ("enum", Value::from(self.action_texts())),
         ])
     }
 }
 
 /// Returns `true` if a field belongs to an action.
-fn goes_with(action: TransferAction, name: &str) -> bool {
+fn is_field_of(action: TransferAction, name: &str) -> bool {
     match action {
         TransferAction::Approve => APPROVAL_FIELDS.contains(&name),
         TransferAction::Reassign | TransferAction::Release => name == "sentBy",

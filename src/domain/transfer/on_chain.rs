@@ -120,7 +120,7 @@ pub struct ProposedOutput {
 
 /// A review: a finding about a transfer that a person has to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Review {
+pub struct TransferReview {
     /// Row number, in order of insertion.
     pub seq: i64,
     /// Public id.

@@ -3,9 +3,9 @@
 //! Invariant: this module never makes a transfer `failed`. It makes a transfer `paid` only if confirmed outputs reach
 //! the amount.
 
-use super::on_chain::{AttachedTransaction, OnChainState, Review, SentOutput, SentState};
-use super::{Sending, SettledBy, Transfer, TransferStatus};
-use crate::domain::chain::Family;
+use super::on_chain::{AttachedTransaction, OnChainState, SentOutput, SentState, TransferReview};
+use super::{SendingState, SettledBy, Transfer, TransferStatus};
+use crate::domain::chain::ChainFamily;
 use crate::domain::money::coin::Units;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
@@ -29,7 +29,7 @@ pub struct TransferFacts<'a> {
     /// Outputs of the attached transaction to watched destinations.
     pub outputs: &'a [SentOutput],
     /// Open reviews of the transfer.
-    pub reviews: &'a [Review],
+    pub reviews: &'a [TransferReview],
     /// Time up to which the chain has been read.
     pub scanned_to: Time,
     /// Time at which the transfer is assessed.
@@ -52,7 +52,7 @@ pub struct TransferVerdict {
 }
 
 /// Assesses a transfer.
-pub fn judge(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
+pub fn assess_transfer(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
     let counted = || {
         let counts = |output: &&SentOutput| output.transfer == Some(of.seq);
         facts.outputs.iter().filter(counts)
@@ -77,7 +77,7 @@ pub fn judge(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
         let more = confirmed.minus(amount).unwrap_or(Units::ZERO);
         more.0 > amount.0 / TOO_MUCH_PART
     });
-    let (state, problem) = finding(of, facts, amount_seen);
+    let (state, problem) = on_chain_finding(of, facts, amount_seen);
     TransferVerdict {
         state,
         problem,
@@ -93,23 +93,27 @@ fn needs_review(problem: impl Into<String>) -> OnChainFinding {
     (OnChainState::NeedsReview, Some(problem.into()))
 }
 
-fn finding(of: &Transfer, facts: &TransferFacts<'_>, amount_seen: Units) -> OnChainFinding {
+fn on_chain_finding(
+    of: &Transfer,
+    facts: &TransferFacts<'_>,
+    amount_seen: Units,
+) -> OnChainFinding {
     if let Some(open) = facts.reviews.first() {
         return needs_review(open.problem.clone());
     }
     match of.status {
         TransferStatus::Paid => settled_finding(of, facts),
         TransferStatus::Failed | TransferStatus::Rejected | TransferStatus::Cancelled => {
-            (if_watched(facts, OnChainState::Settled), None)
+            (state_if_watched(facts, OnChainState::Settled), None)
         }
         TransferStatus::Requested | TransferStatus::Approved => {
-            (if_watched(facts, OnChainState::Waiting), None)
+            (state_if_watched(facts, OnChainState::Waiting), None)
         }
         TransferStatus::Processing => processing_finding(of, facts, amount_seen),
     }
 }
 
-fn if_watched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainState {
+fn state_if_watched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainState {
     if facts.is_watched {
         state
     } else {
@@ -125,7 +129,7 @@ fn settled_finding(of: &Transfer, facts: &TransferFacts<'_>) -> OnChainFinding {
         ),
         Some(SettledBy::Person) => (OnChainState::Settled, of.dispatch.settled_reason.clone()),
         Some(SettledBy::Unchecked | SettledBy::Chain) | None => {
-            (if_watched(facts, OnChainState::Settled), None)
+            (state_if_watched(facts, OnChainState::Settled), None)
         }
     }
 }
@@ -162,18 +166,18 @@ fn processing_finding(
 fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFinding> {
     let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
     let sending = of.sending?;
-    let is_found = of.txid.is_some() && !of.is_held() && sending != Sending::Running;
+    let is_found = of.txid.is_some() && !of.is_held() && sending != SendingState::Running;
     if is_found {
         return None;
     }
     Some(match sending {
-        Sending::Running => (if_watched(facts, OnChainState::Waiting), None),
-        Sending::Unknown => needs_review(format!(
+        SendingState::Running => (state_if_watched(facts, OnChainState::Waiting), None),
+        SendingState::Unknown => needs_review(format!(
             "nobody knows whether the signer sent it: {reason}. Look at its destination, then enter the transaction or \
              mark it as failed"
         )),
-        Sending::Declined => needs_review(format!("the signer sent nothing: {reason}")),
-        Sending::Retry => {
+        SendingState::Declined => needs_review(format!("the signer sent nothing: {reason}")),
+        SendingState::Retry => {
             let since = of.dispatch.retry.map_or(facts.now, |(since, _)| since);
             let problem = format!("the signer tries again every 10 minutes: {reason}");
             if facts.now.since_ms(since) >= RETRY_MS_MAX {
@@ -182,7 +186,7 @@ fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFin
                 (OnChainState::Waiting, Some(problem))
             }
         }
-        Sending::Restored => needs_review(
+        SendingState::Restored => needs_review(
             "on hold since a restore: it may have been sent since the copy was made. Enter its transaction, or mark it as \
              failed",
         ),
@@ -207,7 +211,7 @@ fn unseen_finding(
     let what = match transaction.state {
         SentState::Absent => "was in the mempool and is gone",
         SentState::Unseen | SentState::Mempool | SentState::Mined
-            if of.asset.chain.row().customer_family == Some(Family::Evm) =>
+            if of.asset.chain.row().customer_family == Some(ChainFamily::Evm) =>
         {
             "was not seen for 6 hours. It may be the hash of a Safe or of a user operation: then enter the transaction that \
              carried it out"
@@ -240,7 +244,7 @@ fn seen_finding(
     }
     let asset = of.asset;
     if amount_seen > Units::ZERO {
-        let (paid, amount) = (asset.text(amount_seen), asset.text(amount));
+        let (paid, amount) = (asset.format_units(amount_seen), asset.format_units(amount));
         return needs_review(format!(
             "transaction {txid} pays {paid} of {amount} {}",
             asset.id

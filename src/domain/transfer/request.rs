@@ -2,7 +2,7 @@
 
 use super::approval::ApprovalRequest;
 use super::inputs::{MoveTransfer, SandboxMoveTransfer, TXID_CHARS_MAX};
-use super::step::{ChainCase, TransferAction};
+use super::step::{SimulatedChainState, TransferAction};
 use crate::domain::address::encoding::Encoding;
 use crate::domain::chain::Chain;
 use crate::domain::refusal::Refusal;
@@ -25,7 +25,7 @@ pub struct MoveRequest {
     /// Id of the review that the action ends.
     pub review: Option<String>,
     /// State to simulate, in the sandbox.
-    pub state: Option<ChainCase>,
+    pub state: Option<SimulatedChainState>,
 }
 
 impl From<MoveTransfer> for MoveRequest {
@@ -68,7 +68,7 @@ impl From<SandboxMoveTransfer> for MoveRequest {
 ///
 /// # Errors
 /// `invalid_request` for anything else.
-pub fn txid(text: &str) -> Result<String, Refusal> {
+pub fn parse_txid(text: &str) -> Result<String, Refusal> {
     let fits = (1..=TXID_CHARS_MAX).contains(&text.len());
     if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(text.to_owned())
@@ -85,14 +85,14 @@ pub fn txid(text: &str) -> Result<String, Refusal> {
 ///
 /// # Errors
 /// `invalid_request` that names the form.
-pub fn txid_on(chain: Chain, text: &str) -> Result<String, Refusal> {
+pub fn parse_txid_on(chain: Chain, text: &str) -> Result<String, Refusal> {
     let canonical = chain.canonical_txid(text);
     let (fits, form) = match chain.row().encoding {
         Encoding::Utxo(_) | Encoding::Tron => {
-            (is_hash(&canonical), "64 hexadecimal digits".to_owned())
+            (is_hex_hash(&canonical), "64 hexadecimal digits".to_owned())
         }
         Encoding::Evm => (
-            canonical.strip_prefix("0x").is_some_and(is_hash),
+            canonical.strip_prefix("0x").is_some_and(is_hex_hash),
             "0x and 64 hexadecimal digits".to_owned(),
         ),
         Encoding::Solana => (
@@ -109,17 +109,17 @@ pub fn txid_on(chain: Chain, text: &str) -> Result<String, Refusal> {
     Err(Refusal::field("txid", problem))
 }
 
-fn is_hash(text: &str) -> bool {
+fn is_hex_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, MoveTransfer, SandboxMoveTransfer, txid, txid_on};
+    use super::{Chain, MoveTransfer, SandboxMoveTransfer, parse_txid, parse_txid_on};
     use crate::domain::refusal::Refusal;
     use serde_json::{Value, json};
 
-    fn refused<T>(
+    fn refused_field<T>(
         body: &Value,
         read: fn(&serde_json::Map<String, Value>) -> Result<T, Refusal>,
     ) -> Option<String> {
@@ -128,16 +128,16 @@ mod tests {
 
     #[test]
     fn transaction_id_is_printable() {
-        assert!(txid("0xabc").is_ok());
+        assert!(parse_txid("0xabc").is_ok());
         for wrong in ["", "a b", "ä", "a\n", &"a".repeat(129)] {
-            assert!(txid(wrong).is_err(), "{wrong}");
+            assert!(parse_txid(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn transaction_id_has_the_form_of_its_chain() {
         let hash = "AB".repeat(32);
-        let read = |chain, text: &str| txid_on(chain, text).ok();
+        let read = |chain, text: &str| parse_txid_on(chain, text).ok();
         let lower = hash.to_ascii_lowercase();
         assert_eq!(read(Chain::Litecoin, &hash), Some(lower.clone()));
         assert_eq!(read(Chain::Base, &hash), Some(format!("0x{lower}")));
@@ -167,14 +167,14 @@ mod tests {
             (json!({ "action": "approve", "txid": "a" }), "txid"),
         ];
         for (body, param) in wrong {
-            let refused = refused(&body, MoveTransfer::read);
+            let refused = refused_field(&body, MoveTransfer::read);
             assert_eq!(refused.as_deref(), Some(param), "{body}");
         }
         for action in ["reassign", "detach", "dismiss", "resolve", "adjust"] {
-            let refused = refused(&json!({ "action": action }), SandboxMoveTransfer::read);
+            let refused = refused_field(&json!({ "action": action }), SandboxMoveTransfer::read);
             assert_eq!(refused.as_deref(), Some("action"), "{action}");
         }
         let seen = json!({ "action": "chain", "state": "seen" });
-        assert_eq!(refused(&seen, SandboxMoveTransfer::read), None);
+        assert_eq!(refused_field(&seen, SandboxMoveTransfer::read), None);
     }
 }

@@ -72,7 +72,7 @@ impl SenderConditions {
     ///
     /// # Errors
     /// `invalid_request` for `sentBy` if the signer is requested and may not send the transfer.
-    pub fn decide(&self, asked: Option<SentBy>) -> Result<SentBy, Refusal> {
+    pub fn choose_sender(&self, asked: Option<SentBy>) -> Result<SentBy, Refusal> {
         match (asked, self.obstacle()) {
             (Some(SentBy::Hand), _) | (None, Some(_)) => Ok(SentBy::Hand),
             (Some(SentBy::Signer), Some(obstacle)) => {
@@ -165,9 +165,16 @@ mod tests {
     /// Asserts the default sender. Also asserts that a request for the signer is refused if there is an obstacle.
     #[track_caller]
     fn assert_sender(conditions: &SenderConditions, sent_by: SentBy, obstacle: &str) {
-        assert_eq!(conditions.decide(None), Ok(sent_by), "{conditions:?}");
-        assert_eq!(conditions.decide(Some(SentBy::Hand)), Ok(SentBy::Hand));
-        match conditions.decide(Some(SentBy::Signer)) {
+        assert_eq!(
+            conditions.choose_sender(None),
+            Ok(sent_by),
+            "{conditions:?}"
+        );
+        assert_eq!(
+            conditions.choose_sender(Some(SentBy::Hand)),
+            Ok(SentBy::Hand)
+        );
+        match conditions.choose_sender(Some(SentBy::Signer)) {
             Ok(asked) => assert_eq!((asked, obstacle), (SentBy::Signer, "")),
             Err(refusal) => {
                 assert_eq!(refusal.param.as_deref(), Some("sentBy"));

@@ -14,7 +14,7 @@ use crate::domain::payment::PaymentState;
 ///
 /// First, each transfer gets an output of exactly its amount. Then each gets further outputs until they reach its
 /// amount, except those whose id was found on the chain.
-pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i64>> {
+pub fn assign_outputs(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i64>> {
     let keeps = |seq: i64| {
         let mut kept = transfers.iter();
         kept.any(|transfer| transfer.seq == seq && transfer.status == TransferStatus::Paid)
@@ -31,11 +31,11 @@ pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i
     });
     for transfer in &claimants {
         let exact = free_outputs(outputs, &shares, transfer)
-            .find(|place| amount_at(outputs, *place) == needed(transfer));
-        assign(&mut shares, exact, transfer.seq);
+            .find(|place| output_amount(outputs, *place) == needed_units(transfer));
+        assign_output(&mut shares, exact, transfer.seq);
     }
     for transfer in claimants {
-        let mut left = needed(transfer);
+        let mut left = needed_units(transfer);
         if shares.contains(&Some(transfer.seq)) || transfer.dispatch.txid_from == CHAIN {
             continue;
         }
@@ -43,8 +43,8 @@ pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i
             let Some(place) = free_outputs(outputs, &shares, transfer).next() else {
                 break;
             };
-            let amount = amount_at(outputs, place).unwrap_or(Units::ZERO);
-            assign(&mut shares, Some(place), transfer.seq);
+            let amount = output_amount(outputs, place).unwrap_or(Units::ZERO);
+            assign_output(&mut shares, Some(place), transfer.seq);
             left = needed.minus(amount).filter(|left| *left > Units::ZERO);
         }
     }
@@ -53,11 +53,11 @@ pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i
 
 const CHAIN: Option<TxidSource> = Some(TxidSource::Chain);
 
-fn needed(transfer: &Transfer) -> Option<Units> {
+fn needed_units(transfer: &Transfer) -> Option<Units> {
     transfer.terms.map(|terms| terms.amount_crypto)
 }
 
-fn amount_at(outputs: &[SentOutput], place: usize) -> Option<Units> {
+fn output_amount(outputs: &[SentOutput], place: usize) -> Option<Units> {
     outputs.get(place).map(|output| output.amount)
 }
 
@@ -79,7 +79,7 @@ fn free_outputs<'a>(
     places(false).chain(places(true))
 }
 
-fn assign(shares: &mut [Option<i64>], place: Option<usize>, seq: i64) {
+fn assign_output(shares: &mut [Option<i64>], place: Option<usize>, seq: i64) {
     if let Some(share) = place.and_then(|place| shares.get_mut(place)) {
         *share = Some(seq);
     }

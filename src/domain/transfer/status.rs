@@ -39,7 +39,7 @@ text_enum! {
 
 impl TransferStatus {
     /// Returns the status after an action; `None` if the state machine has no such step.
-    pub const fn after(self, action: TransferAction) -> Option<TransferStatus> {
+    pub const fn after_action(self, action: TransferAction) -> Option<TransferStatus> {
         match (self, action) {
             (TransferStatus::Requested, TransferAction::Approve) => Some(TransferStatus::Approved),
             (TransferStatus::Requested, TransferAction::Reject) => Some(TransferStatus::Rejected),
@@ -157,7 +157,7 @@ mod tests {
                     .iter()
                     .find(|(from, by, _)| from == status && by == action);
                 assert_eq!(
-                    status.after(*action),
+                    status.after_action(*action),
                     step.map(|(.., to)| *to),
                     "{status} {action}"
                 );
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn status_is_open_paid_or_put_back() {
+    fn every_status_is_open_paid_or_put_back() {
         for status in TransferStatus::ALL {
             let states = [
                 status.is_open(),
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(states.iter().filter(|state| **state).count(), 1, "{status}");
             let has_step = TransferAction::ALL
                 .iter()
-                .any(|action| status.after(*action).is_some());
+                .any(|action| status.after_action(*action).is_some());
             assert_eq!(has_step, status.is_open(), "{status}");
         }
     }

@@ -1,10 +1,10 @@
 //! Steps of a transfer.
 //!
-//! [`TransferStatus::after`](super::TransferStatus::after) decides whether a step is possible from a status.
+//! [`TransferStatus::after`](super::TransferStatus::after_action) decides whether a step is possible from a status.
 
 use super::approval::Approval;
 use super::sender::SentBy;
-use super::{Sending, SettledBy};
+use super::{SendingState, SettledBy};
 use crate::domain::text_enum::text_enum;
 
 /// Longest reason that a person may give, in characters.
@@ -72,7 +72,7 @@ pub const OF_SANDBOX: [TransferAction; 8] = [
 
 text_enum! {
     /// State of a transfer that a simulated chain reports.
-    pub enum ChainCase {
+    pub enum SimulatedChainState {
         /// The transaction is in the mempool and pays the amount.
         Seen = "seen",
         /// The transaction is confirmed.
@@ -105,7 +105,7 @@ pub enum TransferStep {
     /// Changes the sender of the transfer.
     Reassign(SentBy),
     /// Starts sending the transfer; with the state of the signer if the signer sends it.
-    Process(Option<Sending>),
+    Process(Option<SendingState>),
     /// Counts the transfer as paid.
     Pay(Settlement),
     /// Marks the transfer as failed, with an optional reason.

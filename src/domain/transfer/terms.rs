@@ -33,14 +33,14 @@ impl TransferTerms {
         network_fee: Units,
     ) -> Result<TransferTerms, Refusal> {
         let gross = rate
-            .units_within(amount, asset.decimals)
+            .units_bought_by(amount, asset.decimals)
             .map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
         let left = gross
             .minus(network_fee)
             .map(|left| left.rounded_down(asset.decimals))
             .filter(|left| *left > Units::ZERO);
         let amount_crypto = left.ok_or_else(|| {
-            let (fee, gross) = (asset.text(network_fee), asset.text(gross));
+            let (fee, gross) = (asset.format_units(network_fee), asset.format_units(gross));
             let (id, problem) = (asset.id, "leaves nothing of the amount");
             Refusal::field("networkFee", format!("{problem}: {fee} of {gross} {id}"))
         })?;
@@ -76,7 +76,7 @@ mod tests {
         );
         let terms = TransferTerms::new(Cents(cents), asset, rate, fee);
         terms
-            .map(|terms| asset.text(terms.amount_crypto))
+            .map(|terms| asset.format_units(terms.amount_crypto))
             .map_err(|refusal| refusal.message)
     }
 

@@ -1,17 +1,17 @@
 //! Tests of unusual spellings of a URL, an origin or a host.
 
-use super::{Authority, Destination, Host, NEVER_AN_APP, Site, UrlProblem};
+use super::{Authority, Host, NEVER_AN_APP, SiteOrAppUrl, SiteUrl, UrlProblem};
 
 fn is_site(text: &str) -> bool {
-    Site::parse(text).is_ok()
+    SiteUrl::parse(text).is_ok()
 }
 
 fn is_site_or_app(text: &str) -> bool {
-    Destination::parse(text).is_some()
+    SiteOrAppUrl::parse(text).is_some()
 }
 
-fn fault(text: &str) -> Option<UrlProblem> {
-    Site::parse(text).err()
+fn problem_of(text: &str) -> Option<UrlProblem> {
+    SiteUrl::parse(text).err()
 }
 
 #[test]
@@ -165,17 +165,17 @@ fn unusual_host_is_refused_or_unambiguous() {
     {
         for end in ["", "/", "/a", "?b", "#c"] {
             let url = format!("https://{authority}{end}");
-            assert_eq!(self::fault(&url), Some(fault), "{url:?}");
+            assert_eq!(problem_of(&url), Some(fault), "{url:?}");
             assert!(!is_site_or_app(&url), "{url:?}");
         }
     }
     for url in [
         "https:/x", "//x", "https:x", "/x", "x", "", "://x", "https//x",
     ] {
-        assert_eq!(fault(url), Some(UrlProblem::Shape), "{url}");
+        assert_eq!(problem_of(url), Some(UrlProblem::Shape), "{url}");
     }
     for url in ["ftp://x", "javascript://x", "httpss://x", "myshop://x"] {
-        assert_eq!(fault(url), Some(UrlProblem::Scheme), "{url}");
+        assert_eq!(problem_of(url), Some(UrlProblem::Scheme), "{url}");
     }
     let path = format!("https://shop.example/{}", "a".repeat(1_000_000));
     assert!(is_site(&path), "how long a field may be, the field says");
@@ -193,14 +193,14 @@ fn origin_matches_what_browsers_send() {
         ("https://shop.example./a", "https://shop.example."),
         ("https://my_shop.example?a@b:c", "https://my_shop.example"),
     ] {
-        let site = Site::parse(url);
+        let site = SiteUrl::parse(url);
         assert_eq!(site.map(|site| site.origin()), Ok(origin.to_owned()));
-        let again = Site::parse(origin);
+        let again = SiteUrl::parse(origin);
         assert!(site.is_ok_and(|site| again.is_ok_and(|again| site.has_origin_of(&again))));
     }
     let same = |one: &str, other: &str| {
-        Site::parse(one)
-            .is_ok_and(|one| Site::parse(other).is_ok_and(|two| one.has_origin_of(&two)))
+        SiteUrl::parse(one)
+            .is_ok_and(|one| SiteUrl::parse(other).is_ok_and(|two| one.has_origin_of(&two)))
     };
     assert!(same("https://a.example.", "https://A.example:443/x"));
     assert!(!same("https://a.example", "http://a.example"));
@@ -211,7 +211,9 @@ fn origin_matches_what_browsers_send() {
 
 #[test]
 fn host_header_is_compared_with_the_origin() {
-    let is_at = |url: &str, header: &str| Site::parse(url).is_ok_and(|site| site.is_at(header));
+    let is_at = |url: &str, header: &str| {
+        SiteUrl::parse(url).is_ok_and(|site| site.matches_host_header(header))
+    };
     for (url, header) in [
         ("https://pay.example", "Pay.Example"),
         ("https://pay.example", "pay.example:443"),

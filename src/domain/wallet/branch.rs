@@ -30,8 +30,8 @@ pub struct WalletAddress {
 
 impl Wallet {
     /// Returns the receiving branch; `None` if the key is not a valid point, which never occurs for a parsed wallet.
-    pub fn receiving(&self) -> Option<ReceivingBranch> {
-        let key = self.key.child(0)?;
+    pub fn receiving_branch(&self) -> Option<ReceivingBranch> {
+        let key = self.key.child_key(0)?;
         let point = PublicKey::from_sec1_bytes(&key.key).ok()?.to_projective();
         Some(ReceivingBranch {
             wallet: *self,
@@ -43,7 +43,7 @@ impl Wallet {
 
 impl ReceivingBranch {
     /// Returns the address at an index; `None` for an index of [`INDEX_END`](super::INDEX_END) or more.
-    pub fn derive(&self, index: u32) -> Option<WalletAddress> {
+    pub fn derive_address(&self, index: u32) -> Option<WalletAddress> {
         let key = derive_child(&self.point, &self.key, index)?.key;
         let pay_to = match self.wallet.script {
             None => PayTo::Account(account_of_key(&key)?),
@@ -58,7 +58,7 @@ impl ReceivingBranch {
         };
         let (chain, network) = (self.wallet.chain, self.wallet.network);
         let is_regtest = network == super::WalletNetwork::Regtest;
-        let address = address::write(chain, network.encoding(), is_regtest, &pay_to)?;
+        let address = address::write_address(chain, network.encoding(), is_regtest, &pay_to)?;
         let script = address::output_script(chain, &address);
         Some(WalletAddress { address, script })
     }

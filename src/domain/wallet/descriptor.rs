@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<DescribedKey<'_>, &'static str> {
     });
     let (inside, script) =
         found.ok_or("must be a descriptor of one key: pkh(), wpkh(), sh(wpkh()) or tr()")?;
-    let inside = without_origin(inside)?;
+    let inside = strip_key_origin(inside)?;
     let key = PATHS.iter().find_map(|path| inside.strip_suffix(path));
     let key = key.ok_or("must be a descriptor whose key ends with /0/*")?;
     if key.contains(['(', ')', ',', '{', '}', '/', '[', ']']) {
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<DescribedKey<'_>, &'static str> {
 }
 
 /// Returns the text after the origin of the key, `[fingerprint/path]`.
-fn without_origin(text: &str) -> Result<&str, &'static str> {
+fn strip_key_origin(text: &str) -> Result<&str, &'static str> {
     let Some(rest) = text.strip_prefix('[') else {
         return Ok(text);
     };
@@ -83,7 +83,7 @@ pub(super) fn checksum(body: &str) -> Option<String> {
     let (mut sum, mut class, mut count) = (1_u64, 0_u64, 0_u8);
     for c in body.chars() {
         let place = u64::try_from(INPUT.find(c)?).ok()?;
-        sum = step(sum, place & 31);
+        sum = checksum_step(sum, place & 31);
         // Each character belongs to one of three groups of 32. The group numbers of three characters form one number
         // in base 3.
         class = (class << 1_u32)
@@ -91,15 +91,15 @@ pub(super) fn checksum(body: &str) -> Option<String> {
             .wrapping_add(place >> 5_u32);
         count = count.wrapping_add(1);
         if count == 3 {
-            sum = step(sum, class);
+            sum = checksum_step(sum, class);
             (class, count) = (0, 0);
         }
     }
     if count > 0 {
-        sum = step(sum, class);
+        sum = checksum_step(sum, class);
     }
     for _ in 0..8 {
-        sum = step(sum, 0);
+        sum = checksum_step(sum, 0);
     }
     sum ^= 1;
     let character = |place: u32| {
@@ -113,7 +113,7 @@ pub(super) fn checksum(body: &str) -> Option<String> {
 }
 
 /// Computes one step of the checksum polynomial.
-fn step(sum: u64, value: u64) -> u64 {
+fn checksum_step(sum: u64, value: u64) -> u64 {
     const GENERATOR: [u64; 5] = [
         0xf5_dee5_1989,
         0xa9_fdca_3312,

@@ -29,7 +29,7 @@ pub struct ExtendedKey {
 impl ExtendedKey {
     /// Returns the child key at this index; `None` for a hardened index, or if the index has no key (probability
     /// 2^-127).
-    pub fn child(&self, index: u32) -> Option<ExtendedKey> {
+    pub fn child_key(&self, index: u32) -> Option<ExtendedKey> {
         let parent = PublicKey::from_sec1_bytes(&self.key).ok()?.to_projective();
         derive_child(&parent, self, index)
     }
@@ -101,7 +101,7 @@ const SEGWIT: &[Chain] = &[Chain::Bitcoin, Chain::Litecoin];
 const LITECOIN: &[Chain] = &[Chain::Litecoin];
 const DOGECOIN: &[Chain] = &[Chain::Dogecoin];
 
-const fn version(
+const fn key_version(
     bytes: u32,
     chains: &'static [Chain],
     network: Network,
@@ -120,25 +120,25 @@ const LTUB: u32 = 0x019d_a462;
 
 const VERSIONS: [KeyVersion; 11] = [
     // Versions xpub, ypub and zpub of main networks.
-    version(0x0488_b21e, ALL, Network::Main, None),
-    version(0x049d_7cb2, SEGWIT, Network::Main, Some(ScriptType::ShWpkh)),
-    version(0x04b2_4746, SEGWIT, Network::Main, Some(ScriptType::Wpkh)),
+    key_version(0x0488_b21e, ALL, Network::Main, None),
+    key_version(0x049d_7cb2, SEGWIT, Network::Main, Some(ScriptType::ShWpkh)),
+    key_version(0x04b2_4746, SEGWIT, Network::Main, Some(ScriptType::Wpkh)),
     // Versions tpub, upub and vpub of test networks.
-    version(0x0435_87cf, ALL, Network::Test, None),
-    version(0x044a_5262, SEGWIT, Network::Test, Some(ScriptType::ShWpkh)),
-    version(0x045f_1cf6, SEGWIT, Network::Test, Some(ScriptType::Wpkh)),
+    key_version(0x0435_87cf, ALL, Network::Test, None),
+    key_version(0x044a_5262, SEGWIT, Network::Test, Some(ScriptType::ShWpkh)),
+    key_version(0x045f_1cf6, SEGWIT, Network::Test, Some(ScriptType::Wpkh)),
     // Versions Ltub, Mtub and ttub of Litecoin.
-    version(LTUB, LITECOIN, Network::Main, Some(ScriptType::Pkh)),
-    version(
+    key_version(LTUB, LITECOIN, Network::Main, Some(ScriptType::Pkh)),
+    key_version(
         0x01b2_6ef6,
         LITECOIN,
         Network::Main,
         Some(ScriptType::ShWpkh),
     ),
-    version(0x0436_f6e1, LITECOIN, Network::Test, None),
+    key_version(0x0436_f6e1, LITECOIN, Network::Test, None),
     // Versions dgub and tgub of Dogecoin.
-    version(0x02fa_cafd, DOGECOIN, Network::Main, Some(ScriptType::Pkh)),
-    version(0x0432_a9a8, DOGECOIN, Network::Test, Some(ScriptType::Pkh)),
+    key_version(0x02fa_cafd, DOGECOIN, Network::Main, Some(ScriptType::Pkh)),
+    key_version(0x0432_a9a8, DOGECOIN, Network::Test, Some(ScriptType::Pkh)),
 ];
 
 /// Versions Ypub, Zpub, Upub and Vpub, for keys of multisignature wallets.

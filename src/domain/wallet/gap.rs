@@ -16,7 +16,7 @@ pub struct IndexGaps {
 
 impl IndexGaps {
     /// Starts at the first index of the wallet. Lower indexes were used by another program.
-    pub fn from(first_index: u32) -> IndexGaps {
+    pub fn starting_at(first_index: u32) -> IndexGaps {
         IndexGaps {
             behind_used: first_index,
             furthest: 0,
@@ -31,7 +31,7 @@ impl IndexGaps {
     }
 
     /// Returns the gap limit that finds all used indexes, if all indexes below `next_index` were handed out.
-    pub fn limit(&self, next_index: u32) -> u32 {
+    pub fn needed_gap_limit(&self, next_index: u32) -> u32 {
         let open = next_index.saturating_sub(self.behind_used);
         self.furthest.max(open).max(GAP_LIMIT_DEFAULT)
     }
@@ -56,9 +56,13 @@ mod tests {
             (5000, &[], 5050, 50),
             (0, &[u32::MAX], u32::MAX, u32::MAX),
         ] {
-            let mut gaps = IndexGaps::from(first);
+            let mut gaps = IndexGaps::starting_at(first);
             used.iter().for_each(|index| gaps.record_used(*index));
-            assert_eq!(gaps.limit(next), expected, "{first} {used:?} {next}");
+            assert_eq!(
+                gaps.needed_gap_limit(next),
+                expected,
+                "{first} {used:?} {next}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Request bodies for wallets and own addresses.
 
 use super::{
-    INDEX_END, NAME_CHARS_MAX, ScriptType, Wallet, WalletHints, WalletNetwork, chain_named, read,
+    INDEX_END, NAME_CHARS_MAX, ScriptType, Wallet, WalletHints, WalletNetwork, find_wallet_chain,
+    read,
 };
 use crate::domain::asset::Chain;
 use crate::domain::fields::rule::{choice, described, integer};
@@ -23,7 +24,7 @@ input! {
     /// A wallet to add. A private key is refused and not kept.
     pub AddWallet, checked chain, script, network, key, next, name; unknown refused {
         /// Chain or chain family: bitcoin, litecoin, dogecoin, evm or tron. evm stands for all EVM chains.
-        required chain: Chain = PoolRule(chain_named), "bitcoin";
+        required chain: Chain = PoolRule(find_wallet_chain), "bitcoin";
         /// The account's extended public key (xpub, ypub, zpub, tpub, upub, vpub, Ltub, Mtub, dgub), or a descriptor
         /// pkh(), wpkh(), sh(wpkh()) or tr() of one such key with its origin, /0/* and checksum.
         required key: Wallet = WalletRule, "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
@@ -43,7 +44,7 @@ input! {
     /// An own address to declare.
     pub AddOwnAddress, checked chain, address; unknown refused {
         /// Chain or chain family: bitcoin, litecoin, dogecoin, evm, tron or solana. evm stands for all EVM chains.
-        required chain: Chain = PoolRule(pool_named), "evm";
+        required chain: Chain = PoolRule(find_pool_chain), "evm";
         /// The address.
         required address: String = text(1..=128), "0x9858EfFD232B4033E47d90003D41EC34EcaEda94";
     }
@@ -91,7 +92,7 @@ impl Rule for WalletRule {
 }
 
 /// Returns the chain with this name, otherwise the first chain of the pool with this name.
-fn pool_named(name: &str) -> Result<Chain, Refusal> {
+fn find_pool_chain(name: &str) -> Result<Chain, Refusal> {
     let chain = Chain::first_of_each_pool().find(|chain| chain.address_pool() == name);
     chain.or_else(|| name.parse().ok()).ok_or_else(|| {
         let names: Vec<_> = Chain::first_of_each_pool()

@@ -37,16 +37,16 @@ const BEGUN_BYTES_MIN: usize = 16;
 impl WalletSecret {
     /// Returns the first secret found anywhere in a text.
     pub fn find_in_text(text: &str) -> Option<WalletSecret> {
-        WalletSecret::find_in_argument(text).or_else(|| pieces(text).find_map(hex_key))
+        WalletSecret::find_in_argument(text).or_else(|| split_words(text).find_map(detect_hex_key))
     }
 
     /// Returns the first secret in a text that may contain harmless hexadecimal numbers. A hexadecimal number counts
     /// only if it is the whole text.
     pub fn find_in_argument(text: &str) -> Option<WalletSecret> {
-        let found = pieces(text).find_map(secret_of_piece);
+        let found = split_words(text).find_map(detect_secret);
         found
             .or_else(|| is_phrase(text).then_some(WalletSecret::Phrase))
-            .or_else(|| hex_key(text.trim()))
+            .or_else(|| detect_hex_key(text.trim()))
     }
 }
 
@@ -61,19 +61,19 @@ pub fn contains_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
 }
 
 /// Returns `true` if the text may be one word of a seed phrase. No public key is as short as a word.
-pub fn is_word(text: &str) -> bool {
+pub fn may_be_phrase_word(text: &str) -> bool {
     let chars = text.chars().count();
     (1..=WORD_CHARS_MAX).contains(&chars) && text.chars().all(char::is_alphabetic)
 }
 
 /// Splits a text at every character that is not a letter or digit.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|piece| !piece.is_empty())
 }
 
 /// Returns the kind of secret in a piece of text. A mistyped secret is recognized by its prefix and length.
-fn secret_of_piece(piece: &str) -> Option<WalletSecret> {
+fn detect_secret(piece: &str) -> Option<WalletSecret> {
     let begins = BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
     if begins && piece.len() >= BEGUN_BYTES_MIN {
         return Some(WalletSecret::Extended);
@@ -96,7 +96,7 @@ fn is_base58(text: &str) -> bool {
 }
 
 /// Returns [`WalletSecret::Hex`] for 32 bytes in hexadecimal, with or without 0x.
-fn hex_key(text: &str) -> Option<WalletSecret> {
+fn detect_hex_key(text: &str) -> Option<WalletSecret> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = digits.unwrap_or(text);
     let is_key = digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -107,5 +107,5 @@ fn hex_key(text: &str) -> Option<WalletSecret> {
 /// as words.
 fn is_phrase(text: &str) -> bool {
     let pieces = text.split(|c: char| !c.is_alphanumeric() && c != '/');
-    pieces.filter(|piece| is_word(piece)).count() >= WORDS_MIN
+    pieces.filter(|piece| may_be_phrase_word(piece)).count() >= WORDS_MIN
 }

@@ -1,7 +1,9 @@
 //! Compares wallets with the results of other programs for the same keys.
 
 use super::descriptor::checksum;
-use super::{ScriptType, Wallet, WalletHints, WalletNetwork, WalletSecret, chain_named, read};
+use super::{
+    ScriptType, Wallet, WalletHints, WalletNetwork, WalletSecret, find_wallet_chain, read,
+};
 use crate::domain::asset::Chain;
 use crate::domain::refusal::Refusal;
 use serde_json::Value;
@@ -20,11 +22,11 @@ fn vectors() -> Vec<Value> {
     serde_json::from_str(VECTORS).unwrap()
 }
 
-fn text<'a>(vector: &'a Value, field: &str) -> Option<&'a str> {
+fn text_field<'a>(vector: &'a Value, field: &str) -> Option<&'a str> {
     vector[field].as_str()
 }
 
-fn texts(vector: &Value, field: &str) -> Vec<String> {
+fn text_list_field(vector: &Value, field: &str) -> Vec<String> {
     serde_json::from_value(vector[field].clone()).unwrap()
 }
 
@@ -36,10 +38,10 @@ fn hints(script: Option<&str>, network: Option<&str>) -> WalletHints {
     }
 }
 
-fn first_three(wallet: &Wallet) -> Vec<String> {
-    let branch = wallet.receiving().unwrap();
+fn first_three_addresses(wallet: &Wallet) -> Vec<String> {
+    let branch = wallet.receiving_branch().unwrap();
     (0..3)
-        .map(|index| branch.derive(index).unwrap().address)
+        .map(|index| branch.derive_address(index).unwrap().address)
         .collect()
 }
 
@@ -50,14 +52,27 @@ fn hex(bytes: &[u8]) -> String {
 #[test]
 fn wallets_derive_the_addresses_of_every_vector() {
     for vector in vectors() {
-        let name = text(&vector, "name").unwrap();
-        let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
-        let said = hints(text(&vector, "script"), text(&vector, "network"));
-        let wallet = read(chain, text(&vector, "key").unwrap(), &said).unwrap();
-        assert_eq!(first_three(&wallet), texts(&vector, "addresses"), "{name}");
-        let keys = (0..).zip(texts(&vector, "pubkeys"));
+        let name = text_field(&vector, "name").unwrap();
+        let chain = find_wallet_chain(text_field(&vector, "chain").unwrap()).unwrap();
+        let said = hints(
+            text_field(&vector, "script"),
+            text_field(&vector, "network"),
+        );
+        let wallet = read(chain, text_field(&vector, "key").unwrap(), &said).unwrap();
+        assert_eq!(
+            first_three_addresses(&wallet),
+            text_list_field(&vector, "addresses"),
+            "{name}"
+        );
+        let keys = (0..).zip(text_list_field(&vector, "pubkeys"));
         for (index, expected) in keys {
-            let key = wallet.key.child(0).unwrap().child(index).unwrap().key;
+            let key = wallet
+                .key
+                .child_key(0)
+                .unwrap()
+                .child_key(index)
+                .unwrap()
+                .key;
             assert_eq!(hex(&key), expected, "{name} {index}");
         }
         let networks = match said.network {
@@ -70,7 +85,7 @@ fn wallets_derive_the_addresses_of_every_vector() {
         let is_main = said
             .network
             .is_none_or(|network| network == WalletNetwork::Main);
-        if let Some(plain) = text(&vector, "plain").filter(|_| is_main) {
+        if let Some(plain) = text_field(&vector, "plain").filter(|_| is_main) {
             assert_eq!(read(chain, plain, &said).unwrap(), wallet, "{name}");
         }
     }
@@ -79,10 +94,17 @@ fn wallets_derive_the_addresses_of_every_vector() {
 #[test]
 fn script_of_each_address_matches_its_output() {
     for vector in vectors() {
-        let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
-        let said = hints(text(&vector, "script"), text(&vector, "network"));
-        let wallet = read(chain, text(&vector, "key").unwrap(), &said).unwrap();
-        let derived = wallet.receiving().unwrap().derive(0).unwrap();
+        let chain = find_wallet_chain(text_field(&vector, "chain").unwrap()).unwrap();
+        let said = hints(
+            text_field(&vector, "script"),
+            text_field(&vector, "network"),
+        );
+        let wallet = read(chain, text_field(&vector, "key").unwrap(), &said).unwrap();
+        let derived = wallet
+            .receiving_branch()
+            .unwrap()
+            .derive_address(0)
+            .unwrap();
         let begins = match wallet.script {
             None => "",
             Some(ScriptType::Pkh) => "76a914",
@@ -102,8 +124,8 @@ fn key_version_gives_script_and_network() {
         read(chain, text, &WalletHints::default()).map(|wallet| (wallet.script, wallet.network))
     };
     for vector in vectors() {
-        let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
-        let key = text(&vector, "key").unwrap();
+        let chain = find_wallet_chain(text_field(&vector, "chain").unwrap()).unwrap();
+        let key = text_field(&vector, "key").unwrap();
         let is_plain = ["xpub", "tpub", "ttub"].contains(&&key[..4]);
         let found = of(chain, key);
         if is_plain && chain.has_outputs() {
@@ -112,13 +134,13 @@ fn key_version_gives_script_and_network() {
             assert!(refused.message.contains("pkh, sh-wpkh, wpkh, tr"));
         } else {
             let (script, network) = found.unwrap();
-            let name = text(&vector, "name").unwrap();
+            let name = text_field(&vector, "name").unwrap();
             assert_eq!(
                 script.map(ScriptType::as_str),
-                text(&vector, "script"),
+                text_field(&vector, "script"),
                 "{name}"
             );
-            let named = text(&vector, "network").unwrap_or("any");
+            let named = text_field(&vector, "network").unwrap_or("any");
             let expected = named.replace("regtest", "test");
             assert_eq!(network.as_str(), expected, "{name}");
         }
@@ -162,8 +184,8 @@ fn descriptor_is_read_with_origin_path_and_checksum() {
         }
     }
     assert_eq!(
-        first_three(&wallet(&format!("wpkh({XPUB}/0/*)")).unwrap()),
-        first_three(&wallet(ZPUB).unwrap())
+        first_three_addresses(&wallet(&format!("wpkh({XPUB}/0/*)")).unwrap()),
+        first_three_addresses(&wallet(ZPUB).unwrap())
     );
 }
 
@@ -200,11 +222,11 @@ fn wallet_agrees_only_with_networks_of_its_addresses() {
 fn every_unhardened_index_has_an_address() {
     let branch = read(Chain::Bitcoin, ZPUB, &WalletHints::default())
         .unwrap()
-        .receiving()
+        .receiving_branch()
         .unwrap();
-    assert!(branch.derive(super::INDEX_END - 1).is_some());
-    assert_eq!(branch.derive(super::INDEX_END), None);
-    assert_eq!(branch.derive(u32::MAX), None);
+    assert!(branch.derive_address(super::INDEX_END - 1).is_some());
+    assert_eq!(branch.derive_address(super::INDEX_END), None);
+    assert_eq!(branch.derive_address(u32::MAX), None);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Admission of a request: authenticates the caller as the route requires, and passes the proof to the handler.
 
-use crate::api::operation::{Context, Job, Outcome, Run};
+use crate::api::operation::{Context, Job, OperationFn, Outcome};
 use crate::domain::refusal::Refusal;
 use crate::http::auth::{self, Operator, Scraper};
 use crate::http::front::Front;
@@ -16,39 +16,41 @@ use hyper::http::request::Parts;
 use std::sync::Arc;
 
 /// A handler with the proof of authentication that it requires.
-pub(super) enum Admitted {
+pub(super) enum AdmittedHandler {
     Open(fn(Call) -> ReplyFuture),
     Session(fn(Call, Member) -> ReplyFuture, Member),
     Operator(fn(Call, Operator) -> ReplyFuture, Operator),
     Metrics(fn(Call, Scraper) -> ReplyFuture, Scraper),
     Sandbox(fn(Call, Arc<Sandbox>) -> ReplyFuture, Arc<Sandbox>),
-    Declared(&'static Route, Option<QuotaOwner>, Function),
+    Declared(&'static Route, Option<QuotaOwner>, BoundFunction),
 }
 
 /// The function of a declared operation, bound to its caller.
-type Function = Box<dyn FnOnce(&Context<'_>) -> Result<Job, Error> + Send>;
+type BoundFunction = Box<dyn FnOnce(&Context<'_>) -> Result<Job, Error> + Send>;
 
-impl Admitted {
+impl AdmittedHandler {
     /// Returns the caller whose quota the request uses, `None` without a key or a session.
     pub(super) fn quota_owner(&self) -> Option<QuotaOwner> {
         match self {
-            Admitted::Declared(_, quota_owner, _) => *quota_owner,
-            Admitted::Session(_, member) => Some(member.quota_owner()),
-            Admitted::Operator(_, operator) => Some(operator.quota_owner()),
-            Admitted::Open(_) | Admitted::Metrics(..) | Admitted::Sandbox(..) => None,
+            AdmittedHandler::Declared(_, quota_owner, _) => *quota_owner,
+            AdmittedHandler::Session(_, member) => Some(member.quota_owner()),
+            AdmittedHandler::Operator(_, operator) => Some(operator.quota_owner()),
+            AdmittedHandler::Open(_)
+            | AdmittedHandler::Metrics(..)
+            | AdmittedHandler::Sandbox(..) => None,
         }
     }
 
     /// Calls the handler with its proof.
     pub(super) fn answer(self, call: Call) -> ReplyFuture {
         match self {
-            Admitted::Open(handler) => handler(call),
-            Admitted::Session(handler, member) => handler(call, member),
-            Admitted::Operator(handler, operator) => handler(call, operator),
-            Admitted::Metrics(handler, scraper) => handler(call, scraper),
-            Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
-            Admitted::Declared(route, quota_owner, function) => {
-                operations::perform(&call, route, quota_owner, function)
+            AdmittedHandler::Open(handler) => handler(call),
+            AdmittedHandler::Session(handler, member) => handler(call, member),
+            AdmittedHandler::Operator(handler, operator) => handler(call, operator),
+            AdmittedHandler::Metrics(handler, scraper) => handler(call, scraper),
+            AdmittedHandler::Sandbox(handler, sandbox) => handler(call, sandbox),
+            AdmittedHandler::Declared(route, quota_owner, function) => {
+                operations::run_operation(&call, route, quota_owner, function)
             }
         }
     }
@@ -62,111 +64,115 @@ pub(super) fn admit(
     parts: &Parts,
     body: &[u8],
     limits: &mut Vec<(HeaderName, HeaderValue)>,
-) -> Result<Admitted, Error> {
+) -> Result<AdmittedHandler, Error> {
     let (method, headers) = (&parts.method, &parts.headers);
     Ok(match route.handler {
-        Handler::Open(handler) => Admitted::Open(handler),
+        Handler::Open(handler) => AdmittedHandler::Open(handler),
         Handler::Session(handler) => {
             let member = auth::member(front, method, headers)?;
-            ask_for_password(front, route, &member, body)?;
-            Admitted::Session(handler, member)
+            require_recent_password(front, route, &member, body)?;
+            AdmittedHandler::Session(handler, member)
         }
         Handler::Operator(handler) => {
             let operator = auth::operator(front, method, headers)?;
-            ask_for_password(front, route, &operator, body)?;
-            Admitted::Operator(handler, operator)
+            require_recent_password(front, route, &operator, body)?;
+            AdmittedHandler::Operator(handler, operator)
         }
-        Handler::Metrics(handler) => Admitted::Metrics(handler, auth::scraper(front, headers)?),
-        Handler::Sandbox(handler) => Admitted::Sandbox(handler, auth::sandbox(front, headers)?),
+        Handler::Metrics(handler) => {
+            AdmittedHandler::Metrics(handler, auth::scraper(front, headers)?)
+        }
+        Handler::Sandbox(handler) => {
+            AdmittedHandler::Sandbox(handler, auth::admit_to_sandbox(front, headers)?)
+        }
         Handler::Declared(operation) => {
             let (quota_owner, function) =
-                declared(front, route, operation.run, parts, body, limits)?;
-            Admitted::Declared(route, quota_owner, function)
+                admit_declared(front, route, operation.run, parts, body, limits)?;
+            AdmittedHandler::Declared(route, quota_owner, function)
         }
     })
 }
 
 /// Authenticates the caller of an operation that `api` declares, and binds the caller to its function.
-fn declared(
+fn admit_declared(
     front: &Front,
     route: &'static Route,
-    run: Run,
+    run: OperationFn,
     parts: &Parts,
     body: &[u8],
     limits: &mut Vec<(HeaderName, HeaderValue)>,
-) -> Result<(Option<QuotaOwner>, Function), Error> {
+) -> Result<(Option<QuotaOwner>, BoundFunction), Error> {
     let (method, headers) = (&parts.method, &parts.headers);
     Ok(match run {
-        Run::Open(function) => (None, Box::new(function)),
-        Run::Secret(function) => {
-            let caller = caller(front, route, headers, limits)?;
+        OperationFn::Open(function) => (None, Box::new(function)),
+        OperationFn::Secret(function) => {
+            let caller = admit_secret_key(front, route, headers, limits)?;
             let quota_owner = caller.quota_owner();
             let work = move |context: &Context<'_>| function(context, &caller);
             (Some(quota_owner), Box::new(work))
         }
-        Run::Public(function) => {
-            let key = auth::public(front, headers)?;
+        OperationFn::Public(function) => {
+            let key = auth::public_key_caller(front, headers)?;
             let quota_owner = key.quota_owner();
             let work = move |context: &Context<'_>| function(context, &key);
             (Some(quota_owner), Box::new(work))
         }
-        Run::Preflight => (None, Box::new(|_| Ok(Job::Done(Outcome::NOTHING)))),
-        Run::Session(function) => {
+        OperationFn::Preflight => (None, Box::new(|_| Ok(Job::Done(Outcome::NOTHING)))),
+        OperationFn::Session(function) => {
             let member = auth::member(front, method, headers)?;
-            ask_for_password(front, route, &member, body)?;
+            require_recent_password(front, route, &member, body)?;
             let quota_owner = member.quota_owner();
             let work = move |context: &Context<'_>| function(context, &member);
             (Some(quota_owner), Box::new(work))
         }
-        Run::Operator(function) => {
+        OperationFn::Operator(function) => {
             let operator = auth::operator(front, method, headers)?;
-            ask_for_password(front, route, &operator, body)?;
+            require_recent_password(front, route, &operator, body)?;
             let quota_owner = operator.quota_owner();
             let work = move |context: &Context<'_>| function(context, &operator);
             (Some(quota_owner), Box::new(work))
         }
-        Run::Reseller(function) => {
+        OperationFn::Reseller(function) => {
             let reseller = auth::reseller(front, headers)?;
             let quota_owner = reseller.quota_owner();
             let work = move |context: &Context<'_>| function(context, &reseller);
             (Some(quota_owner), Box::new(work))
         }
-        Run::Sandbox(function) => {
-            auth::sandbox(front, headers)?;
+        OperationFn::Sandbox(function) => {
+            auth::admit_to_sandbox(front, headers)?;
             (None, Box::new(function))
         }
     })
 }
 
 /// Authenticates a secret key. Counts the request against the rate of the key if the route requires it.
-fn caller(
+fn admit_secret_key(
     front: &Front,
     route: &Route,
     headers: &HeaderMap,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<Arc<Caller>, Error> {
-    let caller = auth::secret(front, headers)?;
+    let caller = auth::secret_key_caller(front, headers)?;
     if route.is_rate_limited {
-        rate(front, caller.key(), limits)?;
+        count_creation(front, caller.key_id(), limits)?;
     }
     Ok(caller)
 }
 
 /// Refuses a sensitive request if the user has not confirmed the password recently.
-fn ask_for_password(
+fn require_recent_password(
     front: &Front,
     route: &Route,
     member: &Member,
     body: &[u8],
 ) -> Result<(), Refusal> {
     if route.recent_password.is_needed(body) {
-        member.gave_password_lately(front.clock.real_now())?;
+        member.check_recent_password(front.clock.real_now())?;
     }
     Ok(())
 }
 
 /// Counts one created invoice against the rate of the key. Adds the rate limit headers to `limits`.
-fn rate(
+fn count_creation(
     front: &Front,
     key: &str,
     limits: &mut Vec<(HeaderName, HeaderValue)>,

@@ -9,8 +9,8 @@ use crate::http::front::{Front, RequestId};
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::router::RouteMatch;
-use crate::service::activity::{Call, Happened, Part};
-use crate::service::sandbox::is_well_known;
+use crate::service::activity::{ActivityEntry, Call, RecordedBody};
+use crate::service::sandbox::is_sandbox_key;
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
@@ -46,7 +46,7 @@ impl CallNotice {
             RouteMatch::Route(_, route, _) => Some(*route),
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => None,
         };
-        if route.is_some_and(is_silent)
+        if route.is_some_and(is_left_out)
             || parts.headers.contains_key(UNTOLD)
             || path.starts_with("/assets/")
             || path == "/favicon.ico"
@@ -63,18 +63,18 @@ impl CallNotice {
             operation: route
                 .filter(|route| route.is_documented())
                 .map(|route| route.operation),
-            key: key(&parts.headers),
+            key: shown_key(&parts.headers),
             body: body.as_ref().cloned().unwrap_or_default(),
         })
     }
 
     /// Notifies the sandbox's listeners of the call and its answer.
-    pub(super) fn end(self, front: &Front, id: RequestId, reply: &Reply) {
+    pub(super) fn notify(self, front: &Front, id: RequestId, reply: &Reply) {
         let Some(activity) = front.service.activity() else {
             return;
         };
-        let answered = reply.body.whole().unwrap_or_default();
-        activity.tell(Happened::Call(Call {
+        let answered = reply.body.whole_bytes().unwrap_or_default();
+        activity.add(ActivityEntry::Call(Call {
             request_id: id.to_string(),
             at: front.now(),
             method: self.method,
@@ -83,21 +83,21 @@ impl CallNotice {
             status: reply.status.as_u16(),
             ms: self.stopwatch.ms(),
             key: self.key,
-            sent: Part::of(&self.body),
-            answered: Part::of(&answered),
+            sent: RecordedBody::from_bytes(&self.body),
+            answered: RecordedBody::from_bytes(&answered),
         }));
     }
 }
 
 /// Returns `true` for routes that are not reported: pages, the stream, and inboxes. Deliveries to inboxes are
 /// reported when they are sent.
-fn is_silent(route: &'static Route) -> bool {
+fn is_left_out(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream
 }
 
 /// Returns the key of a call as it is shown: a well-known key in full, another key by its last characters.
-fn key(headers: &HeaderMap) -> Option<String> {
+fn shown_key(headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || {
         text("authorization")?
@@ -105,7 +105,7 @@ fn key(headers: &HeaderMap) -> Option<String> {
             .map(|(_, key)| key.trim())
     };
     let key = text("x-api-key").or_else(bearer)?;
-    if is_well_known(key) {
+    if is_sandbox_key(key) {
         return Some(key.to_owned());
     }
     let before_end = key.chars().count().saturating_sub(KEY_END_CHARS);

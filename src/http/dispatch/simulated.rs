@@ -12,12 +12,12 @@ use hyper::StatusCode;
 use hyper::header::{ALLOW, CONNECTION, RETRY_AFTER};
 
 /// Returns the simulated answer of a route with this status. `methods` are the methods of the route's path.
-pub(super) fn answer(
+pub(super) fn fault_reply(
     methods: &str,
     (route, status): (&Route, StatusCode),
     context: &ErrorContext<'_>,
 ) -> Reply {
-    let code = code(route, status);
+    let code = code_with_status(route, status);
     let refusal = Refusal::new(code, format!("a fault of the sandbox: {status}"));
     let reply = error_reply(context, refusal.into());
     let reply = Reply { status, ..reply };
@@ -28,7 +28,7 @@ pub(super) fn answer(
         }
         StatusCode::TOO_MANY_REQUESTS => {
             let headers = if code == Code::RateLimited {
-                limit::spent()
+                limit::exhausted_headers()
             } else {
                 Vec::new()
             };
@@ -44,7 +44,7 @@ pub(super) fn answer(
 
 /// Returns an error code with this status. Prefers the codes that the route lists, then all codes of the route, then
 /// all codes.
-fn code(route: &Route, status: StatusCode) -> Code {
+fn code_with_status(route: &Route, status: StatusCode) -> Code {
     let has_status = |code: &Code| error::status(*code) == status;
     let own = route.refusals.iter().copied().find(has_status);
     let of_route = own.or_else(|| route.codes().into_iter().find(has_status));

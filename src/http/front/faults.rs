@@ -2,7 +2,7 @@
 //!
 //! Invariant: the sandbox's own controls have no faults.
 
-use super::Operation;
+use super::OperationInfo;
 use crate::domain::render::sandbox::{self, CallFaultView};
 use crate::service::Faults;
 use hyper::StatusCode;
@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub(in crate::http) struct Fault {
     /// Operation that has the fault, `None` for every operation outside `/sandbox`.
-    pub(in crate::http) operation: Option<Operation>,
+    pub(in crate::http) operation: Option<OperationInfo>,
     /// Status of the answer if the operation is not run. `None` runs the operation.
     pub(in crate::http) status: Option<StatusCode>,
     pub(in crate::http) delay: Duration,
@@ -27,7 +27,7 @@ pub(in crate::http) struct Fault {
 /// Faults that further calls will meet, oldest first.
 pub(in crate::http) struct FaultState {
     /// Operations that can have a fault: those outside `/sandbox`.
-    operations: Vec<Operation>,
+    operations: Vec<OperationInfo>,
     faults: Mutex<Vec<Fault>>,
     /// `true` if there is a fault. Requests read this without the lock.
     is_any: AtomicBool,
@@ -35,7 +35,7 @@ pub(in crate::http) struct FaultState {
 
 impl FaultState {
     /// Creates the state of a sandbox with these operations, without faults.
-    pub(super) fn new(operations: &[Operation]) -> FaultState {
+    pub(super) fn new(operations: &[OperationInfo]) -> FaultState {
         let operations = operations.iter().copied();
         FaultState {
             operations: operations
@@ -48,14 +48,14 @@ impl FaultState {
 
     /// Finds the operation with this method and path, for example `POST /v1/invoices`. Returns `None` if the
     /// operation cannot have a fault.
-    pub(in crate::http) fn operation(&self, text: &str) -> Option<Operation> {
+    pub(in crate::http) fn find_operation(&self, text: &str) -> Option<OperationInfo> {
         let mut operations = self.operations.iter();
         let found = operations.find(|operation| text == operation.to_string());
         found.copied()
     }
 
     /// Returns the fault that a call of this operation meets, and counts the call.
-    pub(in crate::http) fn meet(&self, operation: Operation) -> Option<Fault> {
+    pub(in crate::http) fn take_fault(&self, operation: OperationInfo) -> Option<Fault> {
         if operation.is_control || !self.is_any.load(Ordering::SeqCst) {
             return None;
         }

@@ -44,7 +44,7 @@ const OBLIGING: Behaviour = Behaviour {
 };
 
 /// All inboxes of a sandbox, by name.
-pub struct InboxState {
+pub struct Inboxes {
     inboxes: Mutex<HashMap<String, Inbox>>,
     arrivals: watch::Sender<u64>,
 }
@@ -55,16 +55,16 @@ struct Inbox {
     behaviour: Option<Behaviour>,
 }
 
-impl Default for InboxState {
-    fn default() -> InboxState {
-        InboxState {
+impl Default for Inboxes {
+    fn default() -> Inboxes {
+        Inboxes {
             inboxes: Mutex::default(),
             arrivals: watch::Sender::new(0),
         }
     }
 }
 
-impl InboxState {
+impl Inboxes {
     /// Stores a message and returns the configured answer. Returns `None` if there are too many inboxes.
     pub(in crate::http) fn receive(&self, name: &str, message: Message) -> Option<Behaviour> {
         let mut inboxes = self.lock();
@@ -76,7 +76,7 @@ impl InboxState {
             inbox.messages.remove(0);
         }
         inbox.messages.push(message);
-        let behaviour = inbox.take_behaviour();
+        let behaviour = inbox.next_behaviour();
         drop(inboxes);
         self.arrivals
             .send_modify(|count| *count = count.wrapping_add(1));
@@ -91,7 +91,7 @@ impl InboxState {
             .map_or(&[] as &[Message], |inbox| &inbox.messages);
         messages
             .iter()
-            .filter(|message| kind.is_none_or(|kind| message.is_of(kind)))
+            .filter(|message| kind.is_none_or(|kind| message.has_event_type(kind)))
             .cloned()
             .collect()
     }
@@ -102,12 +102,12 @@ impl InboxState {
     }
 
     /// Configures the answer of an inbox to further requests.
-    pub(in crate::http) fn behave(&self, name: &str, behaviour: Behaviour) {
+    pub(in crate::http) fn configure(&self, name: &str, behaviour: Behaviour) {
         self.lock().entry(name.to_owned()).or_default().behaviour = Some(behaviour);
     }
 
     /// Removes the messages and the configuration of an inbox.
-    pub(in crate::http) fn empty(&self, name: &str) {
+    pub(in crate::http) fn clear_inbox(&self, name: &str) {
         self.lock().remove(name);
     }
 
@@ -123,7 +123,7 @@ impl InboxState {
 
 impl Inbox {
     /// Returns the answer to the present message, and counts it.
-    fn take_behaviour(&mut self) -> Behaviour {
+    fn next_behaviour(&mut self) -> Behaviour {
         let Some(behaviour) = &mut self.behaviour else {
             return OBLIGING;
         };
@@ -174,7 +174,7 @@ impl Message {
     }
 
     /// Returns `true` if the message is an event of this type, in the present or the legacy format.
-    fn is_of(&self, kind: &str) -> bool {
+    fn has_event_type(&self, kind: &str) -> bool {
         let body = json::parse(self.body.as_bytes()).unwrap_or_default();
         ["type", "event"]
             .iter()

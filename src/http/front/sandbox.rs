@@ -3,12 +3,12 @@
 //! Invariant: a server has this state only under `coffer sandbox`.
 
 use super::faults::FaultState;
-use super::inbox::InboxState;
-use super::{Boxed, Operation};
+use super::inbox::Inboxes;
+use super::{Boxed, OperationInfo};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::url::Site;
-use crate::http::hosts::{AllowedHost, Hosts};
+use crate::domain::url::SiteUrl;
+use crate::http::hosts::{AcceptedHosts, AllowedHost};
 use crate::service::Error;
 use crate::service::activity::Activity;
 use hyper::HeaderMap;
@@ -21,9 +21,9 @@ pub(in crate::http) const NOT_FOR_PAGES: &str =
     "the sandbox's controls are not for pages of other sites";
 /// Controls of a whole sandbox. `app` implements them, because only `app` has access to the clock, the workers and
 /// the database file together.
-pub trait Control: Send + Sync {
+pub trait SandboxControls: Send + Sync {
     /// Moves, stops or restarts the clock. Returns after all work that falls due is done.
-    fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>>;
+    fn move_clock(&self, step: ClockChange) -> Boxed<'_, Result<(), Error>>;
     /// Resets the state to the seed, and the clock to real time.
     fn reset(&self) -> Boxed<'_, Result<(), Error>>;
     /// Saves the whole state under a name.
@@ -31,13 +31,13 @@ pub trait Control: Send + Sync {
     /// Restores the state that was saved under a name.
     fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>>;
     /// Returns the inboxes.
-    fn inboxes(&self) -> &InboxState;
+    fn inboxes(&self) -> &Inboxes;
 }
 
 /// Settings of a sandbox.
 pub struct SandboxSettings {
     /// Controls of the sandbox.
-    pub control: Arc<dyn Control>,
+    pub control: Arc<dyn SandboxControls>,
     /// Addresses on which the sandbox listens.
     pub listen: Vec<IpAddr>,
     /// Further hosts that the sandbox accepts, from `--allow-host`.
@@ -48,7 +48,7 @@ pub struct SandboxSettings {
 
 /// A change of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClockStep {
+pub enum ClockChange {
     /// Moves the clock forward by this many milliseconds.
     Advance(i64),
     /// Moves the clock forward to this time, which must not be in the past.
@@ -59,8 +59,8 @@ pub enum ClockStep {
 
 /// State of a running sandbox.
 pub(in crate::http) struct Sandbox {
-    pub(in crate::http) control: Arc<dyn Control>,
-    pub(in crate::http) hosts: Hosts,
+    pub(in crate::http) control: Arc<dyn SandboxControls>,
+    pub(in crate::http) hosts: AcceptedHosts,
     pub(in crate::http) faults: FaultState,
     /// Wakes the listeners to the sandbox's activity.
     news: Arc<watch::Sender<()>>,
@@ -71,7 +71,7 @@ impl Sandbox {
     pub(super) fn new(
         settings: SandboxSettings,
         public_url: &str,
-        operations: &[Operation],
+        operations: &[OperationInfo],
     ) -> Sandbox {
         let SandboxSettings {
             control,
@@ -81,17 +81,17 @@ impl Sandbox {
         } = settings;
         Sandbox {
             control,
-            hosts: Hosts::new(&listen, public_url, allow_host, allow_remote),
+            hosts: AcceptedHosts::new(&listen, public_url, allow_host, allow_remote),
             faults: FaultState::new(operations),
             news: Arc::new(watch::Sender::new(())),
         }
     }
 
     /// Subscribes to the sandbox's activity from now on.
-    pub(in crate::http) fn listen(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
+    pub(in crate::http) fn subscribe(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
         let news = Arc::clone(&self.news);
         if let Some(activity) = activity {
-            activity.heard_by(|| Box::new(move || news.send_replace(())));
+            activity.register_listener(|| Box::new(move || news.send_replace(())));
         }
         self.news.subscribe()
     }
@@ -105,10 +105,10 @@ impl Sandbox {
         }
         let host = text("host").unwrap_or_default();
         let is_own = |origin: &str| {
-            let origin = Site::parse(origin)
+            let origin = SiteUrl::parse(origin)
                 .ok()
-                .filter(|site| site.rest().is_empty());
-            origin.is_some_and(|origin| origin.is_at(host))
+                .filter(|site| site.after_authority().is_empty());
+            origin.is_some_and(|origin| origin.matches_host_header(host))
         };
         if headers.contains_key("origin") && !text("origin").is_some_and(is_own) {
             return forbidden("Origin must be the sandbox's own");

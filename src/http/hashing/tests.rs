@@ -1,6 +1,6 @@
 //! Tests of the queue for password hashing. A job that waits for the test keeps the thread busy.
 
-use super::{Code, Error, Hashing};
+use super::{Code, Error, HashingQueue};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,7 +14,7 @@ fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
 }
 
 /// Returns a job that reports its start and waits for its end, the receiver of its start, and the sender of its end.
-fn held() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
+fn blocking_job() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
     let (begun, has_begun) = channel();
     let (end, may_end) = channel::<()>();
     let job = move || {
@@ -25,7 +25,7 @@ fn held() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
 }
 
 /// Returns the code of a refusal and its `Retry-After`, `None` for another answer.
-fn code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
+fn error_code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
     match answer {
         Some(Err(Error::Refused(refusal))) => Some((refusal.code, refusal.wait_seconds)),
         _ => None,
@@ -33,20 +33,23 @@ fn code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
 }
 
 #[test]
-fn a_client_waits_with_one_password_and_the_queue_has_an_end() {
-    let hashing = Hashing::new(2);
-    let (job, has_begun, end) = held();
+fn queue_takes_one_password_for_each_client() {
+    let hashing = HashingQueue::new(2);
+    let (job, has_begun, end) = blocking_job();
     let mut first = pin!(hashing.run("a", move |_| job(), || ()));
     assert!(poll(first.as_mut()).is_none());
     assert_eq!(has_begun.recv(), Ok(()));
     let twice = pin!(hashing.run("a", |_| (), || ()));
-    assert_eq!(code(poll(twice)), Some((Code::TooManyAttempts, Some(1))));
+    assert_eq!(
+        error_code(poll(twice)),
+        Some((Code::TooManyAttempts, Some(1)))
+    );
     let mut others = ["b", "c"].map(|client| Box::pin(hashing.run(client, move |_| client, || ())));
     for other in &mut others {
         assert!(poll(other.as_mut()).is_none());
     }
     let too_many = pin!(hashing.run("d", |_| (), || ()));
-    assert_eq!(code(poll(too_many)), Some((Code::Overloaded, None)));
+    assert_eq!(error_code(poll(too_many)), Some((Code::Overloaded, None)));
     let _ = end.send(());
     let [b, c] = others;
     let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -54,13 +57,17 @@ fn a_client_waits_with_one_password_and_the_queue_has_an_end() {
         runtime.map(|runtime| runtime.block_on(async { (first.await, b.await, c.await) }));
     assert!(matches!(answers, Ok((Ok(()), Ok("b"), Ok("c")))));
     let again = pin!(hashing.run("a", |_| (), || ()));
-    assert_eq!(code(poll(again)), None, "the first one has been served");
+    assert_eq!(
+        error_code(poll(again)),
+        None,
+        "the first one has been served"
+    );
 }
 
 #[test]
-fn whoever_hangs_up_leaves_the_queue_and_is_not_hashed() {
-    let hashing = Hashing::new(1);
-    let (job, has_begun, end) = held();
+fn disconnected_client_leaves_the_queue() {
+    let hashing = HashingQueue::new(1);
+    let (job, has_begun, end) = blocking_job();
     let (unheard, was_unheard) = channel();
     let unheard = move || {
         let _ = unheard.send(());
@@ -92,7 +99,7 @@ fn whoever_hangs_up_leaves_the_queue_and_is_not_hashed() {
 
 #[test]
 fn the_thread_ends_with_the_queue() {
-    let hashing = Hashing::new(8);
+    let hashing = HashingQueue::new(8);
     let shared = std::sync::Arc::clone(&hashing.shared);
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let answer = runtime.map(|runtime| runtime.block_on(hashing.run("a", |_| (), || ())));

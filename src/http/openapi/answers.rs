@@ -2,7 +2,7 @@
 //!
 //! Invariant: a header that is declared as required is on every answer of that kind.
 
-use super::{Subject, content, errors};
+use super::{DocumentKind, content, errors};
 use crate::domain::refusal::Code;
 use crate::http::route::{Content, Route};
 use crate::http::{error, public};
@@ -10,7 +10,7 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 /// Returns every successful answer and every error of a route, by status.
-pub(super) fn responses(route: &Route, subject: Subject) -> Value {
+pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
     let mut responses = Map::new();
     for answer in route.answers() {
         let status = if answer.status == 0 {
@@ -26,7 +26,7 @@ pub(super) fn responses(route: &Route, subject: Subject) -> Value {
                 Some(json!({ "application/json": { "schema": { "type": "object" } } }))
             }
             Content::Csv => Some(json!({ "text/csv": { "schema": { "type": "string" } } })),
-            Content::Events(component) => Some(events(component.name())),
+            Content::Events(component) => Some(event_stream_content(component.name())),
             Content::Text => Some(json!({ "text/plain": { "schema": { "type": "string" } } })),
             Content::Empty => None,
         };
@@ -112,7 +112,7 @@ fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
 }
 
 /// Returns links from a created resource to every operation on `/…/{id}` of the same kind.
-fn links(route: &Route, subject: Subject) -> Map<String, Value> {
+fn links(route: &Route, subject: DocumentKind) -> Map<String, Value> {
     let creates = route.method == "POST"
         && !route.path.contains('{')
         && route.answers().iter().any(|answer| answer.status == 201);
@@ -130,7 +130,7 @@ fn links(route: &Route, subject: Subject) -> Map<String, Value> {
 
 /// Returns the `content` object of an event stream. OpenAPI can describe the data of an event, but not the wire
 /// format.
-fn events(schema: &str) -> Value {
+fn event_stream_content(schema: &str) -> Value {
     let data = format!("#/components/schemas/{schema}");
     let about = format!("The data of each event is JSON as `{schema}` describes it.");
     json!({ "text/event-stream": { "schema": { "type": "string", "description": about, "contentMediaType": "application/json", "contentSchema": { "$ref": data } } } })

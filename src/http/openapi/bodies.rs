@@ -53,7 +53,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_may_be_left_out_may_be_null() {
+    fn optional_fields_allow_null() {
         let mut schema = json!({
             "required": ["needed"],
             "properties": {

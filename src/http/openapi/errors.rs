@@ -34,10 +34,10 @@ pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
 /// Returns an example body of an error with this code.
 fn example(route: &Route, code: Code) -> Value {
     let (message, param) = match code {
-        Code::InvalidRequest => invalid(route),
-        Code::NotFound => (format!("no such {}", what_is_sought(route)), None),
+        Code::InvalidRequest => invalid_request_example(route),
+        Code::NotFound => (format!("no such {}", resource_name(route)), None),
         _ => {
-            let (message, param) = said(route, code);
+            let (message, param) = example_message(route, code);
             (message.to_owned(), param)
         }
     };
@@ -54,11 +54,11 @@ fn body(code: Code, message: &str, param: Option<&str>) -> Value {
 
 /// Returns an example message of `invalid_request`, and its field. The problem is in the body, else in the query,
 /// else in a header.
-fn invalid(route: &Route) -> (String, Option<&'static str>) {
+fn invalid_request_example(route: &Route) -> (String, Option<&'static str>) {
     let in_query = |param: &Param| {
         let problem = param
             .kind
-            .problem()
+            .example_problem()
             .unwrap_or_else(|| "must be given once".to_owned());
         (format!("{} {problem}", param.name), Some(param.name))
     };
@@ -76,7 +76,7 @@ fn invalid(route: &Route) -> (String, Option<&'static str>) {
 }
 
 /// Returns the name of the resource in the route's path: `invoice` for `/v1/invoices/{id}`.
-fn what_is_sought(route: &Route) -> String {
+fn resource_name(route: &Route) -> String {
     let Some((before, _)) = route.path.rsplit_once("/{") else {
         return "invoice".to_owned();
     };
@@ -93,11 +93,11 @@ const OLD_PASSWORD: &str = "your password must have been given in the last 15 mi
                             POST /dashboard/api/session/confirm and try again";
 
 /// Returns an example message of an error, and the field that the message is about.
-fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
+fn example_message(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
     match code {
         Code::InvalidRequest => ("the body must be a JSON object", None),
         Code::NotFound => ("no such path", None),
-        Code::Unauthorized => (unauthorized(route.auth()), None),
+        Code::Unauthorized => (unauthorized_message(route.auth()), None),
         Code::WrongKeyType if route.auth() == Auth::Public => (
             "this takes a public key only; keep the secret one on your server",
             None,
@@ -106,12 +106,12 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
             "a public key opens /v1/public only; use the secret key here",
             None,
         ),
-        Code::Forbidden => (forbidden(route), None),
+        Code::Forbidden => (forbidden_message(route), None),
         Code::AmountTooLarge => (
             "amount must be at most 50000.00 for this account",
             Some("amount"),
         ),
-        Code::CoinUnavailable => coin_unavailable(route),
+        Code::CoinUnavailable => coin_unavailable_message(route),
         Code::PaymentInFlight => (
             "a payment is in progress; no other coin can be selected",
             None,
@@ -167,7 +167,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
 }
 
 /// Returns the example message of `unauthorized`, which says how to authenticate.
-const fn unauthorized(auth: Auth) -> &'static str {
+const fn unauthorized_message(auth: Auth) -> &'static str {
     match auth {
         Auth::Session(_) => "sign in first: POST /dashboard/api/session",
         Auth::Reseller => "send the token as Authorization: Bearer <token>",
@@ -179,7 +179,7 @@ const fn unauthorized(auth: Auth) -> &'static str {
 }
 
 /// Returns the example message of `forbidden`, which says why the caller is refused.
-fn forbidden(route: &Route) -> &'static str {
+fn forbidden_message(route: &Route) -> &'static str {
     match route.auth() {
         Auth::Session(Role::Operator) => "only operators may do this",
         Auth::Open if route.operation != "signIn" => {
@@ -195,7 +195,7 @@ fn forbidden(route: &Route) -> &'static str {
 }
 
 /// Returns the example message of `coin_unavailable`, and the field that names the coin.
-fn coin_unavailable(route: &Route) -> (&'static str, Option<&'static str>) {
+fn coin_unavailable_message(route: &Route) -> (&'static str, Option<&'static str>) {
     if route.operation == "assignUnmatchedPayment" {
         ("BTC has no address available now", Some("invoice"))
     } else {

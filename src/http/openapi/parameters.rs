@@ -47,7 +47,7 @@ fn path_schema(route: &Route, name: &str) -> Value {
         "chain" => json!({ "type": "string", "examples": Chain::TEXTS }),
         "asset" => json!({ "type": "string", "examples": Asset::ids() }),
         "pool" => one_of(owned(
-            &Chain::imported()
+            &Chain::with_imported_addresses()
                 .map(Chain::address_pool)
                 .collect::<Vec<_>>(),
         )),

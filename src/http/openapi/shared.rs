@@ -10,19 +10,19 @@ const CODES_IN_NAME_MAX: usize = 3;
 /// Replaces answers that two or more operations share by references. Returns the shared answers, by name.
 pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value> {
     let mut uses: HashMap<String, usize> = HashMap::new();
-    for_each(paths, |_, response| {
+    visit_answers(paths, |_, response| {
         let count = uses.entry(response.to_string()).or_default();
         *count = count.saturating_add(1);
     });
     let mut names: HashMap<String, String> = HashMap::new();
     let mut shared = Map::new();
-    for_each(paths, |scheme, response| {
+    visit_answers(paths, |scheme, response| {
         let text = response.to_string();
         if uses.get(&text).is_none_or(|count| *count < 2) {
             return;
         }
         let name = names.entry(text).or_insert_with(|| {
-            let name = free_name(&name(scheme, response), &shared);
+            let name = free_name(&answer_name(scheme, response), &shared);
             shared.insert(name.clone(), response.clone());
             name
         });
@@ -32,7 +32,7 @@ pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value
 }
 
 /// Calls `visit` with every answer that has a body, and with the security scheme of its operation.
-fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
+fn visit_answers(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
     let operations = paths.values_mut().filter_map(Value::as_object_mut);
     for operation in operations.flat_map(Map::values_mut) {
         let scheme = operation.pointer("/security/0").and_then(Value::as_object);
@@ -48,7 +48,7 @@ fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Val
 }
 
 /// Returns a name for a shared answer, made from its content and its headers.
-fn name(scheme: &str, response: &Value) -> String {
+fn answer_name(scheme: &str, response: &Value) -> String {
     let content = response.get("content").and_then(Value::as_object);
     let json = content.and_then(|content| content.get("application/json"));
     let mut name = match (json, content.and_then(|content| content.keys().next())) {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 pub(super) fn used_components(document: &Value, components: Value) -> Value {
     let mut names = Vec::new();
     let mut wanted = Vec::new();
-    find(document, &mut names, &mut wanted);
+    collect_references(document, &mut names, &mut wanted);
     let mut kept = Map::new();
     while let Some(pointer) = wanted.pop() {
         let Some((kind, name)) = pointer.split_once('/') else {
@@ -14,7 +14,7 @@ pub(super) fn used_components(document: &Value, components: Value) -> Value {
         };
         let is_kept = kept.get(kind).and_then(|of_kind: &Value| of_kind.get(name));
         if let (None, Some(found)) = (is_kept, components.pointer(&format!("/{pointer}"))) {
-            find(found, &mut names, &mut wanted);
+            collect_references(found, &mut names, &mut wanted);
             let of_kind = kept.entry(kind).or_insert_with(|| json!({}));
             if let Some(of_kind) = of_kind.as_object_mut() {
                 of_kind.insert(name.to_owned(), found.clone());
@@ -34,7 +34,7 @@ pub(super) fn used_components(document: &Value, components: Value) -> Value {
 }
 
 /// Collects the references to components in `wanted`, and the names of security schemes in `names`.
-fn find(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
+fn collect_references(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -46,12 +46,12 @@ fn find(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
                     let schemes = schemes.filter_map(Value::as_object).flatten();
                     names.extend(schemes.map(|(name, _)| name.clone()));
                 }
-                find(value, names, wanted);
+                collect_references(value, names, wanted);
             }
         }
         Value::Array(items) => {
             for item in items {
-                find(item, names, wanted);
+                collect_references(item, names, wanted);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}

@@ -69,7 +69,7 @@ fn webhook(kind: EventType) -> Value {
     let content = json!({ "schema": schema, "example": example(kind) });
     let words = kind.as_str().replace(['.', '_'], " ");
     json!({ "post": {
-        "operationId": format!("webhook {words}").split(' ').map(capital).collect::<String>(),
+        "operationId": format!("webhook {words}").split(' ').map(capitalize).collect::<String>(),
         "summary": format!("Notifies of the event: {words}."),
         "tags": [TAG.0],
         "security": [],
@@ -82,7 +82,7 @@ fn webhook(kind: EventType) -> Value {
 }
 
 /// Capitalizes a word.
-fn capital(word: &str) -> String {
+fn capitalize(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()

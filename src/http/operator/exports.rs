@@ -7,8 +7,8 @@ use crate::http::long_reads;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::http::stream::{Outgoing, Pieces};
-use crate::service::operator::exports::ExportWanted;
+use crate::http::stream::{PieceSender, ReplyBody};
+use crate::service::operator::exports::ExportLinesQuery;
 use crate::service::{Error, Member, Scope, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;
@@ -34,9 +34,9 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// GET /dashboard/api/accounts/{account}/exports/{file}
 async fn export(call: Call, member: Member) -> Result<Reply, Error> {
     let scope = call.scope(&member)?;
-    let name = call.second().strip_suffix(".csv");
+    let name = call.second_param().strip_suffix(".csv");
     let export: Option<ExportKind> = name.and_then(|name| name.parse().ok());
-    let wanted = ExportWanted {
+    let wanted = ExportLinesQuery {
         export: export.ok_or_else(|| Refusal::not_found("export"))?,
         from: call.query.moment("from")?,
         to: call.query.moment("to")?,
@@ -47,25 +47,29 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
         scope.mode()
     );
     let service = Arc::clone(&call.front.service);
-    let place = call.front.long_reads.export(member.quota_owner())?;
-    let body = Outgoing::stream(move |pieces| send(service, place, scope, wanted, pieces));
+    let place = call
+        .front
+        .long_reads
+        .take_export_permit(member.quota_owner())?;
+    let body =
+        ReplyBody::stream(move |pieces| stream_export(service, place, scope, wanted, pieces));
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
 /// Streams an export until it is complete or the client disconnects. Only the position is kept between two pieces.
-async fn send(
+async fn stream_export(
     service: Arc<Service>,
-    mut place: long_reads::Export,
+    mut place: long_reads::ExportPermit,
     scope: Scope,
-    wanted: ExportWanted,
-    pieces: Pieces,
+    wanted: ExportLinesQuery,
+    pieces: PieceSender,
 ) -> Result<(), Error> {
     let mut taken = pieces.send(header(wanted.export)).await;
     let mut after = 0;
     while taken {
         let (service, wanted) = (Arc::clone(&service), wanted.clone());
         let read = move || service.export_lines(&scope, &wanted, after);
-        let (kept, next) = place.piece(read).await?;
+        let (kept, next) = place.read_piece(read).await?;
         place = kept;
         let Some((lines, last)) = next else { break };
         after = last;

@@ -6,7 +6,7 @@ use crate::domain::render::operator::{NewSecondFactorView, RecoveryCodesView};
 use crate::domain::second_factor::{self, CODE_MISSING};
 use crate::domain::user::inputs::SecondFactorCode;
 use crate::http::code::CodeAttempt;
-use crate::http::password::Turn;
+use crate::http::password::ClientIdentity;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{
@@ -94,16 +94,16 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/session/second-factor/confirm
 async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
-    let (code, attempt) = tried(&call, &member)?;
+    let (code, attempt) = read_code_attempt(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
-    let client = Turn::of_client(&call).client;
+    let client = ClientIdentity::of_client(&call).client;
     let confirming = async move {
         service
             .confirm_second_factor(now, real_now, &member, code, client)
             .await
     };
-    let codes = attempt.around(&front.throttle, confirming).await?;
+    let codes = attempt.run_counted(&front.throttle, confirming).await?;
     Ok(Reply::ok(to_raw_value(&RecoveryCodesView {
         object: "recovery_codes",
         codes: &codes,
@@ -112,7 +112,7 @@ async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/session/second-factor/off
 async fn end(call: Call, member: Member) -> Result<Reply, Error> {
-    let (code, attempt) = tried(&call, &member)?;
+    let (code, attempt) = read_code_attempt(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
     let ending = async move {
@@ -120,18 +120,21 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
             .end_own_second_factor(now, real_now, &member, code)
             .await
     };
-    attempt.around(&front.throttle, ending).await?;
+    attempt.run_counted(&front.throttle, ending).await?;
     Ok(Reply::nothing())
 }
 
 /// Parses a body that contains only a second-factor code. Returns the code and the user's attempt with it.
-fn tried(call: &Call, member: &Member) -> Result<(second_factor::EnteredCode, CodeAttempt), Error> {
-    let needed = || Refusal::about(Code::InvalidRequest, "code", CODE_MISSING);
-    let code = SecondFactorCode::read(&call.object()?)?.code;
+fn read_code_attempt(
+    call: &Call,
+    member: &Member,
+) -> Result<(second_factor::EnteredCode, CodeAttempt), Error> {
+    let needed = || Refusal::for_param(Code::InvalidRequest, "code", CODE_MISSING);
+    let code = SecondFactorCode::read(&call.body_fields()?)?.code;
     let code = code.ok_or_else(needed)?;
     let mark = call.front.service.credentials(&member.user().email)?.mark();
     let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
-    let turn = Turn::of_member(member);
+    let turn = ClientIdentity::of_member(member);
     let attempt = CodeAttempt::new(&call.front, &turn, mark, Some(&code))?;
     Ok((code, attempt))
 }

@@ -4,15 +4,15 @@ use crate::domain::refusal::Code;
 use crate::domain::render;
 use crate::domain::render::operator::SessionView;
 use crate::domain::time::Time;
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use crate::domain::user::inputs::SignIn;
-use crate::http::auth::{cookie, cookie_name, same_site};
+use crate::http::auth::{check_same_site, cookie, cookie_name};
 use crate::http::code::CodeAttempt;
-use crate::http::password::{self, Turn};
+use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::service::operator::members::Given;
+use crate::service::operator::members::SignInCredentials;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
@@ -70,17 +70,17 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// POST /dashboard/api/session
 async fn sign_in(call: Call) -> Result<Reply, Error> {
-    same_site(&call.front, &call.headers)?;
+    check_same_site(&call.front, &call.headers)?;
     let SignIn {
         email,
         password,
         code,
-    } = SignIn::read(&call.object()?)?;
+    } = SignIn::read(&call.body_fields()?)?;
     let front = &call.front;
-    let turn = Turn::of_client(&call);
+    let turn = ClientIdentity::of_client(&call);
     let proven = password::prove(front, &turn, &email, password).await?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
-    let given = Given {
+    let given = SignInCredentials {
         proven,
         code,
         client: turn.client,
@@ -88,17 +88,17 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     };
     let (service, now) = (Arc::clone(&front.service), call.now);
     let signing_in = async move { service.sign_in(now, given).await };
-    let begun = attempt.around(&front.throttle, signing_in).await?;
+    let begun = attempt.run_counted(&front.throttle, signing_in).await?;
     let seconds = begun.expires_at.since_ms(call.now) / 1000;
-    let set = cookie_of(&front.public_url, &begun.cookie, seconds);
+    let set = cookie_header(&front.public_url, &begun.cookie, seconds);
     let (member, end) = (&begun.member, Some(begun.expires_at));
-    let session = session(&call, member, end, StatusCode::CREATED)?;
+    let session = session_reply(&call, member, end, StatusCode::CREATED)?;
     Ok(session.with(SET_COOKIE, &set))
 }
 
 /// GET /dashboard/api/session
 async fn read(call: Call, member: Member) -> Result<Reply, Error> {
-    session(&call, &member, None, StatusCode::OK)
+    session_reply(&call, &member, None, StatusCode::OK)
 }
 
 /// DELETE /dashboard/api/session
@@ -106,14 +106,14 @@ async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
     if let Some(cookie) = cookie(&call.front, &call.headers) {
         call.front.service.sign_out(cookie).await?;
     }
-    let clear = cookie_of(&call.front.public_url, "", 0);
+    let clear = cookie_header(&call.front.public_url, "", 0);
     Ok(Reply::nothing().with(SET_COOKIE, &clear))
 }
 
 /// Formats the `Set-Cookie` header of the session, valid for this many seconds.
-fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
+fn cookie_header(public_url: &str, value: &str, seconds: i64) -> String {
     let name = cookie_name(public_url);
-    let is_https = Site::parse(public_url).is_ok_and(|site| site.is_https());
+    let is_https = SiteUrl::parse(public_url).is_ok_and(|site| site.is_https());
     let place = if is_https {
         "Path=/; Secure"
     } else {
@@ -123,7 +123,7 @@ fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
 }
 
 /// Returns an answer with the session of the signed-in user.
-fn session(
+fn session_reply(
     call: &Call,
     member: &Member,
     expires_at: Option<Time>,

@@ -7,14 +7,14 @@ use crate::domain::user::Role;
 use crate::domain::user::inputs::{ChangePassword, ChangeUser, ConfirmPassword, CreateUser, SetUp};
 use crate::http::auth::Operator;
 use crate::http::code::CodeAttempt;
-use crate::http::password::{self, Turn};
+use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{
     Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
 };
-use crate::service::operator::members::Given;
-use crate::service::operator::users::{Known, NewUser};
+use crate::service::operator::members::SignInCredentials;
+use crate::service::operator::users::{NewUser, UserWithAccount};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 Code::SecondFactorRequired,
                 Code::TooManyAttempts,
             ],
-            handler: Handler::Session(|call, member| Box::pin(own_password(call, member))),
+            handler: Handler::Session(|call, member| Box::pin(change_own_password(call, member))),
             ..PRIVATE
         },
         Route {
@@ -119,7 +119,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             answers: &[RouteAnswer::empty(204, "Turned off.")],
             recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| {
-                Box::pin(second_factor_off(call, operator))
+                Box::pin(turn_off_second_factor(call, operator))
             }),
             ..PRIVATE
         },
@@ -128,7 +128,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// POST /dashboard/api/setup
 async fn set_up(call: Call) -> Result<Reply, Error> {
-    let made = first_operator(&call, &call.object()?).await?;
+    let made = create_first_operator(&call, &call.body_fields()?).await?;
     answer(StatusCode::CREATED, &made)
 }
 
@@ -136,19 +136,21 @@ async fn set_up(call: Call) -> Result<Reply, Error> {
 ///
 /// # Errors
 /// `invalid_request`, `forbidden`.
-pub(in crate::http) async fn first_operator(
+pub(in crate::http) async fn create_first_operator(
     call: &Call,
     body: &Map<String, Value>,
-) -> Result<Known, Error> {
+) -> Result<UserWithAccount, Error> {
     let SetUp {
         token,
         email,
         password,
     } = SetUp::read(body)?;
     let service = &call.front.service;
-    password::check_set_up(call, &token)?;
-    let hash = password::hash(&call.front, &Turn::of_client(call), password).await?;
-    service.finish_setup(call.now, token, email, hash).await
+    password::check_setup_token(call, &token)?;
+    let hash = password::hash(&call.front, &ClientIdentity::of_client(call), password).await?;
+    service
+        .create_first_operator(call.now, token, email, hash)
+        .await
 }
 
 /// GET /dashboard/api/users
@@ -164,7 +166,7 @@ async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/users
 async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let input = CreateUser::read(&call.object()?)?;
+    let input = CreateUser::read(&call.body_fields()?)?;
     let new = NewUser {
         email: input.email,
         role: input.role.ok_or_else(|| {
@@ -172,20 +174,20 @@ async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
         })?,
         account: input.account,
     };
-    let turn = Turn::of_member(&operator);
+    let turn = ClientIdentity::of_member(&operator);
     let hash = password::hash(&call.front, &turn, input.password).await?;
     let (service, actor) = (&call.front.service, operator.actor());
-    let made = service.make_user(call.now, actor, new, hash).await?;
+    let made = service.create_user(call.now, actor, new, hash).await?;
     answer(StatusCode::CREATED, &made)
 }
 
 /// PATCH /dashboard/api/users/{id}
 async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let ChangeUser { disabled, password } = ChangeUser::read(&call.object()?)?;
+    let ChangeUser { disabled, password } = ChangeUser::read(&call.body_fields()?)?;
     let id = call.uuid("user")?;
     let hash = match password {
         Some(password) => {
-            let turn = Turn::of_member(&operator);
+            let turn = ClientIdentity::of_member(&operator);
             Some(password::hash(&call.front, &turn, password).await?)
         }
         None => None,
@@ -198,7 +200,7 @@ async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
 }
 
 /// DELETE /dashboard/api/users/{id}/second-factor
-async fn second_factor_off(call: Call, operator: Operator) -> Result<Reply, Error> {
+async fn turn_off_second_factor(call: Call, operator: Operator) -> Result<Reply, Error> {
     let (service, id) = (&call.front.service, call.uuid("user")?);
     service
         .turn_second_factor_off(call.now, &operator, id)
@@ -207,66 +209,66 @@ async fn second_factor_off(call: Call, operator: Operator) -> Result<Reply, Erro
 }
 
 /// PUT /dashboard/api/session/password
-async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
+async fn change_own_password(call: Call, member: Member) -> Result<Reply, Error> {
     let ChangePassword {
         password: old,
         new_password: new,
         code,
-    } = ChangePassword::read(&call.object()?)?;
+    } = ChangePassword::read(&call.body_fields()?)?;
     let front = &call.front;
-    let (turn, email) = (Turn::of_member(&member), &member.user().email);
-    let replaced = password::replace(front, &turn, email, old, new).await;
-    let (proven, hash) = replaced.map_err(not_the_present_one)?;
+    let (turn, email) = (ClientIdentity::of_member(&member), &member.user().email);
+    let replaced = password::prove_and_hash_new(front, &turn, email, old, new).await;
+    let (proven, hash) = replaced.map_err(name_password_field)?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
-    let given = Given {
+    let given = SignInCredentials {
         proven,
         code,
-        client: Turn::of_client(&call).client,
+        client: ClientIdentity::of_client(&call).client,
         real_now: front.clock.real_now(),
     };
     let (service, now) = (Arc::clone(&front.service), call.now);
     let changing = async move { service.change_own_password(now, given, hash).await };
-    attempt.around(&front.throttle, changing).await?;
+    attempt.run_counted(&front.throttle, changing).await?;
     Ok(Reply::nothing())
 }
 
 /// POST /dashboard/api/session/confirm
 async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
-    let ConfirmPassword { password, code } = ConfirmPassword::read(&call.object()?)?;
+    let ConfirmPassword { password, code } = ConfirmPassword::read(&call.body_fields()?)?;
     let front = &call.front;
-    let (turn, email) = (Turn::of_member(&member), &member.user().email);
+    let (turn, email) = (ClientIdentity::of_member(&member), &member.user().email);
     let proven = password::prove(front, &turn, email, password).await;
-    let proven = proven.map_err(not_the_present_one)?;
+    let proven = proven.map_err(name_password_field)?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
-    let given = Given {
+    let given = SignInCredentials {
         proven,
         code,
-        client: Turn::of_client(&call).client,
+        client: ClientIdentity::of_client(&call).client,
         real_now: front.clock.real_now(),
     };
     let (service, now) = (Arc::clone(&front.service), call.now);
     let confirming = async move { service.confirm_password(now, &member, given).await };
-    attempt.around(&front.throttle, confirming).await?;
+    attempt.run_counted(&front.throttle, confirming).await?;
     Ok(Reply::nothing())
 }
 
 /// Names the field `password` in the error of a wrong password. A signed-in user may learn which field is wrong.
-fn not_the_present_one(error: Error) -> Error {
+fn name_password_field(error: Error) -> Error {
     match error {
         Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
             let message = "password must be your current password";
-            Refusal::about(Code::InvalidCredentials, "password", message).into()
+            Refusal::for_param(Code::InvalidCredentials, "password", message).into()
         }
         other => other,
     }
 }
 
 /// Renders a user and the user's account as JSON.
-fn view((user, account): &Known) -> Result<Json, Error> {
+fn view((user, account): &UserWithAccount) -> Result<Json, Error> {
     Ok(render::operator::user(user, account.as_deref())?)
 }
 
-fn answer(status: StatusCode, user: &Known) -> Result<Reply, Error> {
+fn answer(status: StatusCode, user: &UserWithAccount) -> Result<Reply, Error> {
     Ok(Reply {
         status,
         ..Reply::ok(view(user)?)

@@ -5,7 +5,7 @@ use crate::http::long_reads;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::http::stream::{Outgoing, Pieces};
+use crate::http::stream::{PieceSender, ReplyBody};
 use crate::service::operator::wallet_addresses::ADDRESSES_HEADER;
 use crate::service::{Error, Service};
 use hyper::header::CONTENT_DISPOSITION;
@@ -24,7 +24,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             about: "Rows as CSV, with a header line.",
             content: Content::Csv,
         }],
-        handler: Handler::Operator(|call, operator| Box::pin(addresses(call, operator))),
+        handler: Handler::Operator(|call, operator| Box::pin(export_addresses(call, operator))),
         ..PRIVATE
     }],
 };
@@ -37,38 +37,43 @@ const FUNDED: Param = Param {
 };
 
 /// GET /dashboard/api/wallets/{id}/addresses.csv
-async fn addresses(call: Call, operator: Operator) -> Result<Reply, Error> {
+async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error> {
     let id = call.uuid("wallet")?;
     let funded = call.query.text("funded") == Some("true");
     let service = Arc::clone(&call.front.service);
-    let place = call.front.long_reads.export(operator.quota_owner())?;
+    let place = call
+        .front
+        .long_reads
+        .take_export_permit(operator.quota_owner())?;
     // A missing wallet must be reported by the status, so the first piece is read before the stream starts.
     let (place, first) = {
         let (service, id) = (Arc::clone(&service), id.clone());
         place
-            .piece(move || service.wallet_addresses(&id, funded, 0))
+            .read_piece(move || service.wallet_addresses(&id, funded, 0))
             .await?
     };
     let file = format!("attachment; filename=addresses-{id}.csv");
-    let body = Outgoing::stream(move |pieces| send(service, place, id, funded, first, pieces));
+    let body = ReplyBody::stream(move |pieces| {
+        stream_addresses(service, place, id, funded, first, pieces)
+    });
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
 /// Streams the addresses of a wallet until they are complete or the client disconnects.
-async fn send(
+async fn stream_addresses(
     service: Arc<Service>,
-    mut place: long_reads::Export,
+    mut place: long_reads::ExportPermit,
     id: String,
     funded: bool,
     mut next: Option<(String, u32)>,
-    pieces: Pieces,
+    pieces: PieceSender,
 ) -> Result<(), Error> {
     let mut taken = pieces.send(ADDRESSES_HEADER.to_owned()).await;
     while let Some((lines, from)) = next.take().filter(|_| taken) {
         taken = pieces.send(lines).await;
         let (service, id) = (Arc::clone(&service), id.clone());
         let read = move || service.wallet_addresses(&id, funded, from);
-        (place, next) = place.piece(read).await?;
+        (place, next) = place.read_piece(read).await?;
     }
     Ok(())
 }

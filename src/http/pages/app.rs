@@ -4,12 +4,12 @@
 //! API.
 
 use super::with_policy;
-use crate::http::policy::Policy;
+use crate::http::policy::PagePolicy;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{APP, Handler, Resource, Route};
 use crate::service::Error;
-use crate::web::templates::app::App;
+use crate::web::templates::app::AppPage;
 use askama::Template;
 use hyper::StatusCode;
 
@@ -26,23 +26,23 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /dashboard
 async fn operator_pages(call: Call) -> Result<Reply, Error> {
-    let page = App {
+    let page = AppPage {
         title: "Coffer",
         root: "",
         script: "dashboard/dashboard.js",
         without_script: "These pages are made by a script, and this browser runs none. Allow scripts for this site; \
                          all that the pages do can also be done by the operator interface, /dashboard/api.",
     };
-    filled_by_script(call.policy, &page)
+    script_page_reply(call.policy, &page)
 }
 
 /// Returns a page that its script fills, with the headers of its policy.
 ///
 /// # Errors
 /// [`Error::Failed`] if rendering fails, which no value of a field causes.
-fn filled_by_script(policy: Policy<'_>, page: &App<'_>) -> Result<Reply, Error> {
+fn script_page_reply(policy: PagePolicy<'_>, page: &AppPage<'_>) -> Result<Reply, Error> {
     let page = page.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
-    Ok(with_policy(reply, policy, &policy.text(None, None)))
+    Ok(with_policy(reply, policy, &policy.header_value(None, None)))
 }

@@ -6,22 +6,22 @@ mod phrases;
 mod view;
 
 use super::form::FormFields;
-use super::{LANG, Speech, count_creation, reply, see_other, shop_frame};
+use super::{CustomerLanguage, LANG, count_creation, page_reply, see_other, shop_frame};
 use crate::domain::asset::Mode;
-use crate::domain::invoice::draft::PaymentCase;
+use crate::domain::invoice::draft::SimulatedAmount;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
-use crate::domain::url::Site;
-use crate::http::front::sandbox::ClockStep;
+use crate::domain::url::SiteUrl;
+use crate::http::front::sandbox::ClockChange;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{CHECKOUT_PAGE, Handler, Resource, Route};
 use crate::service::checkout::Checkout;
 use crate::service::{Error, Service};
-use crate::web::templates::{Frame, Live};
+use crate::web::templates::{Frame, LiveCheckout};
 use askama::Template;
 use hyper::StatusCode;
-use view::View;
+use view::CheckoutView;
 
 /// Polling interval while the customer chooses a coin, in seconds.
 const CHOOSING_SECONDS: u32 = 60;
@@ -81,15 +81,15 @@ async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     let checkout = call.front.service.checkout(call.now, call.id(), token)?;
     let (invoice, account) = (&checkout.invoice, &checkout.account);
-    let speech = Speech::new(call.query.text("lang"), account, &call.headers);
+    let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
     let has_controls = call.front.sandbox.is_some();
     let parent = call.query.text("parent").and_then(origin);
-    let mut view = View::new(&checkout, token, speech, call.now, has_controls);
+    let mut view = CheckoutView::new(&checkout, token, speech, call.now, has_controls);
     view.parent = parent.filter(|parent| account.allows_origin(Some(parent)));
     match (invoice.status, &invoice.coin) {
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, _) if view.is_over() => {
             let state = invoice.status.as_str();
-            page(
+            render_page(
                 &call,
                 &view,
                 state,
@@ -99,20 +99,32 @@ async fn show(call: Call) -> Result<Reply, Error> {
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
             let state = invoice.status.as_str();
-            page(&call, &view, state, Some(CHOOSING_SECONDS), view.choose())
+            render_page(
+                &call,
+                &view,
+                state,
+                Some(CHOOSING_SECONDS),
+                view.coin_choice(),
+            )
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, Some(coin)) => {
             let state = invoice.status.as_str();
-            page(&call, &view, state, Some(WAITING_SECONDS), view.pay(coin))
+            render_page(
+                &call,
+                &view,
+                state,
+                Some(WAITING_SECONDS),
+                view.first_payment(coin),
+            )
         }
         (InvoiceStatus::Underpaid, Some(coin)) if let Some(rest) = checkout.rest => {
             let top_up = view.top_up(coin, rest);
-            page(&call, &view, "more", Some(WAITING_SECONDS), top_up)
+            render_page(&call, &view, "more", Some(WAITING_SECONDS), top_up)
         }
         (InvoiceStatus::Detected, Some(coin)) if let Some(rest) = checkout.rest => {
             let top_up = view.top_up(coin, rest);
             let state = invoice.status.as_str();
-            page(&call, &view, state, Some(WAITING_SECONDS), top_up)
+            render_page(&call, &view, state, Some(WAITING_SECONDS), top_up)
         }
         (
             InvoiceStatus::Detected
@@ -127,16 +139,16 @@ async fn show(call: Call) -> Result<Reply, Error> {
         ) => {
             let state = invoice.status.as_str();
             let again = view.is_pending().then_some(WAITING_SECONDS);
-            page(&call, &view, state, again, view.state())
+            render_page(&call, &view, state, again, view.outcome())
         }
     }
 }
 
 /// Renders the page of an invoice. `again` is the polling interval in seconds. If it is `None`, only the script
 /// polls, at a long interval.
-fn page(
+fn render_page(
     call: &Call,
-    view: &View<'_>,
+    view: &CheckoutView<'_>,
     state: &'static str,
     again: Option<u32>,
     body: impl Template,
@@ -154,7 +166,7 @@ fn page(
         parent: view.parent.clone(),
         ..shop_frame(account, is_for_tests, view.speech, &query, view.title())
     };
-    let live = Live {
+    let live = LiveCheckout {
         words: view.speech.words,
         state,
         live: view.updates(again.unwrap_or(SETTLED_SECONDS)),
@@ -163,7 +175,7 @@ fn page(
         body,
     };
     let policy = call.policy.framed_by(&account.allowed_origins);
-    reply(StatusCode::OK, policy, frame, live)
+    page_reply(StatusCode::OK, policy, frame, live)
 }
 
 /// POST /checkout/{id}/select
@@ -200,10 +212,10 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
     let wrong = |problem: &str| Refusal::field("case", problem).into();
     let case = match case {
         "clock" => {
-            return pass_deadline(&call, &form, &checkout).await;
+            return move_clock_to_deadline(&call, &form, &checkout).await;
         }
         "late" if now < deadline => return Err(wrong("late is possible after the time to pay")),
-        "late" => PaymentCase::Exact,
+        "late" => SimulatedAmount::Exact,
         case => case
             .parse()
             .map_err(|_| wrong("must be exact, under, over, late or clock"))?,
@@ -213,7 +225,7 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
 }
 
 /// Moves a sandbox's clock to the invoice's deadline.
-async fn pass_deadline(
+async fn move_clock_to_deadline(
     call: &Call,
     form: &FormFields,
     checkout: &Checkout,
@@ -227,14 +239,17 @@ async fn pass_deadline(
     sandbox.admit_form(&call.headers)?;
     let deadline = checkout.invoice.terms().deadline();
     if call.now < deadline {
-        sandbox.control.advance(ClockStep::Set(deadline)).await?;
+        sandbox
+            .control
+            .move_clock(ClockChange::Set(deadline))
+            .await?;
     }
     back_to_page(call, form)
 }
 
 /// Redirects to the invoice's page with status 303.
 fn back_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
-    let back = address(call.id(), form)?;
+    let back = page_address(call.id(), form)?;
     Ok(see_other(&format!("../{back}")))
 }
 
@@ -243,11 +258,11 @@ fn back_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
 pub(super) fn return_path(service: &Service, id: &str, body: &[u8]) -> Option<String> {
     let form = FormFields::parse(body).ok()?;
     let is_opened = service.opens_checkout(id, form.text("token").ok()?);
-    is_opened.then(|| address(id, &form).ok()).flatten()
+    is_opened.then(|| page_address(id, &form).ok()).flatten()
 }
 
 /// Returns the path of the invoice's page, relative to `/checkout/`, with the chosen language and the embedding page.
-fn address(id: &str, form: &FormFields) -> Result<String, Refusal> {
+fn page_address(id: &str, form: &FormFields) -> Result<String, Refusal> {
     let token = form.text("token")?;
     let lang = super::lang_query(form.text("lang")?);
     let parent = origin(form.text("parent")?);
@@ -257,7 +272,7 @@ fn address(id: &str, form: &FormFields) -> Result<String, Refusal> {
 
 /// Returns the origin if the text is an origin in the exact form that browsers send.
 fn origin(text: &str) -> Option<String> {
-    let origin = Site::parse(text).ok()?.origin();
+    let origin = SiteUrl::parse(text).ok()?.origin();
     (origin == text && text.is_ascii()).then_some(origin)
 }
 

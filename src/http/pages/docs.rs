@@ -5,7 +5,7 @@
 
 use super::with_policy;
 use crate::domain::refusal::Refusal;
-use crate::http::files::packed;
+use crate::http::files::packed_reply;
 use crate::http::front::Front;
 use crate::http::reference::reference;
 use crate::http::reply::Reply;
@@ -39,30 +39,30 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /docs
 async fn show(call: Call) -> Result<Reply, Error> {
-    let page = call.front.reference(page)?;
+    let page = call.front.reference_page(page)?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
     Ok(with_policy(
         reply,
         call.policy,
-        &call.policy.text(None, None),
+        &call.policy.header_value(None, None),
     ))
 }
 
 /// GET /docs/{guide}
 async fn show_guide(call: Call) -> Result<Reply, Error> {
     let guide = guide(call.id()).ok_or_else(|| Refusal::not_found("guide"))?;
-    let reply = packed(&guide.page, "text/html; charset=utf-8", &call.headers);
+    let reply = packed_reply(&guide.page, "text/html; charset=utf-8", &call.headers);
     Ok(with_policy(
         reply,
         call.policy,
-        &call.policy.text(None, None),
+        &call.policy.header_value(None, None),
     ))
 }
 
 /// Renders the API reference of this server.
 fn page(front: &Front) -> Result<Bytes, Error> {
     let is_sandbox = front.sandbox.is_some();
-    let mut documents = vec![front.document()];
+    let mut documents = vec![front.interface_document()];
     if is_sandbox {
         documents.push(front.controls_document());
     }

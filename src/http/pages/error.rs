@@ -5,17 +5,17 @@
 //! account is known.
 
 use super::form::FormFields;
-use super::{Speech, accepted, checkout, reply, service_frame};
+use super::{CustomerLanguage, accept_language, checkout, page_reply, service_frame};
 use crate::domain::account::Account;
 use crate::domain::language::{AUTO, Language};
 use crate::domain::refusal::{Code, Refusal};
-use crate::http::error::answer_as;
+use crate::http::error::reply_with_body;
 use crate::http::front::{Front, RequestId};
-use crate::http::policy::Policy;
+use crate::http::policy::PagePolicy;
 use crate::http::reply::Reply;
 use crate::http::route::{self, Payable};
 use crate::service::Error;
-use crate::web::templates::{Frame, Problem};
+use crate::web::templates::{ErrorPage, Frame};
 use crate::web::words::Words;
 use hyper::body::Bytes;
 use hyper::{HeaderMap, StatusCode, Uri};
@@ -24,7 +24,7 @@ use hyper::{HeaderMap, StatusCode, Uri};
 pub(in crate::http) struct ErrorContext<'a> {
     pub(in crate::http) front: &'a Front,
     /// Form of the route's answers.
-    pub(in crate::http) form: route::Form,
+    pub(in crate::http) form: route::AnswerForm,
     pub(in crate::http) uri: &'a Uri,
     pub(in crate::http) request_id: RequestId,
     customer: Option<CustomerRequest>,
@@ -43,14 +43,14 @@ impl<'a> ErrorContext<'a> {
     /// Collects the parts of a request that an error page needs.
     pub(in crate::http) fn new(
         (front, request_id): (&'a Front, RequestId),
-        form: route::Form,
+        form: route::AnswerForm,
         uri: &'a Uri,
         headers: &HeaderMap,
         body: Option<&Bytes>,
     ) -> ErrorContext<'a> {
         let customer = form.payers_of.map(|pays| CustomerRequest {
             pays,
-            accepted: accepted(headers),
+            accepted: accept_language(headers),
             body: body.cloned().unwrap_or_default(),
         });
         ErrorContext {
@@ -68,7 +68,7 @@ impl<'a> ErrorContext<'a> {
     }
 
     /// Returns the relative path from the requested page to the root of the server, for example `../`.
-    fn root(&self) -> String {
+    fn path_to_root(&self) -> String {
         let slashes = self.uri.path().matches('/').count();
         "../".repeat(slashes.saturating_sub(1))
     }
@@ -86,25 +86,29 @@ impl CustomerRequest {
 
     /// Returns the language for the customer: the language in the query or in the form, else the account's or the
     /// browser's.
-    fn speech(&self, context: &ErrorContext<'_>, account: Option<&Account>) -> Speech {
+    fn choose_language(
+        &self,
+        context: &ErrorContext<'_>,
+        account: Option<&Account>,
+    ) -> CustomerLanguage {
         let query = FormFields::parse(context.uri.query().unwrap_or_default().as_bytes()).ok();
         let form = FormFields::parse(&self.body).ok();
         let sent = [&query, &form].into_iter().flatten();
         let mut picked = sent.filter_map(|sent| sent.text("lang").ok());
-        let picked = picked.find(|lang| Language::of_tag(lang).is_some());
+        let picked = picked.find(|lang| Language::from_tag(lang).is_some());
         let setting = account.map_or(AUTO, |account| &account.checkout_lang);
-        Speech::choose(picked, setting, &self.accepted)
+        CustomerLanguage::choose(picked, setting, &self.accepted)
     }
 
     /// Returns the link back to the checkout page, if the request was a form of that page.
-    fn back(&self, context: &ErrorContext<'_>) -> Option<String> {
+    fn back_link(&self, context: &ErrorContext<'_>) -> Option<String> {
         let back = match self.pays {
             Payable::Invoice => {
                 checkout::return_path(&context.front.service, context.id(), &self.body)?
             }
             Payable::Link => return None,
         };
-        Some(format!("{}checkout/{back}", context.root()))
+        Some(format!("{}checkout/{back}", context.path_to_root()))
     }
 }
 
@@ -113,22 +117,22 @@ pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply 
     let request_id = &*context.request_id.to_string();
     let customer = context.customer.as_ref();
     let account = customer.and_then(|customer| customer.account(context));
-    let speech = customer.map(|customer| customer.speech(context, account.as_ref()));
+    let speech = customer.map(|customer| customer.choose_language(context, account.as_ref()));
     let language = speech.map_or(Language::English, |speech| speech.language);
-    let words = Words::of(language);
+    let words = Words::for_language(language);
     let policy = match (&account, context.form.page) {
         (Some(account), Some(policy)) => policy.framed_by(&account.allowed_origins),
-        (None, Some(policy)) => policy.alone(),
-        (_, None) => Policy::ALONE,
+        (None, Some(policy)) => policy.unframed(),
+        (_, None) => PagePolicy::ALONE,
     };
-    answer_as(error, request_id, |refusal, status| {
-        let (heading, advice) = advice(refusal, status, words);
+    reply_with_body(error, request_id, |refusal, status| {
+        let (heading, advice) = customer_advice(refusal, status, words);
         let frame = Frame {
-            root: context.root(),
+            root: context.path_to_root(),
             language,
             ..service_frame(heading)
         };
-        let body = Problem {
+        let body = ErrorPage {
             words,
             heading,
             message: match customer {
@@ -136,9 +140,9 @@ pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply 
                 None => super::sentence(&refusal.message),
             },
             request_id,
-            back: customer.and_then(|customer| customer.back(context)),
+            back: customer.and_then(|customer| customer.back_link(context)),
         };
-        reply(status, policy, frame, body).unwrap_or_else(|_| Reply {
+        page_reply(status, policy, frame, body).unwrap_or_else(|_| Reply {
             status,
             ..Reply::nothing()
         })
@@ -146,7 +150,11 @@ pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply 
 }
 
 /// Returns the heading and the advice on the error page of a shop's customer.
-fn advice(refusal: &Refusal, status: StatusCode, words: &Words) -> (&'static str, &'static str) {
+fn customer_advice(
+    refusal: &Refusal,
+    status: StatusCode,
+    words: &Words,
+) -> (&'static str, &'static str) {
     match status {
         StatusCode::NOT_FOUND => (words.error_missing_title, words.error_missing_note),
         StatusCode::TOO_MANY_REQUESTS => (words.error_busy_title, words.error_busy_note),

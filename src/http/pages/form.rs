@@ -1,7 +1,7 @@
 //! Parses form bodies: `application/x-www-form-urlencoded`.
 
 use crate::domain::refusal::{Code, Refusal};
-use crate::http::request::decode;
+use crate::http::request::url_decode;
 
 /// The fields of a form, as names and values.
 pub(super) struct FormFields(Vec<(String, String)>);
@@ -17,7 +17,7 @@ impl FormFields {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((decode(name)?, decode(value)?))
+            Some((url_decode(name)?, url_decode(value)?))
         };
         let fields = pairs.map(pair).collect::<Option<_>>().ok_or_else(wrong)?;
         Ok(FormFields(fields))
@@ -28,14 +28,14 @@ impl FormFields {
     /// # Errors
     /// `invalid_request` if the field was sent twice.
     pub(super) fn text(&self, name: &str) -> Result<&str, Refusal> {
-        self.exact(name).map(str::trim)
+        self.untrimmed(name).map(str::trim)
     }
 
     /// Returns a field's value as sent, or an empty text if the field is missing.
     ///
     /// # Errors
     /// `invalid_request` if the field was sent twice.
-    pub(super) fn exact(&self, name: &str) -> Result<&str, Refusal> {
+    pub(super) fn untrimmed(&self, name: &str) -> Result<&str, Refusal> {
         let mut found = self.0.iter().filter(|(known, _)| known == name);
         let value = found.next().map_or("", |(_, value)| value.as_str());
         match found.next() {

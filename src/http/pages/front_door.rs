@@ -33,7 +33,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
         };
         return Ok(with_page_headers(reply).with(LOCATION, "./dashboard"));
     }
-    auth::sandbox(&call.front, &call.headers)?;
+    auth::admit_to_sandbox(&call.front, &call.headers)?;
     let page = SandboxPage {
         url: &call.front.public_url,
         secret_test: sandbox::SECRET_TEST,
@@ -52,6 +52,6 @@ async fn show(call: Call) -> Result<Reply, Error> {
     Ok(with_policy(
         reply,
         call.policy,
-        &call.policy.text(None, None),
+        &call.policy.header_value(None, None),
     ))
 }

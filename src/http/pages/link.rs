@@ -1,7 +1,10 @@
 //! The page of a payment link: a description of the purchase, and the form that creates the invoice.
 
 use super::form::FormFields;
-use super::{LANG, Speech, count_creation, non_empty, reply, see_other, shop_frame, with_policy};
+use super::{
+    CustomerLanguage, LANG, count_creation, non_empty, page_reply, see_other, shop_frame,
+    with_policy,
+};
 use crate::domain::link::PaymentLink;
 use crate::domain::money::Cents;
 use crate::domain::qr::Qr;
@@ -10,8 +13,8 @@ use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Handler, LINK_PAGE, Resource, Route};
 use crate::service::Error;
-use crate::service::links::OpenLink;
-use crate::web::templates::{Frame, Link, LinkQr, LinkSvg, Price};
+use crate::service::links::PublicLink;
+use crate::web::templates::{Frame, LinkPage, LinkQr, LinkSvg, Price};
 use crate::web::words::{Words, fill};
 use askama::Template;
 use hyper::StatusCode;
@@ -43,14 +46,14 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/l/{id}/qr",
             summary: "The QR code of a payment link, to be printed.",
             query: &[LANG],
-            handler: Handler::Open(|call| Box::pin(code(call))),
+            handler: Handler::Open(|call| Box::pin(show_qr(call))),
             ..LINK_PAGE
         },
         Route {
             operation: "linkPicture",
             path: "/l/{id}/qr.svg",
             summary: "The QR code of a payment link, as a picture.",
-            handler: Handler::Open(|call| Box::pin(picture(call))),
+            handler: Handler::Open(|call| Box::pin(show_qr_image(call))),
             ..LINK_PAGE
         },
     ],
@@ -58,16 +61,16 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /l/{id}
 async fn show(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.open_link(call.id())?;
-    let speech = Speech::new(call.query.text("lang"), &opened.account, &call.headers);
-    page(&call, &opened, speech, "", None)
+    let opened = call.front.service.public_link(call.id())?;
+    let speech = CustomerLanguage::new(call.query.text("lang"), &opened.account, &call.headers);
+    render_page(&call, &opened, speech, "", None)
 }
 
 /// GET /l/{id}/qr
-async fn code(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.open_link(call.id())?;
+async fn show_qr(call: Call) -> Result<Reply, Error> {
+    let opened = call.front.service.public_link(call.id())?;
     let (link, account) = (&opened.link, &opened.account);
-    let speech = Speech::new(call.query.text("lang"), account, &call.headers);
+    let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
     let price = link.amount.map(|amount| price(speech.words, link, amount));
     let body = LinkQr {
         words: speech.words,
@@ -85,12 +88,12 @@ async fn code(call: Call) -> Result<Reply, Error> {
         script: Some("link/print.js"),
         ..shop_frame(account, opened.is_for_tests, speech, "", title)
     };
-    reply(StatusCode::OK, call.policy, frame, body)
+    page_reply(StatusCode::OK, call.policy, frame, body)
 }
 
 /// GET /l/{id}/qr.svg
-async fn picture(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.open_link(call.id())?;
+async fn show_qr_image(call: Call) -> Result<Reply, Error> {
+    let opened = call.front.service.public_link(call.id())?;
     let too_long = || Error::Failed("the public url is longer than a QR code can be".to_owned());
     let qr = Qr::encode(&opened.url).ok_or_else(too_long)?;
     let svg = LinkSvg { qr }.render();
@@ -99,37 +102,40 @@ async fn picture(call: Call) -> Result<Reply, Error> {
     Ok(with_policy(
         reply,
         call.policy,
-        &call.policy.text(None, None),
+        &call.policy.header_value(None, None),
     ))
 }
 
 /// Formats the price of a payment link.
 fn price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
-    words.sum(&amount.to_string(), link.currency.as_str())
+    words.format_amount(&amount.to_string(), link.currency.as_str())
 }
 
 /// POST /l/{id}
 async fn pay(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
-    let opened = service.open_link(call.id())?;
+    let opened = service.public_link(call.id())?;
     count_creation(&call)?;
     let form = FormFields::parse(&call.body)?;
     let (named, lang) = (form.text("amount")?, form.text("lang")?);
     let lang = Some(lang).filter(|lang| !lang.is_empty());
-    let speech = Speech::new(lang, &opened.account, &call.headers);
+    let speech = CustomerLanguage::new(lang, &opened.account, &call.headers);
     let words = speech.words;
     let amount = match opened.link.amount {
         Some(price) => Some(price),
-        None => match Cents::parse(&with_point(named)) {
+        None => match Cents::parse(&comma_to_point(named)) {
             Ok(amount) => Some(amount),
             Err(_) => {
-                let example = words.number(EXAMPLE);
+                let example = words.format_number(EXAMPLE);
                 let problem = fill(words.link_wrong, &[("example", &example)]);
-                return page(&call, &opened, speech, named, Some(&problem));
+                return render_page(&call, &opened, speech, named, Some(&problem));
             }
         },
     };
-    match service.invoice_of_link(call.now, call.id(), amount).await {
+    match service
+        .create_link_invoice(call.now, call.id(), amount)
+        .await
+    {
         Ok(begun) => {
             let (id, token) = (begun.invoice_id, begun.token);
             let lang = super::lang_query(lang.unwrap_or_default());
@@ -141,14 +147,14 @@ async fn pay(call: Call) -> Result<Reply, Error> {
         })) => {
             let most = price(words, &opened.link, opened.account.invoice_max);
             let problem = fill(words.link_most, &[("amount", &most)]);
-            page(&call, &opened, speech, named, Some(&problem))
+            render_page(&call, &opened, speech, named, Some(&problem))
         }
         Err(error) => Err(error),
     }
 }
 
 /// Replaces a decimal comma by a point. A comma before exactly two decimals can only be a decimal comma.
-fn with_point(text: &str) -> String {
+fn comma_to_point(text: &str) -> String {
     match text.split_once(',') {
         Some((whole, decimals)) if decimals.len() == 2 && !whole.contains('.') => {
             format!("{whole}.{decimals}")
@@ -159,10 +165,10 @@ fn with_point(text: &str) -> String {
 
 /// Renders the page of a payment link. `named` is the amount that the customer entered, and `problem` describes the
 /// error in this amount.
-fn page(
+fn render_page(
     call: &Call,
-    opened: &OpenLink,
-    speech: Speech,
+    opened: &PublicLink,
+    speech: CustomerLanguage,
     named: &str,
     problem: Option<&str>,
 ) -> Result<Reply, Error> {
@@ -172,8 +178,8 @@ fn page(
         Some(_) => StatusCode::BAD_REQUEST,
     };
     let currency = link.currency.as_str();
-    let example = words.number(EXAMPLE);
-    let body = Link {
+    let example = words.format_number(EXAMPLE);
+    let body = LinkPage {
         words,
         lang: speech.picked,
         id: &link.id,
@@ -189,15 +195,15 @@ fn page(
     };
     let title = format!("{} · {}", link.name, account.name);
     let frame = shop_frame(account, opened.is_for_tests, speech, "", title);
-    reply(status, call.policy, frame, body)
+    page_reply(status, call.policy, frame, body)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::with_point;
+    use super::comma_to_point;
 
     #[test]
-    fn a_comma_before_two_decimals_is_a_point() {
+    fn comma_before_two_decimals_becomes_point() {
         for (text, expected) in [
             ("12,50", "12.50"),
             ("12.50", "12.50"),
@@ -206,7 +212,7 @@ mod tests {
             ("1,2,34", "1,2,34"),
             (",50", ".50"),
         ] {
-            assert_eq!(with_point(text), expected);
+            assert_eq!(comma_to_point(text), expected);
         }
     }
 }

@@ -12,16 +12,16 @@ pub(super) mod link;
 pub(super) mod setup;
 
 use super::client;
-use super::policy::Policy;
+use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
 use crate::domain::account::Account;
-use crate::domain::color::{style_source, text_on};
+use crate::domain::color::{csp_style_source, text_on};
 use crate::domain::language::Language;
 use crate::domain::time::Time;
-use crate::domain::url::{Destination, Site};
+use crate::domain::url::{SiteOrAppUrl, SiteUrl};
 use crate::service::Error;
-use crate::web::templates::{Frame, LanguageLink, Moment, Page, Shop, WayOut};
+use crate::web::templates::{ExitLink, Frame, LanguageLink, Moment, Page, Shop};
 use crate::web::words::Words;
 use askama::Template;
 pub(super) use error::{ErrorContext, error};
@@ -34,7 +34,7 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 
 /// The language of a page for a shop's customer.
 #[derive(Clone, Copy)]
-struct Speech {
+struct CustomerLanguage {
     /// Language of the page.
     language: Language,
     /// Language that the customer chose on the page, `None` if the customer made no choice.
@@ -43,26 +43,26 @@ struct Speech {
     words: &'static Words,
 }
 
-impl Speech {
+impl CustomerLanguage {
     /// Chooses the language from the customer's choice, the account's setting and the browser's languages.
-    fn new(picked: Option<&str>, account: &Account, headers: &HeaderMap) -> Speech {
-        Speech::choose(picked, &account.checkout_lang, &accepted(headers))
+    fn new(picked: Option<&str>, account: &Account, headers: &HeaderMap) -> CustomerLanguage {
+        CustomerLanguage::choose(picked, &account.checkout_lang, &accept_language(headers))
     }
 
     /// Chooses the language from the customer's choice, the account's setting and an `Accept-Language` header.
-    fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> Speech {
-        let language = Language::choose(picked, setting, accepted);
-        let picked = picked.and_then(Language::of_tag);
-        Speech {
+    fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> CustomerLanguage {
+        let language = Language::for_customer(picked, setting, accepted);
+        let picked = picked.and_then(Language::from_tag);
+        CustomerLanguage {
             language,
             picked: picked.map(Language::as_str),
-            words: Words::of(language),
+            words: Words::for_language(language),
         }
     }
 }
 
 /// Returns the values of the `Accept-Language` header, joined by commas.
-fn accepted(headers: &HeaderMap) -> String {
+fn accept_language(headers: &HeaderMap) -> String {
     let accepted = headers.get_all(ACCEPT_LANGUAGE).into_iter();
     let accepted: Vec<_> = accepted.filter_map(|value| value.to_str().ok()).collect();
     accepted.join(",")
@@ -70,7 +70,7 @@ fn accepted(headers: &HeaderMap) -> String {
 
 /// Returns the query parameter for the chosen language, to append to other parameters. Empty for an unknown language.
 fn lang_query(lang: &str) -> String {
-    let language = Language::of_tag(lang);
+    let language = Language::from_tag(lang);
     language.map_or_else(String::new, |language| format!("&lang={language}"))
 }
 
@@ -85,7 +85,7 @@ const LANG: Param = Param {
 fn shop_frame<'a>(
     account: &'a Account,
     is_for_tests: bool,
-    speech: Speech,
+    speech: CustomerLanguage,
     query: &str,
     title: String,
 ) -> Frame<'a> {
@@ -93,7 +93,7 @@ fn shop_frame<'a>(
     let color = account.branding.color.as_deref();
     let on_color = color.and_then(|color| Some((color, text_on(color)?)));
     let link = |language: &Language| {
-        let words = Words::of(*language);
+        let words = Words::for_language(*language);
         LanguageLink {
             href: format!("?lang={language}{query}"),
             tag: words.tag,
@@ -107,7 +107,7 @@ fn shop_frame<'a>(
         root: "../".to_owned(),
         shop: Some(Shop {
             name: &account.name,
-            logo: logo.and_then(|url| Site::parse(url).ok()),
+            logo: logo.and_then(|url| SiteUrl::parse(url).ok()),
         }),
         is_for_tests,
         brand: on_color.map(|(color, text)| format!(":root{{--brand:{color};--on-brand:{text}}}")),
@@ -128,16 +128,16 @@ fn service_frame(title: &str) -> Frame<'static> {
 ///
 /// # Errors
 /// [`Error::Failed`] if rendering fails, which no value of a field causes.
-fn reply(
+fn page_reply(
     status: StatusCode,
-    policy: Policy<'_>,
+    policy: PagePolicy<'_>,
     frame: Frame<'_>,
     body: impl Template,
 ) -> Result<Reply, Error> {
     let picture = frame.shop.as_ref().and_then(|shop| shop.logo);
     let picture = picture.map(|site| site.origin());
-    let brand = frame.brand.as_deref().map(style_source);
-    let text = policy.text(picture.as_deref(), brand.as_deref());
+    let brand = frame.brand.as_deref().map(csp_style_source);
+    let text = policy.header_value(picture.as_deref(), brand.as_deref());
     let page = Page { frame, body }.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(status, "text/html; charset=utf-8", page);
@@ -145,7 +145,7 @@ fn reply(
 }
 
 /// Adds the security headers of a page. `text` is the value of the Content-Security-Policy.
-fn with_policy(reply: Reply, policy: Policy<'_>, text: &str) -> Reply {
+fn with_policy(reply: Reply, policy: PagePolicy<'_>, text: &str) -> Reply {
     let reply = with_page_headers(reply).with(CONTENT_SECURITY_POLICY, text);
     if policy.is_isolated {
         reply.with(OPENER_POLICY, "same-origin")
@@ -186,21 +186,26 @@ fn see_other(location: &str) -> Reply {
 /// # Errors
 /// `rate_limited` if this client, or a network that contains the client, has reached its limit.
 fn count_creation(call: &Call) -> Result<(), Error> {
-    let networks = client::networks(call.client());
+    let networks = client::enclosing_networks(call.client());
     let networks = networks.each_ref().map(String::as_str);
     let uptime = call.front.clock.uptime();
     match call.front.link_limiter.count_networks(&networks, uptime) {
-        Some(verdict) if !verdict.allowed => {
-            Err(verdict.refusal().after(verdict.wait_seconds).into())
-        }
+        Some(verdict) if !verdict.allowed => Err(verdict
+            .refusal()
+            .with_retry_after(verdict.wait_seconds)
+            .into()),
         _ => Ok(()),
     }
 }
 
 /// Returns a link to a website or an app outside the page, `None` if the target is neither.
-fn way_out<'a>(url: Option<&'a str>, text: &'static str, kind: &'static str) -> Option<WayOut<'a>> {
-    let url = Destination::parse(url?)?;
-    Some(WayOut { kind, url, text })
+fn exit_link<'a>(
+    url: Option<&'a str>,
+    text: &'static str,
+    kind: &'static str,
+) -> Option<ExitLink<'a>> {
+    let url = SiteOrAppUrl::parse(url?)?;
+    Some(ExitLink { kind, url, text })
 }
 
 /// Returns a time in two formats: as in JSON, and as people read it.

@@ -3,16 +3,16 @@
 //! Invariant: the form is shown only if the token of the link is valid.
 
 use super::form::FormFields;
-use super::{reply, sentence, service_frame};
+use super::{page_reply, sentence, service_frame};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::PASSWORD_CHARS_MIN;
-use crate::http::operator::users::first_operator;
+use crate::http::operator::users::create_first_operator;
 use crate::http::password;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
-use crate::web::templates::{Setup, SetupDone};
+use crate::web::templates::{SetupDone, SetupForm};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 
@@ -45,7 +45,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// GET /setup
 async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
-    password::check_set_up(&call, token)?;
+    password::check_setup_token(&call, token)?;
     form(&call, token, "", None)
 }
 
@@ -53,18 +53,18 @@ async fn show(call: Call) -> Result<Reply, Error> {
 async fn finish(call: Call) -> Result<Reply, Error> {
     let sent = FormFields::parse(&call.body)?;
     let (token, email) = (sent.text("token")?, sent.text("email")?);
-    password::check_set_up(&call, token)?;
+    password::check_setup_token(&call, token)?;
     let fields = [
         ("token", token),
         ("email", email),
-        ("password", sent.exact("password")?),
+        ("password", sent.untrimmed("password")?),
     ];
     let fields = fields.map(|(name, text)| (name.to_owned(), Value::from(text)));
-    match first_operator(&call, &Map::from_iter(fields)).await {
+    match create_first_operator(&call, &Map::from_iter(fields)).await {
         Ok((user, _)) => {
             let done = SetupDone { email: &user.email };
             let frame = service_frame("Coffer is set up");
-            reply(StatusCode::OK, call.policy, frame, done)
+            page_reply(StatusCode::OK, call.policy, frame, done)
         }
         Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
             form(&call, token, email, Some(&refusal))
@@ -80,11 +80,11 @@ fn form(call: &Call, token: &str, email: &str, problem: Option<&Refusal>) -> Res
         None => StatusCode::OK,
         Some(_) => StatusCode::BAD_REQUEST,
     };
-    let form = Setup {
+    let form = SetupForm {
         token,
         email,
         problem: problem.as_deref(),
         password_chars_min: PASSWORD_CHARS_MIN,
     };
-    reply(status, call.policy, service_frame("Set up Coffer"), form)
+    page_reply(status, call.policy, service_frame("Set up Coffer"), form)
 }

@@ -2,12 +2,12 @@
 //!
 //! Invariant: shell quotes are balanced for any example.
 
-use super::Server;
+use super::DocumentedServer;
 use serde_json::Value;
 
 /// Returns the curl command of an operation. `example` is the body to send.
-pub(super) fn curl(
-    server: &Server<'_>,
+pub(super) fn curl_command(
+    server: &DocumentedServer<'_>,
     (method, path): (&str, &str),
     key: &str,
     example: Option<&str>,
@@ -33,7 +33,7 @@ pub(super) fn curl(
     if !is_usual {
         command.push_str(&format!(" -X {method}"));
     }
-    command.push_str(shown(key, server.is_sandbox));
+    command.push_str(key_header(key, server.is_sandbox));
     if let Some(body) = example {
         command.push_str(&format!(
             " -d '{}'",
@@ -44,7 +44,7 @@ pub(super) fn curl(
 }
 
 /// Returns the curl option that sends the credentials named by `key`, empty for none.
-fn shown(key: &str, is_sandbox: bool) -> &'static str {
+fn key_header(key: &str, is_sandbox: bool) -> &'static str {
     match (key, is_sandbox) {
         ("secret", true) => " -H 'X-API-Key: sk_test_sandbox'",
         ("secret", false) => " -H \"X-API-Key: $SECRET_KEY\"",

@@ -15,17 +15,19 @@ const REFERENCE: &str = "#/components/schemas/";
 pub(super) struct Schemas<'a>(pub(super) &'a Map<String, Value>);
 
 /// Returns the name of the schema that `schema` refers to, `None` if it is not a reference.
-pub(super) fn object_of(schema: &Value) -> Option<&str> {
+pub(super) fn referenced_name(schema: &Value) -> Option<&str> {
     let target = schema.get("$ref").and_then(Value::as_str)?;
     target.strip_prefix(REFERENCE)
 }
 
 /// Collects the names of all schemas that `schema` refers to.
-pub(super) fn name_all(schema: &Value, names: &mut BTreeSet<String>) {
-    names.extend(object_of(schema).map(str::to_owned));
+pub(super) fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
+    names.extend(referenced_name(schema).map(str::to_owned));
     match schema {
-        Value::Object(fields) => fields.values().for_each(|value| name_all(value, names)),
-        Value::Array(items) => items.iter().for_each(|value| name_all(value, names)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|value| collect_names(value, names)),
+        Value::Array(items) => items.iter().for_each(|value| collect_names(value, names)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -36,7 +38,7 @@ impl<'a> Schemas<'a> {
     where
         'a: 's,
     {
-        object_of(schema)
+        referenced_name(schema)
             .and_then(|name| self.0.get(name))
             .unwrap_or(schema)
     }
@@ -44,13 +46,13 @@ impl<'a> Schemas<'a> {
     /// Returns the fields of an object, or of the items of a list.
     pub(super) fn fields(&self, schema: &Value) -> Vec<Field> {
         let mut found = Vec::new();
-        self.add(schema, "", &mut found);
+        self.add_fields(schema, "", &mut found);
         found
     }
 
     /// Adds the fields of an object to `found`. `within` is the prefix for their names, made of the names of the
     /// outer fields.
-    fn add(&self, schema: &Value, within: &str, found: &mut Vec<Field>) {
+    fn add_fields(&self, schema: &Value, within: &str, found: &mut Vec<Field>) {
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| {
             let mut required = required.into_iter().flatten();
@@ -59,17 +61,17 @@ impl<'a> Schemas<'a> {
         let properties = schema.get("properties").and_then(Value::as_object);
         if properties.is_none() {
             for alternative in alternatives(schema) {
-                self.add(alternative, within, found);
+                self.add_fields(alternative, within, found);
             }
         }
         for (name, property) in properties.into_iter().flatten() {
             let full = format!("{within}{name}");
             found.push(self.field(full.clone(), property, is_required(name)));
-            self.add(property, &format!("{full}."), found);
+            self.add_fields(property, &format!("{full}."), found);
         }
         if let Some(items) = schema.get("items") {
             let list = within.strip_suffix('.').unwrap_or(within);
-            self.add(items, &format!("{list}[]."), found);
+            self.add_fields(items, &format!("{list}[]."), found);
         }
     }
 
@@ -105,7 +107,7 @@ fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
 
 /// Collects the types of a schema in `kinds`, and its ranges and values in `field`.
 fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
-    if let Some(name) = object_of(schema) {
+    if let Some(name) = referenced_name(schema) {
         field.objects.push(name.to_owned());
         return;
     }
@@ -117,7 +119,9 @@ fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
     for kind in types {
         match (
             kind,
-            schema.get("items").map(|items| (object_of(items), items)),
+            schema
+                .get("items")
+                .map(|items| (referenced_name(items), items)),
         ) {
             ("array", Some((Some(name), _))) => {
                 field.objects.push(name.to_owned());
@@ -140,8 +144,8 @@ fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
             describe(alternative, kinds, field);
         }
     }
-    ranges(schema, &mut field.rules);
-    lists(schema, field);
+    add_ranges(schema, &mut field.rules);
+    add_values(schema, field);
 }
 
 fn types_are_missing(schema: &Value) -> bool {
@@ -149,17 +153,17 @@ fn types_are_missing(schema: &Value) -> bool {
 }
 
 /// Adds the allowed values, the examples and the pattern of a schema to the field.
-fn lists(schema: &Value, field: &mut Field) {
+fn add_values(schema: &Value, field: &mut Field) {
     let values = [("enum", "one of"), ("examples", "such as")];
     for (name, said) in values {
         if let Some(list) = schema.get(name).and_then(Value::as_array) {
             field.values_are = said;
-            field.values.extend(list.iter().map(shown));
+            field.values.extend(list.iter().map(display_value));
         }
     }
     if let Some(only) = schema.get("const") {
         field.values_are = "always";
-        field.values.push(shown(only));
+        field.values.push(display_value(only));
     }
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
         field.pattern = Some(pattern.to_owned());
@@ -167,8 +171,8 @@ fn lists(schema: &Value, field: &mut Field) {
 }
 
 /// Adds the ranges and the default of a schema to `rules`, in words.
-fn ranges(schema: &Value, rules: &mut Vec<String>) {
-    let number = |name: &str| schema.get(name).map(shown);
+fn add_ranges(schema: &Value, rules: &mut Vec<String>) {
+    let number = |name: &str| schema.get(name).map(display_value);
     for (least, most, unit) in [
         ("minimum", "maximum", ""),
         ("minLength", "maxLength", " characters"),
@@ -187,7 +191,7 @@ fn ranges(schema: &Value, rules: &mut Vec<String>) {
 }
 
 /// Returns a JSON value as people read it: a text without quotes.
-fn shown(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)

@@ -18,13 +18,13 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         summary: "Changes switches of the account, all of them or none.",
         body: Body::required(&SandboxAccount::COMPONENT),
         answers: STATE,
-        handler: Handler::Sandbox(|call, sandbox| Box::pin(account(call, sandbox))),
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(change_account(call, sandbox))),
         ..PLAIN
     }],
 };
 
-async fn account(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let input = SandboxAccount::read(&call.object()?)?;
+async fn change_account(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    let input = SandboxAccount::read(&call.body_fields()?)?;
     let service = &call.front.service;
     service.change_sandbox_account(call.now, input).await?;
     answer_state(&call, &sandbox)

@@ -5,14 +5,16 @@
 
 use super::masked;
 use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView};
-use crate::http::event_stream::{Source, event, reply};
+use crate::http::event_stream::{EventSource, event, reply};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::service::Error;
-use crate::service::activity::{Attempted, Call as Answered, Happened, Heard, Part};
+use crate::service::activity::{
+    ActivityEntry, Call as Answered, ListenerItem, RecordedAttempt, RecordedBody,
+};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -58,7 +60,7 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let resumed = resumed.and_then(|last| last.to_str().ok());
     let resumed = resumed.or(call.query.text("since"));
     let activity = call.front.service.activity();
-    let news = sandbox.listen(activity.map(Arc::as_ref));
+    let news = sandbox.subscribe(activity.map(Arc::as_ref));
     let oldest = activity.map_or(0, |activity| activity.before_oldest());
     let last = resumed.and_then(|last| last.parse().ok());
     let listener = ActivityListener {
@@ -69,19 +71,19 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(reply(&call.front, listener))
 }
 
-impl Source for ActivityListener {
+impl EventSource for ActivityListener {
     async fn next(&mut self) -> Option<String> {
         loop {
             self.news.borrow_and_update();
-            let heard = self.front.service.activity()?.after(self.last);
+            let heard = self.front.service.activity()?.item_after(self.last);
             let to_event = match heard {
-                Some(Heard::Happened(number, happened)) => {
+                Some(ListenerItem::Happened(number, happened)) => {
                     self.last = number;
                     to_event(&self.front, number, &happened)
                 }
-                Some(Heard::Missed(last, count)) => {
+                Some(ListenerItem::Missed(last, count)) => {
                     self.last = last;
-                    event_text(last, &ActivityView::missed(count))
+                    event_text(last, &ActivityView::from_missed_count(count))
                 }
                 None => {
                     self.news.changed().await.ok()?;
@@ -98,18 +100,18 @@ impl Source for ActivityListener {
 }
 
 /// Returns an item of the activity in the wire format, `None` if its event no longer exists.
-fn to_event(front: &Front, number: u64, happened: &Happened) -> Result<Option<String>, Error> {
+fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Option<String>, Error> {
     match happened {
-        Happened::Call(call) => event_text(number, &ActivityView::Call(view(call))),
-        Happened::Event(id) => match front.service.event_of_anybody(id)? {
+        ActivityEntry::Call(call) => event_text(number, &ActivityView::Call(view(call))),
+        ActivityEntry::Event(id) => match front.service.event_of_any_account(id)? {
             Some(body) => {
-                let body = masked::body(&body);
+                let body = masked::mask_body(&body);
                 let event: &RawValue = serde_json::from_str(&body)?;
-                event_text(number, &ActivityView::event(event))
+                event_text(number, &ActivityView::from_event(event))
             }
             None => Ok(None),
         },
-        Happened::Attempt(attempted) => {
+        ActivityEntry::Attempt(attempted) => {
             event_text(number, &ActivityView::Delivery(delivery(attempted)))
         }
     }
@@ -126,7 +128,7 @@ fn view(call: &Answered) -> CallView<'_> {
         request_id: &call.request_id,
         at: call.at,
         method: &call.method,
-        target: masked::target(&call.target),
+        target: masked::mask_target(&call.target),
         operation: call.operation,
         status: call.status,
         ms: call.ms,
@@ -137,7 +139,7 @@ fn view(call: &Answered) -> CallView<'_> {
 }
 
 /// Returns the part of a body that is shown. Secrets are hidden before a long body is cut.
-fn part(part: &Part) -> BodyView<'_> {
+fn part(part: &RecordedBody) -> BodyView<'_> {
     if part.bytes.len() < part.length {
         let text = format!("(a body of {} bytes)", part.length);
         return BodyView {
@@ -146,8 +148,8 @@ fn part(part: &Part) -> BodyView<'_> {
         };
     }
     let text = match String::from_utf8_lossy(&part.bytes) {
-        Cow::Borrowed(text) => masked::body(text),
-        Cow::Owned(text) => Cow::Owned(masked::body(&text).into_owned()),
+        Cow::Borrowed(text) => masked::mask_body(text),
+        Cow::Owned(text) => Cow::Owned(masked::mask_body(&text).into_owned()),
     };
     let end = text.floor_char_boundary(BODY_BYTES_MAX);
     match text.get(..end) {
@@ -159,7 +161,7 @@ fn part(part: &Part) -> BodyView<'_> {
     }
 }
 
-fn delivery(attempted: &Attempted) -> AttemptView<'_> {
+fn delivery(attempted: &RecordedAttempt) -> AttemptView<'_> {
     let headers = attempted.headers.iter();
     AttemptView {
         kind: "delivery",
@@ -175,6 +177,6 @@ fn delivery(attempted: &Attempted) -> AttemptView<'_> {
         status: attempted.status,
         ms: attempted.ms,
         error: attempted.error.as_deref(),
-        answer: attempted.answer.as_deref().map(masked::body),
+        answer: attempted.answer.as_deref().map(masked::mask_body),
     }
 }

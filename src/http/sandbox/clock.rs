@@ -6,7 +6,7 @@ use crate::domain::fields::text_rule::{parsed, text};
 use crate::domain::fields::{Schema, input, schema};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{Time, parse_span_ms};
-use crate::http::front::sandbox::{ClockStep, Sandbox};
+use crate::http::front::sandbox::{ClockChange, Sandbox};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
@@ -46,26 +46,26 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         summary: "Moves the clock forward and does all that falls due; or stops or restarts the clock.",
         body: Body::required(&SandboxClock::COMPONENT),
         answers: STATE,
-        handler: Handler::Sandbox(|call, sandbox| Box::pin(clock(call, sandbox))),
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(change_clock(call, sandbox))),
         ..PLAIN
     }],
 };
 
-async fn clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn change_clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let SandboxClock {
         advance,
         set,
         frozen,
-    } = SandboxClock::read(&call.object()?)?;
+    } = SandboxClock::read(&call.body_fields()?)?;
     let step = match (advance, set, frozen) {
-        (Some(span_ms), None, None) => ClockStep::Advance(span_ms),
-        (None, Some(at), None) => ClockStep::Set(at),
-        (None, None, Some(frozen)) => ClockStep::Freeze(frozen),
+        (Some(span_ms), None, None) => ClockChange::Advance(span_ms),
+        (None, Some(at), None) => ClockChange::Set(at),
+        (None, None, Some(frozen)) => ClockChange::Freeze(frozen),
         _ => {
             let message = "give one of advance, set and frozen";
             return Err(Refusal::new(Code::InvalidRequest, message).into());
         }
     };
-    sandbox.control.advance(step).await?;
+    sandbox.control.move_clock(step).await?;
     answer_state(&call, &sandbox)
 }

@@ -5,7 +5,7 @@
 use super::DONE;
 use super::state::{STATE, answer_state};
 use crate::domain::fields::input;
-use crate::domain::fields::rule::{SwitchRule, integer};
+use crate::domain::fields::rule::{FlagOrFalseRule, integer};
 use crate::domain::fields::text_rule::{constant, text};
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::front::faults::{Fault, FaultState};
@@ -28,7 +28,7 @@ input! {
         /// Delay before the call, in milliseconds.
         optional delay_ms: i64 = integer(0..=60_000);
         /// Whether the call is done and the connection closed without an answer; not with status.
-        filled drop_answer: bool = SwitchRule;
+        filled drop_answer: bool = FlagOrFalseRule;
         /// Number of calls; required with status, delayMs or dropAnswer.
         optional times: i64 = integer(1..=1_000_000), 2;
         /// empty: no address is left for new customers and selected coins.
@@ -58,14 +58,14 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox/faults",
             summary: "Ends every fault.",
             answers: DONE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(end(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(end_all(call, sandbox))),
             ..PLAIN
         },
     ],
 };
 
 async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let input = SandboxFault::read(&call.object()?)?;
+    let input = SandboxFault::read(&call.body_fields()?)?;
     let names_state = input.pool.is_some() || input.rates.is_some();
     let mut pretended = call.front.service.faults();
     pretended.pool_empty |= input.pool.flatten().is_some();
@@ -82,7 +82,7 @@ async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     answer_state(&call, &sandbox)
 }
 
-async fn end(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn end_all(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front.service.set_faults(Faults::default());
     sandbox.faults.clear();
     Ok(Reply::nothing())
@@ -92,7 +92,7 @@ async fn end(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
 fn fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
     let operation = match input.route {
         None => None,
-        Some(text) => Some(faults.operation(&text).ok_or_else(|| {
+        Some(text) => Some(faults.find_operation(&text).ok_or_else(|| {
             Refusal::field(
                 "route",
                 "must be a method and a path of the document outside /sandbox, like \"POST /v1/invoices\"",

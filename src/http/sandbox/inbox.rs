@@ -85,7 +85,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Configures the answers of an inbox.",
             body: Body::required(&SandboxInboxBehaviour::COMPONENT),
             answers: DONE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(behave(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(configure(call, sandbox))),
             ..PLAIN
         },
         Route {
@@ -143,18 +143,18 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
 }
 
-async fn behave(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let input = SandboxInboxBehaviour::read(&call.object()?)?;
+async fn configure(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    let input = SandboxInboxBehaviour::read(&call.body_fields()?)?;
     let behaviour = Behaviour {
         status: u16::try_from(input.status).unwrap_or(200),
         delay_ms: u64::try_from(input.delay_ms).unwrap_or(0),
         times: input.times.and_then(|times| u64::try_from(times).ok()),
     };
-    sandbox.control.inboxes().behave(call.id(), behaviour);
+    sandbox.control.inboxes().configure(call.id(), behaviour);
     Ok(Reply::nothing())
 }
 
 async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    sandbox.control.inboxes().empty(call.id());
+    sandbox.control.inboxes().clear_inbox(call.id());
     Ok(Reply::nothing())
 }

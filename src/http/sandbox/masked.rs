@@ -6,8 +6,8 @@
 
 use crate::domain::json;
 use crate::domain::wallet::{WalletSecret, contains_phrase};
-use crate::http::request::{decode, masked_path};
-use crate::service::sandbox::is_public;
+use crate::http::request::{masked_path, url_decode};
+use crate::service::sandbox::is_public_credential;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -36,9 +36,9 @@ const HASHES: [&str; 4] = ["txid", "hash", "block", "signature"];
 const SENTENCES: [&str; 3] = ["message", "warnings", "error"];
 
 /// Returns a body with its secrets hidden.
-pub(super) fn body(text: &str) -> Cow<'_, str> {
+pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
     let Ok(mut value) = json::parse(text.as_bytes()) else {
-        return match may_hold(text) {
+        return match may_contain_secret(text) {
             true => Cow::Borrowed("(a body that is no whole JSON, and may hold a secret)"),
             false => Cow::Borrowed(text),
         };
@@ -54,7 +54,7 @@ pub(super) fn body(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns a path and its query with their secrets hidden.
-pub(super) fn target(text: &str) -> Cow<'_, str> {
+pub(super) fn mask_target(text: &str) -> Cow<'_, str> {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let masked = masked_path(path);
     if masked != path {
@@ -63,7 +63,7 @@ pub(super) fn target(text: &str) -> Cow<'_, str> {
     let path = mask_path(path);
     match query.is_empty() {
         true => path,
-        false => Cow::Owned(format!("{path}?{}", self::query(query))),
+        false => Cow::Owned(format!("{path}?{}", mask_query(query))),
     }
 }
 
@@ -78,14 +78,14 @@ fn mask_path(path: &str) -> Cow<'_, str> {
 
 /// Returns `true` if a segment of a path contains a key or cannot be decoded.
 fn part_has_key(part: &str) -> bool {
-    decode(part).is_none_or(|part| has_key(&part))
+    url_decode(part).is_none_or(|part| has_key(&part))
 }
 
 /// Returns a query string with its secrets hidden.
-fn query(text: &str) -> String {
+fn mask_query(text: &str) -> String {
     let masked = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let is_shown = match (decode(name), decode(value)) {
+        let is_shown = match (url_decode(name), url_decode(value)) {
             (Some(name), Some(value)) => {
                 let value = !is_hidden(&name) && !is_secret(&name, &value);
                 value && !is_secret("", &name)
@@ -94,12 +94,12 @@ fn query(text: &str) -> String {
         };
         match is_shown {
             true => pair.to_owned(),
-            false if is_secret("", name) || decode(name).is_none() => HIDDEN.to_owned(),
+            false if is_secret("", name) || url_decode(name).is_none() => HIDDEN.to_owned(),
             false => format!("{name}={HIDDEN}"),
         }
     };
     let pairs: Vec<String> = text.split('&').map(masked).collect();
-    let whole = decode(&text.replace('+', " ")).unwrap_or_default();
+    let whole = url_decode(&text.replace('+', " ")).unwrap_or_default();
     // The words of a wallet's phrase may be spread over several values.
     match WalletSecret::find_in_argument(&whole) {
         Some(WalletSecret::Phrase) => HIDDEN.to_owned(),
@@ -111,7 +111,7 @@ fn query(text: &str) -> String {
 fn hide(name: &str, value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) => {}
-        Value::String(text) if is_public(text) => {}
+        Value::String(text) if is_public_credential(text) => {}
         Value::Number(_) | Value::String(_) if is_hidden(name) => *value = HIDDEN.into(),
         Value::Number(_) => {}
         Value::String(text) => {
@@ -144,20 +144,20 @@ fn hide(name: &str, value: &mut Value) {
 }
 
 /// Returns the letters and digits of a name in lower case, for comparison.
-fn plain(name: &str) -> String {
+fn plain_name(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Returns `true` if values of a field with this name are always hidden.
 fn is_hidden(name: &str) -> bool {
-    let name = plain(name);
+    let name = plain_name(name);
     NAMES.contains(&name.as_str()) || PARTS.iter().any(|part| name.contains(part))
 }
 
 /// Returns `true` if this text of the field `name` looks like a secret.
 fn is_secret(name: &str, text: &str) -> bool {
-    let name = plain(name);
+    let name = plain_name(name);
     if has_key(text) {
         return true;
     }
@@ -173,12 +173,12 @@ fn is_secret(name: &str, text: &str) -> bool {
 fn has_key(text: &str) -> bool {
     let mut pieces = text.split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
     let begins = |piece: &str| BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
-    pieces.any(|piece| begins(piece) && !is_public(piece))
+    pieces.any(|piece| begins(piece) && !is_public_credential(piece))
 }
 
 /// Returns `true` if a text that is not JSON may contain a secret.
-fn may_hold(text: &str) -> bool {
-    let plain = plain(text);
+fn may_contain_secret(text: &str) -> bool {
+    let plain = plain_name(text);
     let names = || PARTS.iter().chain(&NAMES);
     let is_written_otherwise = text.contains("\\u") || text.contains('%');
     is_written_otherwise
@@ -189,18 +189,18 @@ fn may_hold(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{HIDDEN, body, query, target};
+    use super::{HIDDEN, mask_body, mask_query, mask_target};
     use serde_json::{Value, json};
 
     const KEY: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     const PHRASE: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
     fn masked(sent: &Value) -> String {
-        body(&sent.to_string()).into_owned()
+        mask_body(&sent.to_string()).into_owned()
     }
 
     #[test]
-    fn fields_are_left_out_by_their_names_and_by_what_they_hold() {
+    fn secrets_are_hidden_by_name_and_by_value() {
         for hidden in [
             json!({ "password": "x1x" }),
             json!({ "new_Password": "x1x" }),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everybody_may_read_is_told_as_it_was() {
+    fn public_values_stay_unchanged() {
         for text in [
             json!({ "txid": KEY, "id": "evt_0123456789abcdef0123456789abcdef", "amount": 1 }),
             json!({ "secretTest": "sk_test_sandbox", "key": "sk_live_sandbox" }),
@@ -240,12 +240,12 @@ mod tests {
             assert_eq!(masked(&text), text.to_string());
         }
         for text in ["", "not JSON at all", "1 + 1"] {
-            assert_eq!(body(text), text);
+            assert_eq!(mask_body(text), text);
         }
     }
 
     #[test]
-    fn what_cannot_be_read_or_is_cut_off_is_told_where_it_can_hold_nothing() {
+    fn invalid_json_with_possible_secrets_is_hidden() {
         for text in [
             "{\"password\": \"x1x\"".to_owned(),
             "{\"pass\\u0077ord\": \"x1x\"".to_owned(),
@@ -253,15 +253,15 @@ mod tests {
             format!("key {KEY} x1x"),
             format!("{PHRASE} x1x"),
         ] {
-            assert!(!body(&text).contains("x1x"), "{text}");
+            assert!(!mask_body(&text).contains("x1x"), "{text}");
         }
         // The name `a` is repeated in this body.
         let twice = format!("{{\"a\":\"{KEY}\",\"a\":\"b\"}}");
-        assert_eq!(body(&twice), "{\"a\":\"b\"}");
+        assert_eq!(mask_body(&twice), "{\"a\":\"b\"}");
     }
 
     #[test]
-    fn a_query_is_looked_through_too() {
+    fn secrets_in_queries_and_paths_are_hidden() {
         for (text, expected) in [
             (
                 "limit=5&type=invoice.paid",
@@ -277,15 +277,21 @@ mod tests {
             (KEY, HIDDEN.to_owned()),
             ("q=%ff", format!("q={HIDDEN}")),
         ] {
-            assert_eq!(query(text), expected, "{text}");
+            assert_eq!(mask_query(text), expected, "{text}");
         }
-        assert_eq!(target("/v1/invoices"), "/v1/invoices");
-        assert_eq!(target("/v1/invoices?limit=5"), "/v1/invoices?limit=5");
-        assert!(!target(&format!("/v1/{KEY}?limit=5")).contains(KEY));
+        assert_eq!(mask_target("/v1/invoices"), "/v1/invoices");
+        assert_eq!(mask_target("/v1/invoices?limit=5"), "/v1/invoices?limit=5");
+        assert!(!mask_target(&format!("/v1/{KEY}?limit=5")).contains(KEY));
         for path in ["sk_live_x1x", "of%20rt_x1x", "%73k_live_x1x"] {
             let masked = format!("/v1/invoices/{HIDDEN}/select?a=1");
-            assert_eq!(target(&format!("/v1/invoices/{path}/select?a=1")), masked);
+            assert_eq!(
+                mask_target(&format!("/v1/invoices/{path}/select?a=1")),
+                masked
+            );
         }
-        assert_eq!(target("/v1/a/sk_live_sandbox"), "/v1/a/sk_live_sandbox");
+        assert_eq!(
+            mask_target("/v1/a/sk_live_sandbox"),
+            "/v1/a/sk_live_sandbox"
+        );
     }
 }

@@ -92,7 +92,7 @@ pub(super) fn answer_state(call: &Call, sandbox: &Sandbox) -> Result<Reply, Erro
 async fn reset(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.reset().await?;
     sandbox.faults.clear();
-    call.front.throttle.forget();
+    call.front.throttle.clear();
     answer_state(&call, &sandbox)
 }
 

@@ -1,10 +1,10 @@
 //! Targets of guesses, and the rates at which all clients together may fail at them.
 
 use super::rate::Rate;
-use super::{Key, PasswordLimits, key};
+use super::{PasswordLimits, ThrottleKey, key};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, SECOND_MS};
-use crate::service::operator::members::Mark;
+use crate::service::operator::members::CredentialMark;
 
 /// Number of failures of all unknown clients at one email before they must wait. One client alone cannot make so
 /// many.
@@ -28,7 +28,7 @@ pub(super) const BY_USER: Rate = Rate {
 
 /// Kind of client: known if the user has signed in from the client before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum Client {
+pub(in crate::http) enum ClientKind {
     Known,
     Unknown,
 }
@@ -36,15 +36,15 @@ pub(in crate::http) enum Client {
 /// Secret that a client tries to guess.
 pub(in crate::http) enum Target {
     /// Password of an existing user.
-    User(Mark, Client),
+    User(CredentialMark, ClientKind),
     /// Password of an email that no user has. The case of the email is ignored.
     Nobody(String),
     /// Code of the user's authenticator app, given at sign-in.
-    Code(Mark, Client),
+    Code(CredentialMark, ClientKind),
     /// Code of the user's authenticator app, given in a session of the user.
-    OwnCode(Mark),
+    OwnCode(CredentialMark),
     /// Recovery code of the user. It is too long to guess.
-    RecoveryCode(Mark),
+    RecoveryCode(CredentialMark),
     SetUp,
 }
 
@@ -64,24 +64,28 @@ impl Target {
     /// Returns the rate that this client shares with others, and the key of the group that shares the rate. Known
     /// clients share no rate for passwords. Each has its own rate for codes, so an unknown client with the same
     /// address gains nothing. Returns `None` if the rate is not shared.
-    pub(super) fn together(&self, client: &str, limits: &PasswordLimits) -> Option<(Rate, Key)> {
+    pub(super) fn shared_rate(
+        &self,
+        client: &str,
+        limits: &PasswordLimits,
+    ) -> Option<(Rate, ThrottleKey)> {
         let rate = self.rate(limits)?;
         match self {
-            Target::User(_, Client::Known) => None,
-            Target::Code(_, Client::Known) => Some((rate, self.key(client))),
+            Target::User(_, ClientKind::Known) => None,
+            Target::Code(_, ClientKind::Known) => Some((rate, self.key(client))),
             _ => Some((rate, self.key(""))),
         }
     }
 
     /// Returns `true` if a failure also counts against the client's rate at all targets. Codes do not count, because
     /// the client has already given the right password.
-    pub(super) fn is_of_clients(&self) -> bool {
+    pub(super) fn counts_for_client(&self) -> bool {
         matches!(self, Target::User(..) | Target::Nobody(_))
     }
 
     /// Returns the key of the target for this client, or for all clients if `client` is empty. A new password changes
     /// the key.
-    pub(super) fn key(&self, client: &str) -> Key {
+    pub(super) fn key(&self, client: &str) -> ThrottleKey {
         match self {
             Target::User(mark, _) => mark_key("user", mark, client),
             Target::Code(mark, _) => mark_key("code", mark, client),
@@ -97,7 +101,7 @@ impl Target {
 }
 
 /// Returns the key of a target that belongs to the user with this password.
-fn mark_key(what: &str, mark: &Mark, client: &str) -> Key {
+fn mark_key(what: &str, mark: &CredentialMark, client: &str) -> ThrottleKey {
     let password = hex(&mark.password);
     key(&format!("{what} {} {password} {client}", mark.user))
 }

@@ -139,7 +139,7 @@ fn guard(sandbox: bool, allowed: &[&str]) -> Guard {
 }
 
 /// Returns every known IPv6 notation of an IPv4 address.
-fn disguises(v4: &str) -> Vec<String> {
+fn ipv6_notations(v4: &str) -> Vec<String> {
     let [a, b, c, d] = v4.parse::<std::net::Ipv4Addr>().unwrap().octets();
     let hex = format!("{a:02x}{b:02x}:{c:02x}{d:02x}");
     let xored = format!("{:02x}{:02x}:{:02x}{:02x}", !a, !b, !c, !d);
@@ -173,10 +173,10 @@ fn only_public_addresses_are_permitted_and_only_over_https() {
 }
 
 #[test]
-fn a_disguise_makes_nothing_public() {
+fn ipv6_notation_makes_no_address_public() {
     let production = guard(false, &[]);
     for v4 in NOT_PUBLIC_V4 {
-        for text in disguises(v4) {
+        for text in ipv6_notations(v4) {
             assert!(!production.permits(true, ip(&text)), "{text}");
             assert!(!production.permits(false, ip(&text)), "{text}");
         }
@@ -184,10 +184,10 @@ fn a_disguise_makes_nothing_public() {
 }
 
 #[test]
-fn a_public_address_stays_public_where_it_is_what_answers() {
+fn mapped_and_nat64_notations_of_public_addresses_are_permitted() {
     let production = guard(false, &[]);
     for v4 in PUBLIC_V4 {
-        for text in disguises(v4) {
+        for text in ipv6_notations(v4) {
             let answers = text == format!("::ffff:{v4}") || text == format!("64:ff9b::{v4}");
             assert_eq!(production.permits(true, ip(&text)), answers, "{text}");
             assert!(!production.permits(false, ip(&text)), "{text}");
@@ -196,7 +196,7 @@ fn a_public_address_stays_public_where_it_is_what_answers() {
 }
 
 #[test]
-fn the_sandbox_reaches_loopback_and_nothing_else_besides() {
+fn sandbox_reaches_loopback_but_no_private_network() {
     let sandbox = guard(true, &[]);
     for text in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
         assert!(sandbox.permits(false, ip(text)), "{text}");
@@ -219,7 +219,7 @@ fn the_sandbox_reaches_loopback_and_nothing_else_besides() {
 }
 
 #[test]
-fn what_the_operator_opened_is_permitted_in_its_disguises_too() {
+fn allowed_range_includes_its_ipv6_notations() {
     let opened = guard(false, &["10.0.0.0/8", "192.168.1.20", "fd00::/8"]);
     for text in [
         "10.0.0.1",
@@ -253,7 +253,7 @@ fn what_the_operator_opened_is_permitted_in_its_disguises_too() {
 }
 
 #[test]
-fn a_range_is_read_and_holds_what_it_says() {
+fn range_contains_its_addresses_only() {
     for (range, inside, outside) in [
         ("10.0.0.0/8", "10.255.255.255", "11.0.0.0"),
         ("10.1.2.3/8", "10.0.0.0", "9.255.255.255"),
@@ -274,7 +274,7 @@ fn a_range_is_read_and_holds_what_it_says() {
 }
 
 #[test]
-fn what_is_no_range_is_refused_with_the_reason() {
+fn invalid_range_is_rejected_with_the_reason() {
     for text in [
         "",
         "/",

@@ -1,7 +1,10 @@
 //! Tests name lookup: a connection goes to a looked-up address, and never to a refused one.
 
 use super::super::GuardedResolver;
-use super::{Guard, LONG_MS, Outbound, Server, assert_answer, sandbox, unanswered, with_body};
+use super::{
+    Guard, LONG_MS, Outbound, Server, assert_answer, no_response, response_with_body,
+    sandbox_client,
+};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use ureq::Error;
@@ -12,9 +15,9 @@ use ureq::unversioned::transport::NextTimeout;
 
 /// A resolver that returns other addresses at each lookup. The list is in reverse order.
 #[derive(Debug)]
-struct Names(Mutex<Vec<Vec<IpAddr>>>);
+struct ListResolver(Mutex<Vec<Vec<IpAddr>>>);
 
-impl Names {
+impl ListResolver {
     fn new(lookups: &[&[&str]]) -> Self {
         let lookups = lookups
             .iter()
@@ -24,7 +27,7 @@ impl Names {
     }
 }
 
-impl Resolver for Names {
+impl Resolver for ListResolver {
     fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
         let mut found = self.empty();
         for ip in self.0.lock().unwrap().pop().ok_or(Error::HostNotFound)? {
@@ -35,30 +38,31 @@ impl Resolver for Names {
 }
 
 #[test]
-fn a_name_that_changes_its_address_gains_nothing() {
-    let server = Server::answering(&with_body("200 OK", "ok"));
-    let names = Names::new(&[
+fn address_of_a_name_is_checked_at_each_lookup() {
+    let server = Server::start_answering(&response_with_body("200 OK", "ok"));
+    let names = ListResolver::new(&[
         &["127.0.0.1"],
         &["10.0.0.1"],
         &["::ffff:169.254.169.254", "::"],
         &["127.0.0.1"],
     ]);
-    let outbound = Outbound::with_names(Guard::new(true, Vec::new()), LONG_MS, names);
+    let outbound = Outbound::with_resolver(Guard::new(true, Vec::new()), LONG_MS, names);
     let url = format!("http://shop.example:{}/", server.address.port());
-    let refused = unanswered("address not allowed", false);
+    let refused = no_response("address not allowed", false);
     assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
     assert_eq!(outbound.post(&url, &[], b"{}"), refused);
     assert_eq!(outbound.post(&url, &[], b"{}"), refused);
     assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
     assert_eq!(
         outbound.post(&url, &[], b"{}"),
-        unanswered("dns: the name has no address", false)
+        no_response("dns: the name has no address", false)
     );
 }
 
 #[test]
 fn only_the_permitted_addresses_of_a_name_are_connected_to() {
-    let names = Names::new(&[&["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1111"]]);
+    let names =
+        ListResolver::new(&[&["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1111"]]);
     let resolver = GuardedResolver {
         names,
         guard: Arc::new(Guard::new(false, vec!["10.0.0.0/8".parse().unwrap()])),
@@ -75,8 +79,8 @@ fn only_the_permitted_addresses_of_a_name_are_connected_to() {
 }
 
 #[test]
-fn the_guard_holds_for_odd_spellings_and_real_names() {
-    let server = Server::answering(&with_body("200 OK", "ok"));
+fn unusual_notations_and_real_names_are_guarded() {
+    let server = Server::start_answering(&response_with_body("200 OK", "ok"));
     let port = server.address.port();
     let production = Outbound::new(Guard::new(false, Vec::new()), LONG_MS);
     for host in [
@@ -114,8 +118,8 @@ fn the_guard_holds_for_odd_spellings_and_real_names() {
 }
 
 #[test]
-fn a_name_that_is_unknown_is_a_reason_of_dns() {
-    let error = sandbox(LONG_MS)
+fn unknown_name_returns_a_dns_reason() {
+    let error = sandbox_client(LONG_MS)
         .post("https://shop.invalid/", &[], b"{}")
         .unwrap_err();
     assert!(

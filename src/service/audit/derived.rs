@@ -15,26 +15,27 @@ use std::thread;
 const SHARE: usize = 1024;
 
 /// Source of the addresses of one wallet.
-enum Origin {
+enum AddressSource {
     /// A wallet of live mode: its current branch, and the branches that it may have had before it was added again.
     Branches(Vec<ReceivingBranch>),
     /// The simulated wallet of a mode and chain.
     Simulated(Mode, Chain),
 }
 
-impl Origin {
+impl AddressSource {
     /// Returns the possible addresses at an index, each with its script. The address of the current branch comes
     /// first.
-    fn derive(&self, index: u64) -> Box<dyn Iterator<Item = WalletAddress> + '_> {
+    fn possible_addresses(&self, index: u64) -> Box<dyn Iterator<Item = WalletAddress> + '_> {
         match self {
-            Origin::Branches(branches) => {
+            AddressSource::Branches(branches) => {
                 let index = u32::try_from(index).ok();
-                let derive =
-                    move |branch: &ReceivingBranch| index.and_then(|index| branch.derive(index));
+                let derive = move |branch: &ReceivingBranch| {
+                    index.and_then(|index| branch.derive_address(index))
+                };
                 Box::new(branches.iter().filter_map(derive))
             }
-            Origin::Simulated(mode, chain) => {
-                let address = address::simulated(*mode, *chain, index);
+            AddressSource::Simulated(mode, chain) => {
+                let address = address::simulated_address(*mode, *chain, index);
                 let script = address::output_script(*chain, &address);
                 Box::new(once(WalletAddress { address, script }))
             }
@@ -51,7 +52,7 @@ pub fn check_addresses(
     report: &mut dyn FnMut(Finding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<u64, Error> {
-    let origins = origins(db)?;
+    let origins = address_sources(db)?;
     let (part, of) = ("addresses derived", to_count(derived::count(db)?));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let page_size = u32::try_from(SHARE.saturating_mul(threads)).unwrap_or(u32::MAX);
@@ -68,7 +69,7 @@ pub fn check_addresses(
             let shares = page.chunks(SHARE).map(|share| {
                 let origins = &origins;
                 scope.spawn(move || {
-                    let wrong = share.iter().filter_map(|one| difference(origins, one));
+                    let wrong = share.iter().filter_map(|one| find_difference(origins, one));
                     wrong.collect::<Vec<_>>()
                 })
             });
@@ -83,17 +84,19 @@ pub fn check_addresses(
 }
 
 /// Returns the address source of every wallet, by the wallet's `seq`.
-fn origins(db: &Reader<'_>) -> Result<HashMap<i64, Origin>, Error> {
+fn address_sources(db: &Reader<'_>) -> Result<HashMap<i64, AddressSource>, Error> {
     let mut origins = HashMap::new();
     for row in wallets::all(db)? {
-        let wallets = once(row.wallet).chain(variants(row.wallet));
-        let branches = wallets.filter_map(|wallet| wallet.receiving()).collect();
-        origins.insert(row.seq, Origin::Branches(branches));
+        let wallets = once(row.wallet).chain(wallet_variants(row.wallet));
+        let branches = wallets
+            .filter_map(|wallet| wallet.receiving_branch())
+            .collect();
+        origins.insert(row.seq, AddressSource::Branches(branches));
     }
     for (seq, mode, pool) in derived::simulated(db)? {
         if let Some(chain) = Chain::first_of_each_pool().find(|chain| chain.address_pool() == pool)
         {
-            origins.insert(seq, Origin::Simulated(mode, chain));
+            origins.insert(seq, AddressSource::Simulated(mode, chain));
         }
     }
     Ok(origins)
@@ -101,7 +104,7 @@ fn origins(db: &Reader<'_>) -> Result<HashMap<i64, Origin>, Error> {
 
 /// Returns the wallets of the same key with another network or script type. A wallet that is added again may change
 /// both.
-fn variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
+fn wallet_variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
     let scripts = ScriptType::ALL
         .iter()
         .filter(move |_| wallet.script.is_some());
@@ -117,10 +120,12 @@ fn variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
 }
 
 /// Returns a finding if an address differs from the one derived at its index.
-fn difference(origins: &HashMap<i64, Origin>, one: &DerivedAddress) -> Option<Finding> {
+fn find_difference(origins: &HashMap<i64, AddressSource>, one: &DerivedAddress) -> Option<Finding> {
     let (wallet, index) = (one.wallet, one.index);
     let origin = origins.get(&wallet);
-    let mut derived = origin.into_iter().flat_map(|origin| origin.derive(index));
+    let mut derived = origin
+        .into_iter()
+        .flat_map(|origin| origin.possible_addresses(index));
     let first = derived.next();
     let is_right =
         |right: &WalletAddress| right.address == one.address && right.script == one.script;

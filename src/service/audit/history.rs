@@ -1,7 +1,7 @@
 //! Verifies the hash chain over the ledger and the audit log, and the log heads that a person has noted.
 
 use super::{Error, Finding};
-use crate::domain::history::{ChainStart, ChainedLog, HashLink, LogHead, VERSION};
+use crate::domain::history::{ChainedLog, HashChainStart, HashLink, LogHead, VERSION};
 use crate::store::{Reader, audit_log, history};
 use serde_json::Value;
 
@@ -25,17 +25,17 @@ pub fn check_history(
             .filter(|head| head.log == log)
             .copied()
             .collect();
-        let mut walk = Walk::begin(db, log)?;
-        history::each(db, log, |row| {
-            for finding in walk.step(&row) {
+        let mut walk = LogVerifier::new(db, log)?;
+        history::each_row(db, log, |row| {
+            for finding in walk.verify_row(&row) {
                 report(finding);
             }
             noted.retain(|head| (head.seq, head.link) != (row.seq, walk.link));
         })?;
-        walk.end().into_iter().for_each(&mut *report);
+        walk.verify_older_rows().into_iter().for_each(&mut *report);
         noted.retain(|head| !walk.is_first(head));
         for head in noted {
-            report(not_part(db, &head)?);
+            report(missing_head_finding(db, &head)?);
         }
         heads.push(LogHead {
             log,
@@ -47,11 +47,11 @@ pub fn check_history(
 }
 
 /// State of the verification of one log, row by row.
-struct Walk {
+struct LogVerifier {
     log: ChainedLog,
     /// Rows older than the chain: their hash so far, the `seq` of the last one, and the stored hash over all of them.
     /// `None` once they are verified.
-    start: Option<(ChainStart, i64, HashLink)>,
+    start: Option<(HashChainStart, i64, HashLink)>,
     /// First link of the log, and the `seq` before its first chained row.
     first: (i64, HashLink),
     /// `seq` of the last row that was read, 0 before the first.
@@ -60,12 +60,12 @@ struct Walk {
     link: HashLink,
 }
 
-impl Walk {
-    fn begin(db: &Reader<'_>, log: ChainedLog) -> Result<Walk, Error> {
-        let first = history::start(db, log)?;
-        let start = first.map(|(last, link)| (ChainStart::new(log), last, link));
-        let first = first.unwrap_or_else(|| (0, HashLink::first(log)));
-        Ok(Walk {
+impl LogVerifier {
+    fn new(db: &Reader<'_>, log: ChainedLog) -> Result<LogVerifier, Error> {
+        let first = history::chain_start(db, log)?;
+        let start = first.map(|(last, link)| (HashChainStart::new(log), last, link));
+        let first = first.unwrap_or_else(|| (0, HashLink::before_first_row(log)));
+        Ok(LogVerifier {
             log,
             start,
             first,
@@ -80,7 +80,7 @@ impl Walk {
     }
 
     /// Verifies the next row, and returns a finding for each problem of the row.
-    fn step(&mut self, row: &history::ChainedRow) -> Vec<Finding> {
+    fn verify_row(&mut self, row: &history::ChainedRow) -> Vec<Finding> {
         let mut found = Vec::new();
         if let Some((start, last, _)) = &mut self.start
             && row.seq <= *last
@@ -89,7 +89,7 @@ impl Walk {
             self.seq = row.seq;
             return found;
         }
-        found.extend(self.end());
+        found.extend(self.verify_older_rows());
         let next = self.seq.max(self.first.0).saturating_add(1);
         if row.seq != next {
             found.push(self.finding(
@@ -101,7 +101,7 @@ impl Walk {
                 ),
             ));
         }
-        let right = self.link.next(self.log, &row.form);
+        let right = self.link.next_link(self.log, &row.form);
         let problem = match row.link {
             Some(link) if link == right => None,
             Some(link) if link.version != VERSION => Some(format!("of version {}", link.version)),
@@ -117,9 +117,9 @@ impl Walk {
     }
 
     /// Returns a finding if the rows older than the chain differ from their stored hash.
-    fn end(&mut self) -> Option<Finding> {
+    fn verify_older_rows(&mut self) -> Option<Finding> {
         let (start, last, link) = self.start.take()?;
-        let is_whole = start.end() == link;
+        let is_whole = start.into_link() == link;
         self.seq = self.seq.max(last);
         (!is_whole).then(|| Finding {
             rule: 9,
@@ -141,11 +141,11 @@ impl Walk {
 
 /// Returns the finding for a recorded head that is missing from its log. The finding names the restore that may have
 /// removed the head.
-fn not_part(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
+fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
     let mut restored = None;
     for (at, detail) in audit_log::of_action(db, RESTORE)? {
         let detail: Value = serde_json::from_str(&detail)?;
-        let seq = |of: &str| Some(noted(&detail, of, head.log)?.seq);
+        let seq = |of: &str| Some(noted_head(&detail, of, head.log)?.seq);
         let is_behind_copy = seq("copy").is_some_and(|copy| copy < head.seq);
         // If the replaced file could not be read, its head is unknown, so any head may have been in it.
         let was_replaced = seq("replaced").is_none_or(|replaced| head.seq <= replaced);
@@ -166,7 +166,7 @@ fn not_part(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
 }
 
 /// Returns the head of a log from the detail of a restore. `of` is `copy` or `replaced`.
-fn noted(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
+fn noted_head(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     let heads = detail.get(of)?.as_array()?;
     let mut heads = heads
         .iter()

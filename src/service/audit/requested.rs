@@ -5,11 +5,11 @@ use super::{Error, Finding};
 use crate::domain::transfer::SettledBy;
 use crate::domain::transfer::terms::TransferTerms;
 use crate::store::Reader;
-use crate::store::audit::noted::{self, NotedTransfer};
+use crate::store::audit::noted::{self, AuditedTransfer};
 use serde_json::Value;
 
 /// Rule 8: each transfer is as requested and approved. Its amount in coin follows from amount, rate and network fee.
-pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+pub(super) fn check_terms(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     Ok(noted::transfers(db, |transfer| {
         let about = format!("{} {}", transfer.kind, transfer.id);
         for (is, should) in differences(&transfer) {
@@ -25,7 +25,7 @@ pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<
 }
 
 /// Returns pairs of a wrong value and the right value.
-fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
+fn differences(of: &AuditedTransfer) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if of.requests != 1 {
         let is = format!("requested {} times in the audit log", of.requests);
@@ -43,12 +43,12 @@ fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
             ("asset", of.asset.id.to_owned()),
             ("toAddress", of.to_address.clone()),
         ];
-        compare(detail, &held, "request", &mut found);
+        compare_fields(detail, &held, "request", &mut found);
     }
     if let Some(detail) = &of.payment {
         let settled_by = of.settled_by.map_or("nothing", SettledBy::as_str);
         let held = [("settledBy", settled_by.to_owned())];
-        compare(detail, &held, "payment", &mut found);
+        compare_fields(detail, &held, "payment", &mut found);
     }
     let Some(terms) = of.terms else {
         return found;
@@ -61,19 +61,19 @@ fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
         Some(detail) => {
             let held = [
                 ("rate", terms.rate.to_string()),
-                ("networkFee", of.asset.text(terms.network_fee)),
+                ("networkFee", of.asset.format_units(terms.network_fee)),
             ];
-            compare(detail, &held, "approval", &mut found);
+            compare_fields(detail, &held, "approval", &mut found);
         }
     }
-    let sent = of.asset.text(terms.amount_crypto);
+    let sent = of.asset.format_units(terms.amount_crypto);
     match TransferTerms::new(of.amount, of.asset, terms.rate, terms.network_fee) {
         Ok(right) if right == terms => {}
         Ok(right) => found.push((
             format!("of {sent} {}", of.asset.id),
             format!(
                 "of {}, {} {} at {} less the fee",
-                of.asset.text(right.amount_crypto),
+                of.asset.format_units(right.amount_crypto),
                 of.amount,
                 of.currency,
                 terms.rate
@@ -85,7 +85,12 @@ fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
 }
 
 /// Compares the fields that a row of the audit log has. Rows of older files have fewer fields.
-fn compare(detail: &str, held: &[(&str, String)], row: &str, found: &mut Vec<(String, String)>) {
+fn compare_fields(
+    detail: &str,
+    held: &[(&str, String)],
+    row: &str,
+    found: &mut Vec<(String, String)>,
+) {
     let noted: Value = serde_json::from_str(detail).unwrap_or_default();
     for (field, is) in held {
         if let Some(Value::String(should)) = noted.get(field)

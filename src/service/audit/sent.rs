@@ -4,14 +4,14 @@ use super::{Error, Finding, PAGE};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::ReviewKind;
 use crate::domain::transfer::{SettledBy, Transfer};
-use crate::service::transfers::known_facts;
+use crate::service::transfers::read_facts;
 use crate::store::{Reader, transfers};
 
 /// Rule 2: a transfer that its chain settled has confirmed outputs of at least its amount, or a review of their loss.
-pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+pub(super) fn check_outputs(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     let mut after = 0;
     loop {
-        let page = transfers::after(db, after, PAGE)?;
+        let page = transfers::list_after(db, after, PAGE)?;
         let Some(last) = page.last() else {
             return Ok(());
         };
@@ -29,7 +29,7 @@ fn check_transfer(
     of: &Transfer,
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
-    let facts = known_facts(db, Time(0), of, (true, true))?;
+    let facts = read_facts(db, Time(0), of, (true, true))?;
     let verdict = facts.verdict(of);
     let mut reviews = facts.reviews.iter();
     if verdict.is_covered || reviews.any(|review| review.kind == ReviewKind::Gone) {
@@ -40,7 +40,7 @@ fn check_transfer(
         about: format!("{} {}", of.kind, of.id),
         is: format!(
             "paid, with {} confirmed or seen",
-            of.asset.text(verdict.amount_seen)
+            of.asset.format_units(verdict.amount_seen)
         ),
         should: "paid by confirmed outputs of at least its amount, or in review".to_owned(),
     });

@@ -6,15 +6,18 @@ use crate::store::states::{self, ValueKind};
 use std::collections::HashMap;
 
 /// Rule 10: each value has the hash of the newest audit log row about it. Memory grows with the number of values.
-pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+pub(super) fn check_value_hashes(
+    db: &Reader<'_>,
+    report: &mut dyn FnMut(Finding),
+) -> Result<(), Error> {
     let mut noted: HashMap<String, Option<String>> = HashMap::new();
-    states::noted(db, |name, link| {
+    states::each_noted_hash(db, |name, link| {
         noted.insert(name, link);
     })?;
     for &kind in ValueKind::ALL {
-        states::each(db, kind, |state| {
+        states::each_value(db, kind, |state| {
             let right = noted.remove(&state.name).flatten();
-            compare(&state.name, right, &state.link.to_string(), report);
+            compare_hash(&state.name, right, &state.link.to_string(), report);
         })?;
     }
     check_pools(db, &mut noted, report)?;
@@ -35,17 +38,19 @@ fn check_pools(
     noted: &mut HashMap<String, Option<String>>,
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
-    let names = noted.keys().filter(|name| states::pool_of(name).is_some());
+    let names = noted
+        .keys()
+        .filter(|name| states::parse_pool_import_name(name).is_some());
     let mut ends = Vec::new();
     for name in names.cloned().collect::<Vec<_>>() {
         let right = noted.remove(&name).flatten();
-        if let Some((pool, first, last)) = states::pool_of(&name) {
-            let link = states::of_pool(db, pool, first, last)?;
-            compare(&name, right, &link.to_string(), report);
+        if let Some((pool, first, last)) = states::parse_pool_import_name(&name) {
+            let link = states::pool_hash(db, pool, first, last)?;
+            compare_hash(&name, right, &link.to_string(), report);
             ends.push((pool.to_owned(), first, last));
         }
     }
-    for (pool, count) in states::pool_counts(db, &ends)? {
+    for (pool, count) in states::pool_counts_outside(db, &ends)? {
         if count != 0 {
             let is = format!("with {count} addresses that were not imported");
             let should = "with those of its imports in the audit log";
@@ -55,7 +60,7 @@ fn check_pools(
     Ok(())
 }
 
-fn compare(name: &str, right: Option<String>, link: &str, report: &mut dyn FnMut(Finding)) {
+fn compare_hash(name: &str, right: Option<String>, link: &str, report: &mut dyn FnMut(Finding)) {
     match right {
         Some(right) if right == link => {}
         Some(right) => {

@@ -30,7 +30,7 @@ const DEPOSIT_FIELDS: [&str; 11] = [
 ];
 
 /// Object in the body of an event.
-type Told = Map<String, Value>;
+type EventObject = Map<String, Value>;
 
 /// Rule 4: the newest event of a payout or refund has the stored values in all fields.
 pub(super) fn check_transfers(
@@ -39,20 +39,20 @@ pub(super) fn check_transfers(
 ) -> Result<(), Error> {
     let mut after = 0;
     loop {
-        let page = transfers::after(db, after, PAGE)?;
+        let page = transfers::list_after(db, after, PAGE)?;
         let Some(last) = page.last() else {
             return Ok(());
         };
         after = last.seq;
         for transfer in &page {
-            if let Some(told) = newest(db, transfer.account, &transfer.id)? {
-                let stored = fields(render::transfer(transfer)?.get());
+            if let Some(told) = newest_object(db, transfer.account, &transfer.id)? {
+                let stored = parse_object(render::transfer(transfer)?.get());
                 let about = format!("{} {}", transfer.kind, transfer.id);
                 // If the transaction was gone after the event, another transaction may have replaced it.
                 let reviews = transfer_reviews::of_transfer(db, transfer.seq)?;
                 let was_gone = reviews.iter().any(|review| review.kind == ReviewKind::Gone);
                 let is_fixed = |field: &str| !(was_gone && field == "txid");
-                compare(&about, &told, &stored, is_fixed, report);
+                report_differences(&about, &told, &stored, is_fixed, report);
             }
         }
     }
@@ -65,18 +65,24 @@ pub(super) fn check_deposits(
 ) -> Result<(), Error> {
     let mut after = 0;
     loop {
-        let page = deposits::after(db, after, PAGE)?;
+        let page = deposits::list_after(db, after, PAGE)?;
         let Some(last) = page.last() else {
             return Ok(());
         };
         after = last.seq;
         for deposit in &page {
-            if let Some(told) = newest(db, deposit.account, &deposit.id)? {
+            if let Some(told) = newest_object(db, deposit.account, &deposit.id)? {
                 let rendered =
                     render::customer::deposit(deposit, deposit.gross, &OnChain::default())?;
                 let about = format!("deposit {}", deposit.id);
                 let is_fixed = |field: &str| DEPOSIT_FIELDS.contains(&field);
-                compare(&about, &told, &fields(rendered.get()), is_fixed, report);
+                report_differences(
+                    &about,
+                    &told,
+                    &parse_object(rendered.get()),
+                    is_fixed,
+                    report,
+                );
             }
         }
     }
@@ -90,7 +96,7 @@ pub(super) fn check_invoice(
     (payments, quotes): (&[Payment], &[Quote]),
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
-    let Some(told) = newest(db, invoice.account, &invoice.id)? else {
+    let Some(told) = newest_object(db, invoice.account, &invoice.id)? else {
         return Ok(());
     };
     let about = format!("invoice {}", invoice.id);
@@ -102,7 +108,7 @@ pub(super) fn check_invoice(
     ];
     let stored = stored.map(|(field, value)| (field.to_owned(), value));
     let stored = stored.into_iter().collect();
-    compare(&about, &told, &stored, |_| true, report);
+    report_differences(&about, &told, &stored, |_| true, report);
     if told.get("asset").is_none_or(Value::is_null) {
         return Ok(());
     }
@@ -113,19 +119,19 @@ pub(super) fn check_invoice(
     let quote = quoted.find(|quote| {
         quote.quoted.rate.to_string() == text("rate")
             && quote.address == text("depositAddress")
-            && quote.asset.text(quote.amount_expected) == text("amountExpected")
+            && quote.asset.format_units(quote.amount_expected) == text("amountExpected")
     });
     let problem = match quote {
         None => Some("a coin, rate, address and amount of one of its quotes"),
         Some(quote) => {
             let received = told.get("amountReceived").and_then(Value::as_str);
-            let may_be = received.is_none_or(|received| may_have(payments, quote, received));
+            let may_be = received.is_none_or(|received| is_possible_sum(payments, quote, received));
             (!may_be).then_some("the sum of payments that came to it")
         }
     };
     // After a person undoes an assignment, the payment and its quote are no longer stored.
     if let Some(should) = problem
-        && !audit_log::was_taken_away(db, invoice.account, &invoice.id)?
+        && !audit_log::was_assignment_undone(db, invoice.account, &invoice.id)?
     {
         report(Finding {
             rule: 4,
@@ -145,7 +151,7 @@ pub(super) fn check_invoice(
 }
 
 /// Returns `true` if the received amount is a sum of some of the payments in the quote's coin.
-fn may_have(payments: &[Payment], quote: &Quote, received: &str) -> bool {
+fn is_possible_sum(payments: &[Payment], quote: &Quote, received: &str) -> bool {
     let Ok(received) = Units::parse(received, quote.asset.decimals) else {
         return false;
     };
@@ -167,7 +173,7 @@ fn may_have(payments: &[Payment], quote: &Quote, received: &str) -> bool {
 }
 
 /// Returns the object in the newest event about an id.
-fn newest(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<Told>, Error> {
+fn newest_object(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<EventObject>, Error> {
     let Some(body) = events::newest_body(db, account, id)? else {
         return Ok(None);
     };
@@ -180,15 +186,15 @@ fn newest(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<Told>, Error
 }
 
 /// Parses a rendered object.
-fn fields(rendered: &str) -> Told {
+fn parse_object(rendered: &str) -> EventObject {
     serde_json::from_str(rendered).unwrap_or_default()
 }
 
 /// Reports each field whose stored value differs from the event. Events of older versions have fewer fields.
-fn compare(
+fn report_differences(
     about: &str,
-    told: &Told,
-    stored: &Told,
+    told: &EventObject,
+    stored: &EventObject,
     is_fixed: impl Fn(&str) -> bool,
     report: &mut dyn FnMut(Finding),
 ) {

@@ -6,7 +6,7 @@
 mod items;
 
 use super::balances;
-use super::depth::Needs;
+use super::depth::NeededConfirmations;
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::is_deep_enough;
@@ -18,12 +18,12 @@ use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::service::intake::ObservationChange;
 use crate::service::{Error, Service, transfers};
-use crate::store::chain_cursors::{self, Cursor};
+use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::{
     Tx, chain_blocks, chains, observations, observations_on_chain, read_backs, rescans,
 };
 pub use items::BatchLimit;
-use items::{begins_at_cursor, live_key};
+use items::{live_key, starts_at_cursor};
 use std::sync::Arc;
 
 /// Position in a step at which the next batch starts.
@@ -57,15 +57,16 @@ impl Service {
         let step = Arc::clone(step);
         self.write_and_wait(move |service, tx| {
             // Drops log lines of an earlier attempt that was rolled back.
-            service.take_lines(step.chain);
+            service.take_log_lines(step.chain);
             let (cursor, bound) = (chain_cursors::of_chain(tx, step.chain)?, &mut bound);
             match part {
                 BatchStart::Items(item, output) => {
                     service.apply_items(tx, now, &step, cursor, ((item, output), bound))
                 }
                 BatchStart::Confirm(after) => match cursor {
-                    Some(cursor) => service
-                        .settled_once(tx, now, || service.confirm(tx, now, &cursor, after, bound)),
+                    Some(cursor) => service.settle_touched_once(tx, now, || {
+                        service.confirm(tx, now, &cursor, after, bound)
+                    }),
                     None => Ok(BatchStart::Done),
                 },
                 BatchStart::Done => Ok(BatchStart::Done),
@@ -79,13 +80,13 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         step: &ChainStep,
-        cursor: Option<Cursor>,
+        cursor: Option<ChainCursor>,
         (from, bound): ((usize, u32), &mut BatchLimit),
     ) -> Result<BatchStart, Error> {
-        if !begins_at_cursor(tx, step, cursor.as_ref())? {
+        if !starts_at_cursor(tx, step, cursor.as_ref())? {
             return Ok(BatchStart::Done);
         }
-        let next = self.settled_once(tx, now, || {
+        let next = self.settle_touched_once(tx, now, || {
             if let ((0, 0), ChainStepOutcome::Forward(_), Some(cursor)) =
                 (from, &step.outcome, &cursor)
             {
@@ -109,16 +110,16 @@ impl Service {
         height: u32,
     ) -> Result<(), Error> {
         let above = observations_on_chain::confirmed_above(tx, chain, height)?;
-        self.change_each(tx, now, chain, above, ObservationChange::Seen)?;
-        self.give_up_sent(tx, chain, height)?;
+        self.change_observations(tx, now, chain, above, ObservationChange::Seen)?;
+        self.unconfirm_sent_above(tx, chain, height)?;
         // Observations whose confirmation could not be taken back are in no block either. Each step tries again.
-        Ok(observations_on_chain::take_out_above(
+        Ok(observations_on_chain::remove_from_blocks_above(
             tx, chain, height, now,
         )?)
     }
 
     /// Applies a change to observations of a chain, each by its transaction and position.
-    fn change_each(
+    fn change_observations(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -127,7 +128,7 @@ impl Service {
         change: ObservationChange<'_>,
     ) -> Result<(), Error> {
         observations.into_iter().try_for_each(|(txid, position)| {
-            self.change_at(tx, now, &live_key(chain, txid, position), change)
+            self.change_by_key(tx, now, &live_key(chain, txid, position), change)
         })
     }
 
@@ -141,12 +142,12 @@ impl Service {
     ) -> Result<(), Error> {
         for (txid, position) in missing {
             let place = live_key(chain, txid.clone(), *position);
-            let known = observations::at(tx, &place)?;
+            let known = observations::by_key(tx, &place)?;
             if known.is_some_and(|known| known.state == PaymentState::Confirmed) {
-                self.change_at(tx, now, &place, ObservationChange::Seen)?;
+                self.change_by_key(tx, now, &place, ObservationChange::Seen)?;
             }
-            observations_on_chain::take_out(tx, &place, now)?;
-            transfers::take_out(tx, chain, txid)?;
+            observations_on_chain::remove_from_block(tx, &place, now)?;
+            transfers::remove_from_block(tx, chain, txid)?;
         }
         Ok(())
     }
@@ -157,10 +158,10 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         step: &ChainStep,
-        before: Option<Cursor>,
+        before: Option<ChainCursor>,
     ) -> Result<(), Error> {
         let chain = step.chain;
-        let mut cursor = Cursor {
+        let mut cursor = ChainCursor {
             chain,
             network: step.network.clone(),
             reached: step.head.clone(),
@@ -182,29 +183,31 @@ impl Service {
             } => {
                 (cursor.reached, cursor.complete) = (to.clone(), complete.clone());
                 chain_cursors::put(tx, &cursor)?;
-                chains::reach(tx, chain, *scanned_to)?;
-                read_backs::begin(tx, chain, to.block.height)?;
+                chains::mark_scanned_to(tx, chain, *scanned_to)?;
+                read_backs::set_until_height(tx, chain, to.block.height)?;
             }
             ChainStepOutcome::RolledBackTo(fork) => {
-                self.settled_once(tx, now, || {
+                self.settle_touched_once(tx, now, || {
                     self.unconfirm_above(tx, now, chain, fork.height)
                 })?;
-                chain_blocks::give_up(tx, chain, fork.height)?;
-                move_back(&mut cursor, fork);
+                chain_blocks::remove_above(tx, chain, fork.height)?;
+                move_cursor_back(&mut cursor, fork);
                 chain_cursors::put(tx, &cursor)?;
             }
             ChainStepOutcome::Stopped(why) => {
                 cursor.stopped = Some(why.clone());
                 chain_cursors::put(tx, &cursor)?;
             }
-            ChainStepOutcome::Forward(forward) => self.go_forward(tx, now, cursor, forward)?,
-            ChainStepOutcome::Rescanned(rescanned) => self.rescanned(tx, now, cursor, rescanned)?,
+            ChainStepOutcome::Forward(forward) => self.apply_forward(tx, now, cursor, forward)?,
+            ChainStepOutcome::Rescanned(rescanned) => {
+                self.apply_rescan(tx, now, cursor, rescanned)?
+            }
             ChainStepOutcome::ClaimChecked(claimed) => {
                 self.end_claim(tx, now, claimed)?;
                 chain_cursors::put(tx, &cursor)?;
             }
             ChainStepOutcome::BalancesChecked(looked) => {
-                balances::looked(tx, now, looked)?;
+                balances::store_balance_check(tx, now, looked)?;
                 chain_cursors::put(tx, &cursor)?;
             }
             ChainStepOutcome::HeightFound {
@@ -214,40 +217,40 @@ impl Service {
             } => {
                 chain_cursors::put(tx, &cursor)?;
                 let unread = lacks_before.unwrap_or(*at);
-                self.dated(tx, now, chain, (unread, *height))?;
+                self.record_dated_height(tx, now, chain, (unread, *height))?;
             }
         }
         for block in &step.keep {
-            chain_blocks::keep(tx, chain, block)?;
+            chain_blocks::put(tx, chain, block)?;
         }
         Ok(())
     }
 
-    fn go_forward(
+    fn apply_forward(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        mut cursor: Cursor,
+        mut cursor: ChainCursor,
         forward: &ForwardStep,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
-        self.settled_once(tx, now, || {
+        self.settle_touched_once(tx, now, || {
             self.unconfirm(tx, now, chain, &forward.missing)?;
             for txid in &forward.vanished {
-                observations_on_chain::vanish(tx, chain, txid, now)?;
+                observations_on_chain::mark_vanished(tx, chain, txid, now)?;
             }
             if let Some(before) = forward.dropped_before {
-                let gone = observations_on_chain::given_up(tx, chain, before, OUTPUTS_MAX)?;
-                self.change_each(tx, now, chain, gone, ObservationChange::Dropped)?;
+                let gone = observations_on_chain::vanished_before(tx, chain, before, OUTPUTS_MAX)?;
+                self.change_observations(tx, now, chain, gone, ObservationChange::Dropped)?;
             }
-            let unbooked = observations_on_chain::unbooked(tx, chain, OUTPUTS_MAX)?;
-            self.change_each(tx, now, chain, unbooked, ObservationChange::Seen)
+            let unbooked = observations_on_chain::confirmed_without_block(tx, chain, OUTPUTS_MAX)?;
+            self.change_observations(tx, now, chain, unbooked, ObservationChange::Seen)
         })?;
         for read in &forward.sent {
-            self.hear_of_sent(tx, now, chain, read)?;
+            self.record_sent_report(tx, now, chain, read)?;
         }
         for conflict in &forward.conflicts {
-            self.hear_of_conflict(tx, now, chain, conflict)?;
+            self.record_conflict(tx, now, chain, conflict)?;
         }
         cursor.reached = forward.to.clone();
         if let Some(complete) = &forward.complete {
@@ -257,19 +260,19 @@ impl Service {
             Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
             Depth::Final => cursor.complete.height,
         };
-        chain_blocks::prune(tx, chain, lowest)?;
+        chain_blocks::prune_below(tx, chain, lowest)?;
         chain_cursors::put(tx, &cursor)?;
         if let Some(to) = forward.scanned_to {
-            chains::reach(tx, chain, to)?;
+            chains::mark_scanned_to(tx, chain, to)?;
         }
         Ok(())
     }
 
-    fn rescanned(
+    fn apply_rescan(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        mut cursor: Cursor,
+        mut cursor: ChainCursor,
         rescanned: &RescanStep,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
@@ -279,11 +282,11 @@ impl Service {
         let Some(to) = &rescanned.to else {
             return Ok(rescans::advance(tx, rescan.seq, rescan.from_height, None)?);
         };
-        self.settled_once(tx, now, || {
+        self.settle_touched_once(tx, now, || {
             self.unconfirm(tx, now, chain, &rescanned.missing)
         })?;
         for conflict in &rescanned.conflicts {
-            self.hear_of_conflict(tx, now, chain, conflict)?;
+            self.record_conflict(tx, now, chain, conflict)?;
         }
         let ChainPosition { block, .. } = to;
         let next = block.height.saturating_add(1).max(rescan.next_height);
@@ -293,12 +296,12 @@ impl Service {
             cursor.complete = block.clone();
         }
         if rescanned.is_last {
-            rescans::end(tx, chain, now)?;
+            rescans::end_running(tx, chain, now)?;
             if rescanned.restarts {
-                self.settled_once(tx, now, || {
+                self.settle_touched_once(tx, now, || {
                     self.unconfirm_above(tx, now, chain, block.height)
                 })?;
-                chain_blocks::give_up(tx, chain, block.height)?;
+                chain_blocks::remove_above(tx, chain, block.height)?;
                 (cursor.reached, cursor.complete) = (to.clone(), block.clone());
                 cursor.stopped = None;
             }
@@ -311,7 +314,7 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        cursor: &Cursor,
+        cursor: &ChainCursor,
         mut after: i64,
         bound: &mut BatchLimit,
     ) -> Result<BatchStart, Error> {
@@ -321,19 +324,20 @@ impl Service {
         }
         let height = cursor.reached.block.height;
         let complete = (!chain.has_outputs()).then_some(cursor.complete.height);
-        let mut needs = Needs::default();
+        let mut needs = NeededConfirmations::default();
         bound.begin();
         loop {
-            let some = observations_on_chain::waiting(tx, chain, height, after, OUTPUTS_MAX)?;
+            let some =
+                observations_on_chain::unconfirmed_up_to(tx, chain, height, after, OUTPUTS_MAX)?;
             let is_last = some.len() < OUTPUTS_MAX;
             for waiting in some {
-                let needed = needs.of(tx, waiting.asset, waiting.payer)?;
+                let needed = needs.needed(tx, waiting.asset, waiting.payer)?;
                 if is_deep_enough(needed, waiting.height, height, complete) {
-                    if !bound.takes_one() {
+                    if !bound.take_one() {
                         return Ok(BatchStart::Confirm(after));
                     }
                     let place = live_key(chain, waiting.txid, waiting.position);
-                    self.change_at(tx, now, &place, ObservationChange::Confirmed)?;
+                    self.change_by_key(tx, now, &place, ObservationChange::Confirmed)?;
                 }
                 after = waiting.seq;
             }
@@ -345,7 +349,7 @@ impl Service {
 }
 
 /// Moves the cursor of a chain back to a block.
-fn move_back(cursor: &mut Cursor, fork: &Block) {
+fn move_cursor_back(cursor: &mut ChainCursor, fork: &Block) {
     cursor.reached.block = fork.clone();
     if cursor.complete.height > fork.height {
         cursor.complete = fork.clone();

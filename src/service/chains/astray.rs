@@ -5,7 +5,7 @@
 
 use crate::domain::observation::Observation;
 use crate::domain::time::Time;
-use crate::domain::wallet::{stopped_problem, stopped_remedy};
+use crate::domain::wallet::{stopped_wallet_problem, stopped_wallet_remedy};
 use crate::service::audit_log::{Entry, record};
 use crate::service::{Error, Service};
 use crate::store::{Tx, wallets};
@@ -14,14 +14,14 @@ use serde_json::json;
 impl Service {
     /// Returns `true` if the address belongs to a wallet but to no owner. Stops the wallet if it has not reached the
     /// index.
-    pub(super) fn is_astray(
+    pub(super) fn is_unassigned_address(
         &self,
         tx: &Tx<'_>,
         now: Time,
         seen: &Observation,
     ) -> Result<bool, Error> {
         let (chain, address) = (seen.asset.chain, &seen.address);
-        let Some((wallet, index)) = self.live.spare.find(chain, address) else {
+        let Some((wallet, index)) = self.live.spare.find_index(chain, address) else {
             return Ok(false);
         };
         let Some(row) = wallets::by_seq(tx, wallet)? else {
@@ -51,7 +51,10 @@ impl Service {
             detail: &detail,
         };
         record(tx, now, chain.as_str(), &entry)?;
-        let (problem, mend) = (stopped_problem(id, index), stopped_remedy(pool, index));
+        let (problem, mend) = (
+            stopped_wallet_problem(id, index),
+            stopped_wallet_remedy(pool, index),
+        );
         log::error!("wallet stopped: chain={chain} txid={txid} reason={problem}; {mend}");
         Ok(true)
     }

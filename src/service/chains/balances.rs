@@ -3,13 +3,13 @@
 //!
 //! Invariant: nothing is booked from a balance.
 
-use super::claims::native;
+use super::claims::native_coin;
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::following::{BalanceBatch, BalanceCheck};
 use crate::domain::money::coin::Units;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::Error;
-use crate::store::unexplained::{self, Unexplained};
+use crate::store::unexplained::{self, UnexplainedBalance};
 use crate::store::{Reader, Tx, observations_on_chain};
 
 /// Largest number of addresses in one check.
@@ -18,11 +18,15 @@ const ACCOUNTS_MAX: usize = 50;
 const LOOK_EVERY_MS: i64 = 10 * MINUTE_MS;
 
 /// Returns the addresses to check next, or `None` before the next check is due.
-pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<BalanceBatch>, Error> {
-    let Ok(asset) = native(chain) else {
+pub(super) fn next_balance_batch(
+    db: &Reader<'_>,
+    now: Time,
+    chain: Chain,
+) -> Result<Option<BalanceBatch>, Error> {
+    let Ok(asset) = native_coin(chain) else {
         return Ok(None);
     };
-    let walk = unexplained::walk(db, chain)?;
+    let walk = unexplained::search_position(db, chain)?;
     let (from, looked_at) = walk.unwrap_or((String::new(), Time(0)));
     if now.since_ms(looked_at) < LOOK_EVERY_MS {
         return Ok(None);
@@ -40,16 +44,22 @@ pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Bal
 }
 
 /// Stores each address whose balance exceeds the known amount, and removes each whose balance does not.
-pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &BalanceCheck) -> Result<(), Error> {
+pub(super) fn store_balance_check(
+    tx: &Tx<'_>,
+    now: Time,
+    looked: &BalanceCheck,
+) -> Result<(), Error> {
     let BalanceCheck { walk, held, height } = looked;
     let (asset, chain) = (walk.asset, walk.asset.chain);
     let Some(held) = held else {
-        return Ok(unexplained::save_walk(tx, chain, &walk.from, now)?);
+        return Ok(unexplained::save_search_position(
+            tx, chain, &walk.from, now,
+        )?);
     };
     for (address, balance) in walk.accounts.iter().zip(held) {
-        let known = known_to_have_come(tx, asset, address, *height)?;
+        let known = known_received(tx, asset, address, *height)?;
         if *balance > known {
-            let found = Unexplained {
+            let found = UnexplainedBalance {
                 asset,
                 address: address.clone(),
                 balance: *balance,
@@ -60,19 +70,24 @@ pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &BalanceCheck) -> Result<()
                 "unexplained balance, claim it by its transaction: chain={chain} address={address} coin={} balance={} \
                  known={}",
                 asset.id,
-                asset.text(*balance),
-                asset.text(known)
+                asset.format_units(*balance),
+                asset.format_units(known)
             );
             unexplained::put(tx, &found, now)?;
         } else {
             unexplained::remove(tx, chain, address)?;
         }
     }
-    Ok(unexplained::save_walk(tx, chain, &walk.after, now)?)
+    Ok(unexplained::save_search_position(
+        tx,
+        chain,
+        &walk.after,
+        now,
+    )?)
 }
 
 /// Returns the total amount known to have reached an address in a coin, in blocks up to this height.
-pub(super) fn known_to_have_come(
+pub(super) fn known_received(
     db: &Reader<'_>,
     asset: &Asset,
     address: &str,

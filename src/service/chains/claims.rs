@@ -43,26 +43,26 @@ impl Service {
         let others = body.iter().filter(is_other);
         let others = others.map(|(name, value)| (name.clone(), value.clone()));
         wallet::refuse_secrets_in(&others.collect())?;
-        let Some(network) = self.followed_on(tx, chain)? else {
+        let Some(network) = self.followed_network(tx, chain)? else {
             let problem = format!("{chain} is not watched, so payments on it are not seen");
             return Err(Refusal::field("chain", problem).into());
         };
-        let asset = native(chain)?;
-        let claim = read(Fields::of(body), now, asset, &network, asked_by)?;
-        check(tx, &claim)?;
+        let asset = native_coin(chain)?;
+        let claim = read_claim(Fields::new(body), now, asset, &network, asked_by)?;
+        check_claim(tx, &claim)?;
         claims::insert(tx, &claim)?;
-        note(tx, now, "claim.ask", &claim, &Value::Null)?;
+        write_claim_audit_entry(tx, now, "claim.ask", &claim, &Value::Null)?;
         Ok(claim)
     }
 
     /// Returns a claim for the response.
-    pub fn claim_shown<'a>(
+    pub fn render_claim<'a>(
         &self,
         db: &Reader<'_>,
         claim: &'a Claim,
     ) -> Result<ClaimView<'a>, Error> {
         let explorer = self.explorer_url(db, Mode::Live, claim.asset.chain, &claim.txid)?;
-        Ok(ClaimView::of(claim, explorer))
+        Ok(ClaimView::new(claim, explorer))
     }
 
     /// Ends a claim with the result of its check by the node.
@@ -77,35 +77,35 @@ impl Service {
             return Ok(());
         };
         let ended = match &claimed.found {
-            Ok(reached) => self.take_claimed(tx, now, &claim, reached)?,
+            Ok(reached) => self.record_claimed(tx, now, &claim, reached)?,
             Err(why) => Err(why.clone()),
         };
         let (outcome, reason) = match ended {
             Ok((outcome, observation)) => {
-                claims::end(tx, claim.seq, outcome, None, Some(observation), now)?;
+                claims::end_claim(tx, claim.seq, outcome, None, Some(observation), now)?;
                 (outcome, None)
             }
             Err(why) => {
-                claims::end(tx, claim.seq, ClaimOutcome::Refused, Some(&why), None, now)?;
+                claims::end_claim(tx, claim.seq, ClaimOutcome::Refused, Some(&why), None, now)?;
                 (ClaimOutcome::Refused, Some(why))
             }
         };
         let detail = json!({ "outcome": outcome, "reason": reason });
-        note(tx, now, "claim.end", &claim, &detail)
+        write_claim_audit_entry(tx, now, "claim.end", &claim, &detail)
     }
 
     /// Records a payment that the node verified. Returns its observation, or the reason why it was refused.
-    fn take_claimed(
+    fn record_claimed(
         &self,
         tx: &Tx<'_>,
         now: Time,
         claim: &Claim,
         reached: &ChainPosition,
     ) -> Result<Result<(ClaimOutcome, i64), String>, Error> {
-        if let Some(known) = known(tx, claim)? {
+        if let Some(known) = find_claimed(tx, claim)? {
             return Ok(Ok((ClaimOutcome::Known, known)));
         }
-        let of_transaction = in_place(tx, claim.asset.chain, &claim.txid)?;
+        let of_transaction = current_observations(tx, claim.asset.chain, &claim.txid)?;
         let claimed = of_transaction.map(|observed| observed.seen.position);
         let last = claimed.filter(|position| *position >= CLAIMS_FROM).max();
         let seen = Observation {
@@ -119,10 +119,10 @@ impl Service {
             block: Some(reached.block.clone()),
             spends: Vec::new(),
         };
-        let observed = tx.attempt(|| self.observe(tx, now, &seen, None).map(drop))?;
+        let observed = tx.attempt(|| self.record_observation(tx, now, &seen, None).map(drop))?;
         match observed {
             Ok(()) => {
-                let observed = observations::at(tx, &seen.key())?;
+                let observed = observations::by_key(tx, &seen.key())?;
                 let none = || Error::Failed(format!("claim {} was not taken in", claim.id));
                 let seq = observed.ok_or_else(none)?.seq;
                 // The next balance check shows whether another amount is missing.
@@ -136,14 +136,14 @@ impl Service {
 }
 
 /// Reads a claim from a request. Checks each field against the chain before the next one is read.
-fn read(
+fn read_claim(
     fields: Fields<'_>,
     now: Time,
     asset: &'static Asset,
     network: &str,
     asked_by: String,
 ) -> Result<Claim, Refusal> {
-    fields.only(ClaimPayment::NAMES)?;
+    fields.refuse_unknown(ClaimPayment::NAMES)?;
     let id = asset.id;
     if ClaimPayment::asset(fields)?.is_some_and(|other| other != id) {
         let problem = format!("must be {id}: each transfer of a token is seen by its log");
@@ -158,7 +158,8 @@ fn read(
             "must be 0x and 64 hexadecimal digits",
         ));
     }
-    let address = address::parse_for(asset.chain, network, &ClaimPayment::address(fields)?);
+    let address =
+        address::parse_on_named_network(asset.chain, network, &ClaimPayment::address(fields)?);
     let address = address.map_err(|problem| Refusal::field("address", format!("is {problem}")))?;
     let amount = Units::parse(&ClaimPayment::amount(fields)?, asset.decimals);
     let amount = amount.map_err(|problem| Refusal::field("amount", problem))?;
@@ -186,13 +187,13 @@ fn read(
 
 /// Refuses a claim if the address is unknown, the payment is known, the same claim is open, or too many claims are
 /// open.
-fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
+fn check_claim(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     let chain = claim.asset.chain;
     if !is_ours(db, chain, &claim.address)? {
         let problem = "must be an address that this server has assigned";
         return Err(Refusal::field("address", problem).into());
     }
-    let problem = if known(db, claim)?.is_some() {
+    let problem = if find_claimed(db, claim)?.is_some() {
         "it is known already: another equal one in this transaction is claimed with the next ordinal"
     } else if claims::is_open(db, claim)? {
         "it is claimed already: its node is asked with the next step of the chain"
@@ -206,15 +207,15 @@ fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
 
 /// Returns an observation with the position under which a claim recorded it before the node reported it. Without such
 /// a claim, returns the observation unchanged.
-pub(super) fn as_claimed<'s>(
+pub(super) fn at_claimed_position<'s>(
     tx: &Tx<'_>,
     seen: &'s Observation,
 ) -> Result<Cow<'s, Observation>, Error> {
     let is_of_contract = (CONTRACTS_FROM..CLAIMS_FROM).contains(&seen.position);
-    if !is_of_contract || observations::at(tx, &seen.key())?.is_some() {
+    if !is_of_contract || observations::by_key(tx, &seen.key())?.is_some() {
         return Ok(Cow::Borrowed(seen));
     }
-    let claimed = claims::meet(tx, seen)?.map(|position| Observation {
+    let claimed = claims::match_observation(tx, seen)?.map(|position| Observation {
         position,
         ..seen.clone()
     });
@@ -222,7 +223,7 @@ pub(super) fn as_claimed<'s>(
 }
 
 /// Returns the observations of a transaction, except replaced ones.
-fn in_place(
+fn current_observations(
     db: &Reader<'_>,
     chain: Chain,
     txid: &str,
@@ -234,19 +235,19 @@ fn in_place(
 
 /// Returns the observation that a claim describes, if it exists. The claim's ordinal selects one of equal
 /// observations.
-fn known(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
+fn find_claimed(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
     let is_it = |of: &StoredObservation| {
         of.seen.asset == claim.asset
             && of.seen.address == claim.address
             && of.seen.amount == claim.amount
     };
-    let mut equal = in_place(db, claim.asset.chain, &claim.txid)?.filter(is_it);
+    let mut equal = current_observations(db, claim.asset.chain, &claim.txid)?.filter(is_it);
     let before = usize::try_from(claim.ordinal.saturating_sub(1)).unwrap_or(usize::MAX);
     Ok(equal.nth(before).map(|observed| observed.seq))
 }
 
 /// Returns the native coin of a chain whose contracts can send it without a log.
-pub(super) fn native(chain: Chain) -> Result<&'static Asset, Refusal> {
+pub(super) fn native_coin(chain: Chain) -> Result<&'static Asset, Refusal> {
     let is_native = |asset: &&Asset| asset.chain == chain && asset.kind == AssetKind::Native;
     let found = ASSETS.iter().find(is_native);
     let found = found.filter(|_| chain.address_pool() == Chain::Ethereum.address_pool());
@@ -257,11 +258,17 @@ pub(super) fn native(chain: Chain) -> Result<&'static Asset, Refusal> {
 }
 
 /// Writes a step of a claim to the audit log, with its result.
-fn note(tx: &Tx<'_>, now: Time, action: &str, claim: &Claim, came: &Value) -> Result<(), Error> {
+fn write_claim_audit_entry(
+    tx: &Tx<'_>,
+    now: Time,
+    action: &str,
+    claim: &Claim,
+    came: &Value,
+) -> Result<(), Error> {
     let asset = claim.asset;
     let detail = json!({
         "chain": asset.chain, "txid": claim.txid, "asset": asset.id, "address": claim.address,
-        "amount": asset.text(claim.amount), "ordinal": claim.ordinal, "came": came,
+        "amount": asset.format_units(claim.amount), "ordinal": claim.ordinal, "came": came,
     });
     let noted = Entry {
         action,

@@ -5,12 +5,12 @@
 
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Depth;
-use crate::domain::confirmations::{OnChain, Tiers, block_confirmations};
+use crate::domain::confirmations::{ConfirmationTiers, OnChain, block_confirmations};
 use crate::domain::deposit::Deposit;
 use crate::domain::money::Cents;
 use crate::domain::payment::{Payment, PaymentState};
 use crate::service::{Error, Service};
-use crate::store::chain_cursors::{self, Cursor};
+use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::observations_on_chain::{self, Payer};
 use crate::store::{Reader, confirmation_tiers, observations};
 use std::collections::HashMap;
@@ -19,14 +19,14 @@ use std::collections::hash_map::Entry;
 /// Computes how many confirmations are needed. Reads the amount at stake of each payer and the tiers of each coin
 /// once.
 #[derive(Default)]
-pub(super) struct Needs {
+pub(super) struct NeededConfirmations {
     stakes: HashMap<Payer, Cents>,
-    tiers: HashMap<&'static str, Tiers>,
+    tiers: HashMap<&'static str, ConfirmationTiers>,
 }
 
-impl Needs {
+impl NeededConfirmations {
     /// Returns the confirmations that a payment in this coin needs. Without a payer there is no amount at stake.
-    pub(super) fn of(
+    pub(super) fn needed(
         &mut self,
         db: &Reader<'_>,
         asset: &'static Asset,
@@ -36,19 +36,21 @@ impl Needs {
             None => None,
             Some(payer) => Some(match self.stakes.entry(payer) {
                 Entry::Occupied(known) => *known.get(),
-                Entry::Vacant(new) => *new.insert(observations_on_chain::at_stake(db, payer)?),
+                Entry::Vacant(new) => {
+                    *new.insert(observations_on_chain::amount_at_stake(db, payer)?)
+                }
             }),
         };
         let tiers = match self.tiers.entry(asset.id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(confirmation_tiers::for_asset(db, asset)?),
         };
-        Ok(tiers.needed(at_stake))
+        Ok(tiers.needed_for(at_stake))
     }
 }
 
 /// A payment or deposit whose confirmations are shown.
-pub(in crate::service) struct Shown<'a> {
+pub(in crate::service) struct ConfirmablePayment<'a> {
     mode: Mode,
     asset: &'static Asset,
     txid: &'a str,
@@ -57,9 +59,9 @@ pub(in crate::service) struct Shown<'a> {
     payer: Payer,
 }
 
-impl<'a> From<&'a Payment> for Shown<'a> {
-    fn from(of: &'a Payment) -> Shown<'a> {
-        Shown {
+impl<'a> From<&'a Payment> for ConfirmablePayment<'a> {
+    fn from(of: &'a Payment) -> ConfirmablePayment<'a> {
+        ConfirmablePayment {
             mode: of.mode,
             asset: of.asset,
             txid: &of.txid,
@@ -70,13 +72,13 @@ impl<'a> From<&'a Payment> for Shown<'a> {
     }
 }
 
-impl<'a> From<&'a Deposit> for Shown<'a> {
-    fn from(of: &'a Deposit) -> Shown<'a> {
-        Shown {
+impl<'a> From<&'a Deposit> for ConfirmablePayment<'a> {
+    fn from(of: &'a Deposit) -> ConfirmablePayment<'a> {
+        ConfirmablePayment {
             mode: of.mode,
             asset: of.asset,
             txid: &of.txid,
-            state: of.status.state(),
+            state: of.status.payment_state(),
             observation: of.observation,
             payer: Payer::Customer(of.customer),
         }
@@ -84,38 +86,38 @@ impl<'a> From<&'a Deposit> for Shown<'a> {
 }
 
 /// Computes confirmations for several payments, with one read of each cursor.
-pub(in crate::service) struct Depths<'a> {
+pub(in crate::service) struct OnChainReader<'a> {
     service: &'a Service,
-    cursors: HashMap<Chain, Option<Cursor>>,
-    needs: Needs,
+    cursors: HashMap<Chain, Option<ChainCursor>>,
+    needs: NeededConfirmations,
 }
 
 impl Service {
-    pub(in crate::service) fn depths(&self) -> Depths<'_> {
-        Depths {
+    pub(in crate::service) fn on_chain_reader(&self) -> OnChainReader<'_> {
+        OnChainReader {
             service: self,
             cursors: HashMap::new(),
-            needs: Needs::default(),
+            needs: NeededConfirmations::default(),
         }
     }
 }
 
-impl Depths<'_> {
+impl OnChainReader<'_> {
     /// Returns the state of each payment on its chain.
-    pub(in crate::service) fn of_each(
+    pub(in crate::service) fn read_each(
         &mut self,
         db: &Reader<'_>,
         payments: &[Payment],
     ) -> Result<Vec<OnChain>, Error> {
-        payments.iter().map(|one| self.of(db, one)).collect()
+        payments.iter().map(|one| self.read(db, one)).collect()
     }
 
     /// Returns the state of a payment or deposit on its chain. All fields are `None` if the chain is simulated or has
     /// no cursor.
-    pub(in crate::service) fn of<'s>(
+    pub(in crate::service) fn read<'s>(
         &mut self,
         db: &Reader<'_>,
-        shown: impl Into<Shown<'s>>,
+        shown: impl Into<ConfirmablePayment<'s>>,
     ) -> Result<OnChain, Error> {
         let shown = shown.into();
         let chain = shown.asset.chain;
@@ -141,7 +143,7 @@ impl Depths<'_> {
         }
         let block = observations::by_seq(db, shown.observation)?.seen.block;
         let height = cursor.reached.block.height;
-        let needed = self.needs.of(db, shown.asset, Some(shown.payer))?;
+        let needed = self.needs.needed(db, shown.asset, Some(shown.payer))?;
         Ok(OnChain {
             confirmations: Some(block.map_or(0, |block| block_confirmations(block.height, height))),
             confirmations_needed: Some(needed),

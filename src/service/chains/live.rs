@@ -2,8 +2,8 @@
 //!
 //! Invariant: an address is handed out only for a network that is followed.
 
-use super::named::OpenAddresses;
-use super::spare::Spare;
+use super::named::PolledAddresses;
+use super::spare::SpareAddresses;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::CHAINS;
@@ -15,7 +15,7 @@ use crate::domain::scanned::LaggingChains;
 use crate::domain::time::{SECOND_MS, Time, span_text};
 use crate::domain::wallet::{Wallet, WalletNetwork};
 use crate::service::{Error, Service};
-use crate::store::chain_cursors::Cursor;
+use crate::store::chain_cursors::ChainCursor;
 use crate::store::wallets::{self, WalletRow};
 use crate::store::{Reader, chain_cursors};
 use std::sync::{Mutex, PoisonError};
@@ -36,7 +36,7 @@ pub struct LiveChain {
 
 /// Latest state of a chain, as its follower reported it.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct ReportedState {
     /// Message about a problem, or `None`.
     pub problem: Option<String>,
     /// Number of watched addresses.
@@ -55,9 +55,9 @@ pub struct Said {
     pub lines: Vec<String>,
 }
 
-impl Said {
+impl ReportedState {
     /// Returns a message if the node has not answered the request for its newest block in time.
-    pub(super) fn hang(&self, now: Time) -> Option<String> {
+    pub(super) fn timeout_message(&self, now: Time) -> Option<String> {
         let since_ms = now.since_ms(self.asked_since?);
         let is_long = since_ms >= ANSWER_MS_MAX;
         is_long.then(|| format!("its node has not answered for {}", span_text(since_ms)))
@@ -66,34 +66,34 @@ impl Said {
 
 /// Settings of live mode, and the latest state of its chains.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct LiveMode {
     /// Chains that have nodes.
-    chains: Vec<(LiveChain, Mutex<Said>)>,
+    chains: Vec<(LiveChain, Mutex<ReportedState>)>,
     test_networks: bool,
     /// `true` if a signer command sends approved transfers.
     has_signer: bool,
     /// Wallet addresses without an owner.
-    pub(super) spare: Spare,
+    pub(super) spare: SpareAddresses,
     /// Addresses that every step queries at the node.
-    pub(super) open_addresses: OpenAddresses,
+    pub(super) open_addresses: PolledAddresses,
 }
 
-impl Live {
+impl LiveMode {
     /// Creates live mode with these chains. `test_networks` allows chains of test networks.
-    pub fn of(chains: Vec<LiveChain>, test_networks: bool) -> Live {
+    pub fn new(chains: Vec<LiveChain>, test_networks: bool) -> LiveMode {
         let chains = chains.into_iter();
-        Live {
+        LiveMode {
             chains: chains.map(|one| (one, Mutex::default())).collect(),
             test_networks,
             has_signer: false,
-            spare: Spare::default(),
-            open_addresses: OpenAddresses::default(),
+            spare: SpareAddresses::default(),
+            open_addresses: PolledAddresses::default(),
         }
     }
 
     /// Sets whether a signer command sends approved transfers.
-    pub fn with_signer(self, has_signer: bool) -> Live {
-        Live { has_signer, ..self }
+    pub fn with_signer(self, has_signer: bool) -> LiveMode {
+        LiveMode { has_signer, ..self }
     }
 
     /// Returns `true` if a signer command sends approved transfers.
@@ -103,40 +103,42 @@ impl Live {
 
     /// Returns `true` if the settings name a node of the chain.
     pub(in crate::service) fn has_node(&self, chain: Chain) -> bool {
-        self.of_chain(chain).is_some()
+        self.find_chain(chain).is_some()
     }
 
     /// Returns the newest fee estimate of a chain's node.
     pub(in crate::service) fn fee_estimate(&self, chain: Chain) -> Option<FeeEstimate> {
-        let mut chains = self.chains();
+        let mut chains = self.chain_states();
         let (_, said) = chains.find(|(one, _)| one.chain == chain)?;
         said.fee_estimate
     }
 
     /// Returns `true` if a wallet of the chain has this address, and the address has no owner.
     pub(in crate::service) fn is_spare(&self, chain: Chain, address: &str) -> bool {
-        self.spare.find(chain, address).is_some()
+        self.spare.find_index(chain, address).is_some()
     }
 
     /// Returns the chains that have nodes, each with its latest state.
-    pub(super) fn chains(&self) -> impl Iterator<Item = (&LiveChain, Said)> {
-        let said = |said: &Mutex<Said>| said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    pub(super) fn chain_states(&self) -> impl Iterator<Item = (&LiveChain, ReportedState)> {
+        let said = |said: &Mutex<ReportedState>| {
+            said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        };
         self.chains.iter().map(move |(one, of)| (one, said(of)))
     }
 
     /// Returns `true` if test networks, whose coins have no value, are allowed.
-    pub(super) fn takes_test_networks(&self) -> bool {
+    pub(super) fn allows_test_networks(&self) -> bool {
         self.test_networks
     }
 
     /// Returns the settings of a chain that has a node.
-    pub(super) fn of_chain(&self, chain: Chain) -> Option<&LiveChain> {
+    pub(super) fn find_chain(&self, chain: Chain) -> Option<&LiveChain> {
         let found = self.chains.iter().find(|(one, _)| one.chain == chain);
         found.map(|(one, _)| one)
     }
 
     /// Changes the latest state of a chain.
-    fn hear(&self, chain: Chain, say: impl FnOnce(&mut Said)) {
+    fn update_state(&self, chain: Chain, say: impl FnOnce(&mut ReportedState)) {
         if let Some((_, of)) = self.chains.iter().find(|(one, _)| one.chain == chain) {
             say(&mut of.lock().unwrap_or_else(PoisonError::into_inner));
         }
@@ -145,76 +147,80 @@ impl Live {
 
 impl Service {
     /// Records the problem and the number of watched addresses that a chain's follower reports.
-    pub fn hear_of_chain(&self, chain: Chain, problem: Option<String>, watched: usize) {
-        self.live.hear(chain, |said| {
+    pub fn report_follower_state(&self, chain: Chain, problem: Option<String>, watched: usize) {
+        self.live.update_state(chain, |said| {
             (said.problem, said.watched) = (problem, watched);
         });
     }
 
     /// Records whether a chain's node lacks a block that it should have.
-    pub fn hear_of_lack(&self, chain: Chain, lacks_block: bool) {
-        self.live.hear(chain, |said| said.lacks_block = lacks_block);
+    pub fn report_missing_block(&self, chain: Chain, lacks_block: bool) {
+        self.live
+            .update_state(chain, |said| said.lacks_block = lacks_block);
     }
 
     /// Takes the log lines that were recorded for a chain since the last call.
-    pub fn take_lines(&self, chain: Chain) -> Vec<String> {
+    pub fn take_log_lines(&self, chain: Chain) -> Vec<String> {
         let mut lines = Vec::new();
         self.live
-            .hear(chain, |said| lines = std::mem::take(&mut said.lines));
+            .update_state(chain, |said| lines = std::mem::take(&mut said.lines));
         lines
     }
 
     /// Keeps a log line about an observation until its transaction is committed.
-    pub(super) fn note_seen(&self, noun: &str, what: &str, seen: &Observation) {
+    pub(super) fn log_when_committed(&self, noun: &str, what: &str, seen: &Observation) {
         let (asset, chain) = (seen.asset, seen.asset.chain);
         let (txid, position, id) = (&seen.txid, seen.position, asset.id);
-        let amount = asset.text(seen.amount);
+        let amount = asset.format_units(seen.amount);
         let line = format!(
             "{noun} {what}: chain={chain} txid={txid} position={position} asset={id} amount={amount}"
         );
-        self.live.hear(chain, |said| said.lines.push(line));
+        self.live.update_state(chain, |said| said.lines.push(line));
     }
 
     /// Records the time of a request for the newest block of a chain.
-    pub fn hear_of_asking(&self, chain: Chain, now: Time) {
-        self.live.hear(chain, |said| said.asked_since = Some(now));
+    pub fn report_head_request(&self, chain: Chain, now: Time) {
+        self.live
+            .update_state(chain, |said| said.asked_since = Some(now));
     }
 
     /// Records the end of a request for the newest block, with or without success.
-    pub fn hear_of_answer(&self, chain: Chain) {
-        self.live.hear(chain, |said| said.asked_since = None);
+    pub fn report_head_response(&self, chain: Chain) {
+        self.live
+            .update_state(chain, |said| said.asked_since = None);
     }
 
     /// Records the height of the newest block of a chain's node.
-    pub fn hear_of_head(&self, chain: Chain, height: u32) {
-        self.live.hear(chain, |said| {
+    pub fn report_head(&self, chain: Chain, height: u32) {
+        self.live.update_state(chain, |said| {
             (said.head_height, said.asked_since) = (Some(height), None);
         });
     }
 
     /// Returns `true` if the chain of a coin has been read recently enough for the coin to be selected.
-    pub(in crate::service) fn is_read(
+    pub(in crate::service) fn is_recently_read(
         &self,
         scanned: &LaggingChains,
         mode: Mode,
         asset: &Asset,
         now: Time,
     ) -> bool {
-        let mut chains = self.live.chains();
+        let mut chains = self.live.chain_states();
         let lacks_block = mode.is_live()
             && chains.any(|(one, said)| one.chain == asset.chain && said.lacks_block);
         !lacks_block && scanned.is_on_offer(mode, asset, now)
     }
 
     /// Records the current fee estimate of a chain's node.
-    pub fn hear_of_fees(&self, chain: Chain, estimate: FeeEstimate) {
+    pub fn report_fee_estimate(&self, chain: Chain, estimate: FeeEstimate) {
         self.live
-            .hear(chain, |said| said.fee_estimate = Some(estimate));
+            .update_state(chain, |said| said.fee_estimate = Some(estimate));
     }
 
     /// Adds to the number of requests to a chain's nodes.
-    pub fn hear_of_requests(&self, now: Time, chain: Chain, more: u64) {
-        self.live.hear(chain, |said| said.requests.count(now, more));
+    pub fn report_request_count(&self, now: Time, chain: Chain, more: u64) {
+        self.live
+            .update_state(chain, |said| said.requests.add(now, more));
     }
 
     /// Returns the canonical text of an address to which money may be sent.
@@ -225,7 +231,7 @@ impl Service {
     /// # Errors
     ///
     /// The error text is the end of a sentence that begins with the field's name.
-    pub(in crate::service) fn destination(
+    pub(in crate::service) fn valid_destination(
         &self,
         db: &Reader<'_>,
         mode: Mode,
@@ -233,7 +239,7 @@ impl Service {
         text: &str,
     ) -> Result<Result<String, String>, Error> {
         let of_any = |networks: &[Network]| {
-            let parsed = address::parse_on(chain, networks, text);
+            let parsed = address::parse_on_any(chain, networks, text);
             parsed.map(|(_, canonical)| canonical)
         };
         let parsed = if self.is_simulated(mode) {
@@ -242,7 +248,7 @@ impl Service {
             of_any(&[Network::Main])
         } else {
             match chain_cursors::of_chain(db, chain)? {
-                Some(cursor) => address::parse_for(chain, &cursor.network, text),
+                Some(cursor) => address::parse_on_named_network(chain, &cursor.network, text),
                 None => of_any(&Network::BOTH),
             }
         };
@@ -266,7 +272,7 @@ impl Service {
     /// Returns `true` if coins on this chain have no value. With `None`, checks all chains that have a node.
     ///
     /// If none of these chains was ever reached, the settings decide.
-    pub(in crate::service) fn is_for_tests(
+    pub(in crate::service) fn has_test_coins(
         &self,
         db: &Reader<'_>,
         mode: Mode,
@@ -278,9 +284,9 @@ impl Service {
         let mut cursors = chain_cursors::all(db)?;
         cursors.retain(|cursor| match chain {
             Some(chain) => cursor.chain == chain,
-            None => self.live.of_chain(cursor.chain).is_some(),
+            None => self.live.find_chain(cursor.chain).is_some(),
         });
-        let is_main = |of: &Cursor| WalletNetwork::Main.agrees_with(of.chain, &of.network);
+        let is_main = |of: &ChainCursor| WalletNetwork::Main.agrees_with(of.chain, &of.network);
         Ok(match cursors.as_slice() {
             [] => self.live.test_networks,
             reached => !reached.iter().any(is_main),
@@ -307,12 +313,12 @@ impl Service {
 
     /// Returns the network on which a live chain is followed. Returns `None` if the chain has no node, was never
     /// reached, is stopped, or is on a test network that is not allowed.
-    pub(in crate::service) fn followed_on(
+    pub(in crate::service) fn followed_network(
         &self,
         db: &Reader<'_>,
         chain: Chain,
     ) -> Result<Option<String>, Error> {
-        if self.live.of_chain(chain).is_none() {
+        if self.live.find_chain(chain).is_none() {
             return Ok(None);
         }
         let cursor = chain_cursors::of_chain(db, chain)?.filter(|cursor| cursor.stopped.is_none());
@@ -331,7 +337,7 @@ impl Service {
         chain: Chain,
     ) -> Result<bool, Error> {
         if !chain.row().imported {
-            return Ok(self.followed_on(db, chain)?.is_some());
+            return Ok(self.followed_network(db, chain)?.is_some());
         }
         let cursor = chain_cursors::of_chain(db, chain)?;
         Ok(cursor.is_some_and(|cursor| cursor.stopped.is_none()))
@@ -339,26 +345,26 @@ impl Service {
 
     /// Returns the network for transfers by hand: the one on which the chain is followed. If the chain has no node
     /// and test networks are not allowed, returns the main network.
-    pub(in crate::service) fn sent_on(
+    pub(in crate::service) fn send_network(
         &self,
         db: &Reader<'_>,
         chain: Chain,
     ) -> Result<Option<String>, Error> {
-        if self.live.of_chain(chain).is_none() && !self.live.test_networks {
+        if self.live.find_chain(chain).is_none() && !self.live.test_networks {
             return Ok(Some(chain.row().networks.0.to_owned()));
         }
-        self.followed_on(db, chain)
+        self.followed_network(db, chain)
     }
 
     /// Returns the wallet that hands out the addresses of a chain's pool, if a chain of that pool is followed.
-    pub(in crate::service) fn wallet_of(
+    pub(in crate::service) fn pool_wallet(
         &self,
         db: &Reader<'_>,
         chain: Chain,
     ) -> Result<Option<WalletRow>, Error> {
         for row in CHAINS.iter().filter(|row| row.pool == chain.address_pool()) {
-            if self.followed_on(db, row.chain)?.is_some() {
-                return Ok(wallets::handing_out(db, chain)?);
+            if self.followed_network(db, row.chain)?.is_some() {
+                return Ok(wallets::active_for_chain(db, chain)?);
             }
         }
         Ok(None)

@@ -27,27 +27,32 @@ const ENDED_MS_MAX: i64 = 30 * DAY_MS;
 const MINUTES: i64 = DAY_MS / MINUTE_MS;
 
 /// A wallet and some of its addresses, by index.
-type Derived = (Wallet, BTreeMap<u32, String>);
+type DerivedWallet = (Wallet, BTreeMap<u32, String>);
 
 /// Cache of the addresses that a step queries one by one.
 #[derive(Debug, Default)]
-pub(super) struct OpenAddresses {
-    pools: Mutex<BTreeMap<&'static str, OfPool>>,
+pub(super) struct PolledAddresses {
+    pools: Mutex<BTreeMap<&'static str, OpenPoolAddresses>>,
     /// Wallet addresses without an owner, by the wallet's `seq` and the address index.
-    derived: Mutex<BTreeMap<i64, Derived>>,
+    derived: Mutex<BTreeMap<i64, DerivedWallet>>,
 }
 
 /// Addresses of one pool.
 #[derive(Debug, Default)]
-struct OfPool {
+struct OpenPoolAddresses {
     /// `seq` of the last address that was read.
     last: i64,
     open: Vec<LiveAddress>,
 }
 
-impl OpenAddresses {
+impl PolledAddresses {
     /// Returns the addresses of customers, and those of invoices whose deadline passed less than 30 days ago.
-    fn at(&self, db: &Reader<'_>, now: Time, chain: Chain) -> Result<Vec<LiveAddress>, Error> {
+    fn open_of_chain(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        chain: Chain,
+    ) -> Result<Vec<LiveAddress>, Error> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let of_pool = pools.entry(chain.address_pool()).or_default();
         let is_open = |one: &LiveAddress| {
@@ -66,7 +71,7 @@ impl OpenAddresses {
     }
 
     /// Returns the addresses of a wallet at these indexes, in the same order.
-    fn derived(&self, row: &WalletRow, indexes: &[u32]) -> Vec<String> {
+    fn wallet_addresses(&self, row: &WalletRow, indexes: &[u32]) -> Vec<String> {
         let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || (row.wallet, BTreeMap::new());
         let of_wallet = derived.entry(row.seq).or_insert_with(new);
@@ -75,8 +80,10 @@ impl OpenAddresses {
         }
         let mut branch = None;
         let mut derive = |index| {
-            let branch = branch.get_or_insert_with(|| row.wallet.receiving());
-            let derived = branch.as_ref().and_then(|branch| branch.derive(index));
+            let branch = branch.get_or_insert_with(|| row.wallet.receiving_branch());
+            let derived = branch
+                .as_ref()
+                .and_then(|branch| branch.derive_address(index));
             // Derivation fails for one index in 2^127.
             derived.map(|derived| derived.address).unwrap_or_default()
         };
@@ -91,15 +98,15 @@ impl OpenAddresses {
 
 impl Service {
     /// Returns the addresses that a step of a chain queries one by one. During a rescan, returns all addresses.
-    pub(super) fn named(
+    pub(super) fn addresses_to_poll(
         &self,
         db: &Reader<'_>,
         now: Time,
         known: &ChainState,
     ) -> Result<Vec<PolledAddress>, Error> {
         let chain = known.chain;
-        let mut named = List::default();
-        for one in self.live.open_addresses.at(db, now, chain)? {
+        let mut named = PollList::default();
+        for one in self.live.open_addresses.open_of_chain(db, now, chain)? {
             named.push(one.address, one.since, false);
         }
         each_destination(db, chain, &mut |address| named.push(address, now, false))?;
@@ -109,16 +116,16 @@ impl Service {
         })?;
         // This time is the time of the last forward step, because other steps query no addresses. During a rescan,
         // all addresses are due.
-        let looked_at = chains::scanned(db)?.scanned_to(chain);
+        let looked_at = chains::lagging_chains(db)?.scanned_to(chain);
         let looked_at = looked_at.filter(|_| known.rescan.is_none());
-        let due = Due::between(looked_at, now);
+        let due = DueMinutes::since_previous_step(looked_at, now);
         let all = wallets::all(db)?.into_iter();
         for row in all.filter(|of| of.wallet.chain.address_pool() == chain.address_pool()) {
             let ahead = row.next_index..row.next_index.saturating_add(AHEAD);
             let lowest = row.next_index.saturating_sub(BELOW_DAILY);
-            let mut indexes = self.live.spare.indexes(row.seq, lowest);
+            let mut indexes = self.live.spare.derived_indexes(row.seq, lowest);
             indexes.retain(|index| ahead.contains(index) || due.contains(i64::from(*index)));
-            let derived = self.live.open_addresses.derived(&row, &indexes);
+            let derived = self.live.open_addresses.wallet_addresses(&row, &indexes);
             for (index, address) in indexes.into_iter().zip(derived) {
                 named.push(address, row.created_at, !ahead.contains(&index));
             }
@@ -129,7 +136,7 @@ impl Service {
                     named.push(one.address, one.since, true);
                 }
             })?;
-            addresses::each_spare(db, chain, |(seq, address, since)| {
+            addresses::each_unassigned(db, chain, |(seq, address, since)| {
                 if due.contains(seq) {
                     named.push(address, since, true);
                 }
@@ -141,12 +148,12 @@ impl Service {
 
 /// List of addresses to query, without duplicates.
 #[derive(Default)]
-struct List {
+struct PollList {
     list: Vec<PolledAddress>,
     seen: HashSet<String>,
 }
 
-impl List {
+impl PollList {
     fn push(&mut self, address: String, since: Time, is_daily: bool) {
         if !address.is_empty() && self.seen.insert(address.clone()) {
             self.list.push(PolledAddress {
@@ -160,20 +167,20 @@ impl List {
 
 /// Range of minutes since the previous step. The number of an address selects one minute of the day. The address is
 /// due in this minute.
-struct Due {
+struct DueMinutes {
     /// Last minute before the range, counted from 1970.
     after: i64,
     to: i64,
 }
 
-impl Due {
+impl DueMinutes {
     /// Returns the minutes that began since the previous step, at most a day. Returns a whole day if there was none.
-    fn between(looked_at: Option<Time>, now: Time) -> Due {
+    fn since_previous_step(looked_at: Option<Time>, now: Time) -> DueMinutes {
         let minute = |at: Time| at.0.div_euclid(MINUTE_MS);
         let to = minute(now);
         let day_before = to.saturating_sub(MINUTES);
         let after = looked_at.map_or(day_before, minute);
-        Due {
+        DueMinutes {
             after: after.clamp(day_before, to),
             to,
         }
@@ -192,10 +199,10 @@ impl Due {
 
 #[cfg(test)]
 mod tests {
-    use super::{Due, MINUTE_MS, MINUTES, Time};
+    use super::{DueMinutes, MINUTE_MS, MINUTES, Time};
 
     #[test]
-    fn each_number_is_due_once_a_day_however_steps_fall() {
+    fn each_address_is_due_once_a_day() {
         for pause in [7_000, MINUTE_MS, 61_000, 11 * MINUTE_MS, 3 * 60 * MINUTE_MS] {
             let begin = Time(1_700_000_000_000);
             let days = 2 * MINUTES * MINUTE_MS;
@@ -203,7 +210,7 @@ mod tests {
             let mut at = begin;
             while at.since_ms(begin) < days {
                 let next = at.plus_ms(pause);
-                let due = Due::between(Some(at), next);
+                let due = DueMinutes::since_previous_step(Some(at), next);
                 for (count, number) in counts.iter_mut().zip([0, 719, 1_440_001]) {
                     *count += u32::from(due.contains(number));
                 }
@@ -216,10 +223,10 @@ mod tests {
         }
         let now = Time(1_700_000_000_000);
         for since in [None, Some(Time(0)), Some(now.plus_ms(-MINUTES * MINUTE_MS))] {
-            let due = Due::between(since, now);
+            let due = DueMinutes::since_previous_step(since, now);
             assert!((0..2_000).all(|number| due.contains(number)));
         }
-        assert!(Due::between(Some(now), now).is_empty());
-        assert!(Due::between(Some(now.plus_ms(MINUTE_MS)), now).is_empty());
+        assert!(DueMinutes::since_previous_step(Some(now), now).is_empty());
+        assert!(DueMinutes::since_previous_step(Some(now.plus_ms(MINUTE_MS)), now).is_empty());
     }
 }

@@ -1,18 +1,18 @@
 //! Coins on offer in live mode, and the reasons why other coins are not on offer.
 
-use super::live::{Live, LiveChain};
+use super::live::{LiveChain, LiveMode};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::money::Currency;
 use crate::domain::time::Time;
 use crate::domain::token::contract_address;
 use crate::domain::wallet::WalletNetwork;
-use crate::service::settle::scanned;
+use crate::service::settle::lagging_chains;
 use crate::service::{Error, Service};
 use crate::store::{Reader, chain_cursors, coins_off, pool_addresses, wallets};
 
-impl Live {
+impl LiveMode {
     /// Returns the reason why no live address of a coin can be handed out, or `None` if one can.
-    fn obstacle(&self, db: &Reader<'_>, asset: &Asset) -> Result<Option<String>, Error> {
+    fn address_obstacle(&self, db: &Reader<'_>, asset: &Asset) -> Result<Option<String>, Error> {
         let (chain, id) = (asset.chain, asset.id);
         let says = |text: String| Ok(Some(text));
         if !self.has_node(chain) {
@@ -25,21 +25,21 @@ impl Live {
             return says(format!("{chain} is stopped"));
         }
         let network = cursor.network;
-        if !self.takes_test_networks() && !WalletNetwork::Main.agrees_with(chain, &network) {
+        if !self.allows_test_networks() && !WalletNetwork::Main.agrees_with(chain, &network) {
             return says(format!("{chain} is followed on the test network {network}"));
         }
         let is_named = |one: &LiveChain| one.tokens.contains(&id);
         let exists = !asset.kind.has_contract()
             || contract_address(asset, &network).is_some()
-            || self.of_chain(chain).is_some_and(is_named);
+            || self.find_chain(chain).is_some_and(is_named);
         if !exists {
             return says(format!("{id} has no contract on {network}"));
         }
         if chain.row().imported {
-            let has_any = pool_addresses::has_more_than(db, chain, 0)?;
+            let has_any = pool_addresses::has_more_free_than(db, chain, 0)?;
             return Ok((!has_any).then(|| format!("no address of {chain} is free")));
         }
-        let has_wallet = wallets::handing_out(db, chain)?.is_some();
+        let has_wallet = wallets::active_for_chain(db, chain)?.is_some();
         Ok((!has_wallet).then(|| format!("{chain} has no wallet that hands out addresses")))
     }
 
@@ -48,7 +48,7 @@ impl Live {
     ///
     /// # Errors
     /// [`Error`] if the file cannot be read.
-    pub fn nothing_on_offer(
+    pub fn no_offer_reasons(
         &self,
         db: &Reader<'_>,
         mut besides: impl FnMut(&'static Asset) -> Result<Option<String>, Error>,
@@ -57,7 +57,7 @@ impl Live {
         let mut why: Vec<String> = Vec::new();
         for asset in ASSETS.iter().filter(|asset| self.has_node(asset.chain)) {
             let is_off = off.iter().any(|(other, _)| *other == asset);
-            let obstacle = match self.obstacle(db, asset)? {
+            let obstacle = match self.address_obstacle(db, asset)? {
                 Some(obstacle) => Some(obstacle),
                 None if is_off => Some(format!("{} is switched off", asset.id)),
                 None => besides(asset)?,
@@ -78,17 +78,17 @@ impl Live {
 impl Service {
     /// Returns `true` if an address can be handed out for this coin. In live mode its chain must be followed, and the
     /// coin must exist on that network and have a wallet. Always `true` in simulated mode.
-    pub(in crate::service) fn hands_out(
+    pub(in crate::service) fn can_hand_out(
         &self,
         db: &Reader<'_>,
         mode: Mode,
         asset: &Asset,
     ) -> Result<bool, Error> {
-        Ok(self.is_simulated(mode) || self.live.obstacle(db, asset)?.is_none())
+        Ok(self.is_simulated(mode) || self.live.address_obstacle(db, asset)?.is_none())
     }
 
     /// Returns the reasons why no coin can be paid in any of these currencies, or `None` if one can.
-    pub(in crate::service) fn nothing_on_offer(
+    pub(in crate::service) fn no_offer_reasons(
         &self,
         db: &Reader<'_>,
         mode: Mode,
@@ -98,14 +98,14 @@ impl Service {
         if self.is_simulated(mode) {
             return Ok(None);
         }
-        let scanned = scanned(db, mode)?;
-        self.live.nothing_on_offer(db, |asset| {
-            if !self.is_read(&scanned, mode, asset, now) {
+        let scanned = lagging_chains(db, mode)?;
+        self.live.no_offer_reasons(db, |asset| {
+            if !self.is_recently_read(&scanned, mode, asset, now) {
                 let chain = asset.chain;
                 return Ok(Some(format!("{chain} has not been read up to now")));
             }
             for currency in currencies {
-                if self.rate(db, mode, asset, *currency, now)?.is_ok() {
+                if self.fresh_rate(db, mode, asset, *currency, now)?.is_ok() {
                     return Ok(None);
                 }
             }
@@ -121,7 +121,7 @@ impl Service {
         now: Time,
         currency: Currency,
     ) -> Result<Option<String>, Error> {
-        let why = self.nothing_on_offer(db, mode, now, &[currency])?;
+        let why = self.no_offer_reasons(db, mode, now, &[currency])?;
         Ok(
             why.map(|why| {
                 format!("no coin is on offer, so nobody can pay this invoice now: {why}")

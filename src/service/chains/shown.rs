@@ -2,33 +2,33 @@
 //!
 //! Invariant: the state comes from the same data that live mode uses.
 
-use super::live::{LiveChain, Said};
+use super::live::{LiveChain, ReportedState};
 use crate::domain::asset::{ASSETS, Chain, Mode};
 use crate::domain::render::chains::{ChainView, UNEXPLAINED_MAX, UnexplainedView};
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::{SECOND_MS, Time};
-use crate::domain::wallet::stopped_problem;
+use crate::domain::wallet::stopped_wallet_problem;
 use crate::service::{Error, Service};
-use crate::store::unexplained::{self, Unexplained};
-use crate::store::{Kind, Reader, chain_cursors, chains, rescans, wallets};
+use crate::store::unexplained::{self, UnexplainedBalance};
+use crate::store::{FileKind, Reader, chain_cursors, chains, rescans, wallets};
 
 impl Service {
     /// Returns the state of every chain that has a node.
-    pub fn chains(&self, now: Time) -> Result<Vec<ChainView>, Error> {
-        self.read_at_one_moment(|db| {
-            let scanned = chains::scanned(db)?;
-            let each = self.live.chains();
-            each.map(|(chain, said)| view(db, now, (chain, said), &scanned))
+    pub fn chain_views(&self, now: Time) -> Result<Vec<ChainView>, Error> {
+        self.read_snapshot(|db| {
+            let scanned = chains::lagging_chains(db)?;
+            let each = self.live.chain_states();
+            each.map(|(chain, said)| chain_view(db, now, (chain, said), &scanned))
                 .collect()
         })
     }
 
     /// Returns the state of all chains in one line.
-    pub fn chains_in_short(&self, now: Time) -> Result<String, Error> {
-        if self.kind == Kind::Sandbox {
+    pub fn chains_summary(&self, now: Time) -> Result<String, Error> {
+        if self.kind == FileKind::Sandbox {
             return Ok("simulated".to_owned());
         }
-        let chains = self.chains(now)?;
+        let chains = self.chain_views(now)?;
         if chains.is_empty() {
             return Ok("none has a node".to_owned());
         }
@@ -42,15 +42,15 @@ impl Service {
     }
 }
 
-fn view(
+fn chain_view(
     db: &Reader<'_>,
     now: Time,
-    (live, said): (&LiveChain, Said),
+    (live, said): (&LiveChain, ReportedState),
     scanned: &LaggingChains,
 ) -> Result<ChainView, Error> {
     let chain = live.chain;
     let cursor = chain_cursors::of_chain(db, chain)?;
-    let mut problem = said.hang(now).or(said.problem);
+    let mut problem = said.timeout_message(now).or(said.problem);
     let mut view = ChainView {
         chain,
         node: live.node.clone(),
@@ -67,7 +67,7 @@ fn view(
         requests: said.requests.total(),
         requests_per_day: said.requests.per_day(now),
         rescan_at: rescans::of_chain(db, chain)?.map(|rescan| rescan.next_height),
-        unexplained: unexplained(db, chain)?,
+        unexplained: unexplained_balances(db, chain)?,
     };
     let lag_ms = view.scanned_to.map(|to| now.since_ms(to).max(0));
     view.lag_seconds = lag_ms.map(|lag_ms| lag_ms / SECOND_MS);
@@ -87,11 +87,11 @@ fn view(
                 cursor.network, row.wallet.network
             ));
         }
-        if let Some(row) = wallets::stopped(db, chain)? {
+        if let Some(row) = wallets::stopped_for_chain(db, chain)? {
             let index = row.stopped_index.unwrap_or_default();
             problem = Some(format!(
                 "{}; no address is handed out",
-                stopped_problem(&row.id, index)
+                stopped_wallet_problem(&row.id, index)
             ));
         }
         problem = cursor.stopped.or(problem);
@@ -107,13 +107,13 @@ fn view(
 }
 
 /// Returns the addresses of a chain whose balance exceeds the amounts that were seen.
-fn unexplained(db: &Reader<'_>, chain: Chain) -> Result<Vec<UnexplainedView>, Error> {
+fn unexplained_balances(db: &Reader<'_>, chain: Chain) -> Result<Vec<UnexplainedView>, Error> {
     let found = unexplained::of_chain(db, chain, UNEXPLAINED_MAX)?.into_iter();
-    let shown = |found: Unexplained| UnexplainedView {
+    let shown = |found: UnexplainedBalance| UnexplainedView {
         address: found.address,
         asset: found.asset.id,
-        balance_crypto: found.asset.text(found.balance),
-        known_crypto: found.asset.text(found.known),
+        balance_crypto: found.asset.format_units(found.balance),
+        known_crypto: found.asset.format_units(found.known),
         height: found.height,
     };
     Ok(found.map(shown).collect())

@@ -26,8 +26,8 @@ const LONG: usize = 20_000;
 
 /// Addresses of every wallet whose chain is followed, stored as fingerprints of eight bytes.
 #[derive(Debug, Default)]
-pub(super) struct Spare {
-    all: Mutex<Vec<Around>>,
+pub(super) struct SpareAddresses {
+    all: Mutex<Vec<WalletFingerprints>>,
     /// Lock that is held while addresses are derived, so that chains of one pool take turns.
     filling: Mutex<()>,
     secret: RandomState,
@@ -35,7 +35,7 @@ pub(super) struct Spare {
 
 /// Fingerprints of the addresses of one wallet.
 #[derive(Debug)]
-struct Around {
+struct WalletFingerprints {
     /// `seq` of the wallet.
     wallet: i64,
     pool: &'static str,
@@ -51,8 +51,8 @@ struct Around {
     runs: Vec<(u32, Vec<u64>)>,
 }
 
-impl Spare {
-    fn all(&self) -> MutexGuard<'_, Vec<Around>> {
+impl SpareAddresses {
+    fn lock(&self) -> MutexGuard<'_, Vec<WalletFingerprints>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -61,9 +61,9 @@ impl Spare {
     }
 
     /// Returns the `seq` of the wallet that has this address, and its index.
-    pub(super) fn find(&self, chain: Chain, address: &str) -> Option<(i64, u32)> {
+    pub(super) fn find_index(&self, chain: Chain, address: &str) -> Option<(i64, u32)> {
         let wanted = self.fingerprint(address);
-        let all = self.all();
+        let all = self.lock();
         let mut of_pool = all.iter().filter(|of| of.pool == chain.address_pool());
         of_pool.find_map(|of| {
             let mut runs = of.runs.iter();
@@ -75,26 +75,27 @@ impl Spare {
     }
 
     /// Returns the indexes of a wallet, from `from` on, that had no owner when they were derived.
-    pub(super) fn indexes(&self, wallet: i64, from: u32) -> Vec<u32> {
-        let all = self.all();
+    pub(super) fn derived_indexes(&self, wallet: i64, from: u32) -> Vec<u32> {
+        let all = self.lock();
         let runs = all.iter().filter(|of| of.wallet == wallet);
         let runs = runs.flat_map(|of| &of.runs);
-        let indexes = runs.flat_map(|(first, run)| *first..first.saturating_add(count(run)));
+        let indexes = runs.flat_map(|(first, run)| *first..first.saturating_add(run_length(run)));
         indexes.filter(|index| *index >= from).collect()
     }
 
     /// Returns the next indexes of a wallet to derive, or `None` if all are derived.
     ///
     /// Calls `unused` once for each wallet, and again if the wallet's next index went back or the wallet changed.
-    fn next(
+    fn next_to_derive(
         &self,
         row: &WalletRow,
         unused: impl FnOnce(Range<u32>) -> Result<Vec<Range<u32>>, Error>,
     ) -> Result<Option<Range<u32>>, Error> {
         let end = row.next_index.saturating_add(ABOVE).min(INDEX_END);
-        let goes_on = |of: &Around| of.next <= row.next_index && of.derives == row.wallet;
+        let goes_on =
+            |of: &WalletFingerprints| of.next <= row.next_index && of.derives == row.wallet;
         if !self
-            .all()
+            .lock()
             .iter()
             .any(|of| of.wallet == row.seq && goes_on(of))
         {
@@ -113,11 +114,11 @@ impl Spare {
                     row.id
                 );
             }
-            let mut all = self.all();
+            let mut all = self.lock();
             let known = all.iter().position(|of| of.wallet == row.seq);
             // Addresses that were derived before are still watched, so they stay.
             let runs = known.map(|at| all.remove(at).runs).unwrap_or_default();
-            all.push(Around {
+            all.push(WalletFingerprints {
                 wallet: row.seq,
                 pool: row.wallet.chain.address_pool(),
                 derives: row.wallet,
@@ -127,7 +128,7 @@ impl Spare {
                 runs,
             });
         }
-        let mut all = self.all();
+        let mut all = self.lock();
         let Some(of) = all.iter_mut().find(|of| of.wallet == row.seq) else {
             return Ok(None);
         };
@@ -143,8 +144,8 @@ impl Spare {
     }
 
     /// Stores the fingerprints of derived addresses, which are watched now.
-    fn put(&self, row: &WalletRow, derived: Range<u32>, prints: Vec<u64>) {
-        let mut all = self.all();
+    fn insert(&self, row: &WalletRow, derived: Range<u32>, prints: Vec<u64>) {
+        let mut all = self.lock();
         let Some(of) = all.iter_mut().find(|of| of.wallet == row.seq) else {
             return;
         };
@@ -152,7 +153,7 @@ impl Spare {
             missing.start = derived.end;
         }
         match of.runs.last_mut() {
-            Some((from, run)) if from.saturating_add(count(run)) == derived.start => {
+            Some((from, run)) if from.saturating_add(run_length(run)) == derived.start => {
                 run.extend(prints);
             }
             _ => of.runs.push((derived.start, prints)),
@@ -160,7 +161,7 @@ impl Spare {
     }
 }
 
-fn count(run: &[u64]) -> u32 {
+fn run_length(run: &[u64]) -> u32 {
     u32::try_from(run.len()).unwrap_or(u32::MAX)
 }
 
@@ -172,7 +173,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error`] if the file cannot be read.
-    pub fn look_ahead(
+    pub fn derive_spare_addresses(
         &self,
         chain: Chain,
         mut look_for: impl FnMut(&str, u32),
@@ -185,12 +186,15 @@ impl Service {
             .iter()
             .filter(|of| of.wallet.chain.address_pool() == pool)
         {
-            let Some(range) = spare.next(row, |below| self.unused(row, below))? else {
+            let Some(range) = spare.next_to_derive(row, |below| self.unowned_ranges(row, below))?
+            else {
                 continue;
             };
-            let branch = row.wallet.receiving();
+            let branch = row.wallet.receiving_branch();
             let derive = |index: u32| {
-                let derived = branch.as_ref().and_then(|branch| branch.derive(index));
+                let derived = branch
+                    .as_ref()
+                    .and_then(|branch| branch.derive_address(index));
                 // Derivation fails for one index in 2^127.
                 let address = derived.map(|derived| derived.address).unwrap_or_default();
                 let next = row.next_index;
@@ -201,14 +205,18 @@ impl Service {
                 spare.fingerprint(&address)
             };
             let prints = range.clone().map(derive).collect();
-            spare.put(row, range, prints);
+            spare.insert(row, range, prints);
             return Ok(false);
         }
         Ok(true)
     }
 
     /// Returns the indexes of a wallet in this range that have no owner.
-    fn unused(&self, row: &WalletRow, within: Range<u32>) -> Result<Vec<Range<u32>>, Error> {
+    fn unowned_ranges(
+        &self,
+        row: &WalletRow,
+        within: Range<u32>,
+    ) -> Result<Vec<Range<u32>>, Error> {
         let (mut unused, mut from) = (Vec::new(), within.start);
         let note = |index: u32| {
             if index > from {
@@ -231,7 +239,7 @@ impl Service {
     reason = "a test fails by panicking, and means the range"
 )]
 mod tests {
-    use super::{ABOVE, AT_ONCE, BELOW, INDEX_END, Spare, WalletRow};
+    use super::{ABOVE, AT_ONCE, BELOW, INDEX_END, SpareAddresses, WalletRow};
     use crate::domain::asset::Chain;
     use crate::domain::time::Time;
     use crate::domain::wallet::{WalletHints, read};
@@ -239,7 +247,7 @@ mod tests {
 
     const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 
-    fn row(next_index: u32) -> WalletRow {
+    fn wallet_row(next_index: u32) -> WalletRow {
         WalletRow {
             seq: 1,
             id: String::new(),
@@ -257,11 +265,15 @@ mod tests {
     }
 
     /// Returns all indexes to derive, in their order, with adjacent ranges joined.
-    fn ranges(spare: &Spare, next: u32, unused: &[Range<u32>]) -> Vec<Range<u32>> {
-        let (row, mut found) = (row(next), Vec::<Range<u32>>::new());
-        while let Some(range) = spare.next(&row, |_| Ok(unused.to_vec())).unwrap() {
+    fn ranges_to_derive(
+        spare: &SpareAddresses,
+        next: u32,
+        unused: &[Range<u32>],
+    ) -> Vec<Range<u32>> {
+        let (row, mut found) = (wallet_row(next), Vec::<Range<u32>>::new());
+        while let Some(range) = spare.next_to_derive(&row, |_| Ok(unused.to_vec())).unwrap() {
             assert!(u32::try_from(range.len()).unwrap() <= AT_ONCE);
-            spare.put(&row, range.clone(), vec![0; range.len()]);
+            spare.insert(&row, range.clone(), vec![0; range.len()]);
             match found.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => found.push(range),
@@ -271,25 +283,31 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_above_and_what_nobody_has_below_are_derived_once() {
-        let spare = Spare::default();
+    fn each_spare_address_is_derived_once() {
+        let spare = SpareAddresses::default();
         let unused = [3..5, 10..2000];
         assert_eq!(
-            ranges(&spare, 3000, &unused),
+            ranges_to_derive(&spare, 3000, &unused),
             [3000..3000 + ABOVE, 10..2000, 3..5]
         );
-        assert_eq!(ranges(&spare, 3000, &[]), []);
+        assert_eq!(ranges_to_derive(&spare, 3000, &[]), []);
         // The next index went back after a typing error.
-        assert_eq!(ranges(&spare, 50, &[7..9]), [50..50 + ABOVE, 7..9]);
-        assert_eq!(ranges(&spare, 3000, &[]), [1050..3000 + ABOVE]);
+        assert_eq!(
+            ranges_to_derive(&spare, 50, &[7..9]),
+            [50..50 + ABOVE, 7..9]
+        );
+        assert_eq!(ranges_to_derive(&spare, 3000, &[]), [1050..3000 + ABOVE]);
         // The next index advances, because indexes were handed out or skipped.
-        assert_eq!(ranges(&spare, 3001, &[]), [4000..4001]);
-        assert_eq!(ranges(&spare, 9000, &[]), [4001..10_000]);
+        assert_eq!(ranges_to_derive(&spare, 3001, &[]), [4000..4001]);
+        assert_eq!(ranges_to_derive(&spare, 9000, &[]), [4001..10_000]);
         // The next index is far too high after a typing error.
         let far = 2_000_000_000;
-        assert_eq!(ranges(&spare, far, &[]), [far - BELOW..far + ABOVE]);
+        assert_eq!(
+            ranges_to_derive(&spare, far, &[]),
+            [far - BELOW..far + ABOVE]
+        );
         let end = INDEX_END;
-        assert_eq!(ranges(&spare, end, &[]), [end - BELOW..end]);
-        assert_eq!(ranges(&spare, end, &[]), []);
+        assert_eq!(ranges_to_derive(&spare, end, &[]), [end - BELOW..end]);
+        assert_eq!(ranges_to_derive(&spare, end, &[]), []);
     }
 }

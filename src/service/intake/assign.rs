@@ -7,13 +7,13 @@ use super::ObservationOwner;
 use crate::domain::id;
 use crate::domain::observation::StoredObservation;
 use crate::domain::payment::PaymentState;
-use crate::domain::quote::unavailable;
+use crate::domain::quote::coin_unavailable;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::unmatched::assignment;
 use crate::domain::time::Time;
-use crate::domain::unmatched::{Resolution, Unmatched};
+use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
 use crate::service::audit_log::{self, Entry};
-use crate::service::settle::Cause;
+use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
 use crate::store::{Tx, accounts, customers, invoices, observations, payments, unmatched_payments};
 use serde_json::json;
@@ -28,7 +28,7 @@ pub enum Assignee {
 }
 
 /// The recipient's account and the new owner of the observation.
-struct Assigned {
+struct Assignment {
     account: i64,
     owned: ObservationOwner,
 }
@@ -61,16 +61,16 @@ impl Service {
             return Err(Refusal::new(Code::InvalidTransition, message).into());
         }
         let observed = observations::by_seq(tx, unmatched.observation)?;
-        let assigned = Resolution::Assigned;
+        let assigned = UnmatchedResolution::Assigned;
         unmatched_payments::resolve(tx, unmatched.seq, assigned, None, None, now)?;
         let assigned = match to {
-            Assignee::Invoice(invoice) => self.to_invoice(tx, now, &observed, invoice),
+            Assignee::Invoice(invoice) => self.assign_to_invoice(tx, now, &observed, invoice),
             Assignee::Customer(account, reference) => {
-                self.to_customer(tx, now, &observed, account, reference)
+                self.assign_to_customer(tx, now, &observed, account, reference)
             }
         };
-        let assigned = assigned.map_err(|error| about(to, error))?;
-        note(tx, now, actor, &unmatched, &assigned)?;
+        let assigned = assigned.map_err(|error| with_recipient_field(to, error))?;
+        write_audit_entry(tx, now, actor, &unmatched, &assigned)?;
         let (payment, deposit) = match &assigned.owned {
             ObservationOwner::Payment(both) => (Some(&both.1.id), None),
             ObservationOwner::Deposit(deposit) => (None, Some(&deposit.id)),
@@ -82,13 +82,13 @@ impl Service {
     }
 
     /// Assigns the payment to an invoice of the same mode.
-    fn to_invoice(
+    fn assign_to_invoice(
         &self,
         tx: &Tx<'_>,
         now: Time,
         observed: &StoredObservation,
         invoice: &str,
-    ) -> Result<Assigned, Error> {
+    ) -> Result<Assignment, Error> {
         let seen = &observed.seen;
         let found = id::parse(invoice).map(|id| invoices::by_id(tx, &id));
         let found = found.transpose()?.flatten();
@@ -96,7 +96,7 @@ impl Service {
             .filter(|invoice| invoice.mode == seen.mode)
             .ok_or_else(|| Refusal::not_found("invoice"))?;
         let account = invoice.account;
-        let quote = self.quote_of_what_came(tx, now, &mut invoice, seen.asset, &seen.address)?;
+        let quote = self.quote_unrequested(tx, now, &mut invoice, seen.asset, &seen.address)?;
         let recorded =
             self.record_payment(tx, now, &invoice, &quote, (observed.seq, seen), None)?;
         let payment = recorded.map_err(|_| {
@@ -109,21 +109,24 @@ impl Service {
                 self.book_payment(tx, now, (invoice, payment), confirmed)?;
             (invoice, payment)
         } else {
-            (self.settle(tx, now, invoice, Cause::Other)?, payment)
+            (
+                self.settle_invoice(tx, now, invoice, SettleCause::Other)?,
+                payment,
+            )
         };
         let owned = ObservationOwner::Payment(Box::new(owned));
-        Ok(Assigned { account, owned })
+        Ok(Assignment { account, owned })
     }
 
     /// Assigns the payment to a customer of an account, in the same mode.
-    fn to_customer(
+    fn assign_to_customer(
         &self,
         tx: &Tx<'_>,
         now: Time,
         observed: &StoredObservation,
         account: &str,
         reference: &str,
-    ) -> Result<Assigned, Error> {
+    ) -> Result<Assignment, Error> {
         let seen = &observed.seen;
         let found = id::parse(account).map(|id| accounts::by_id(tx, &id));
         let found = found.transpose()?.flatten();
@@ -137,8 +140,8 @@ impl Service {
             );
             return Err(Refusal::field("customer", problem).into());
         }
-        let deposit = self.see_deposit(tx, now, &customer, (observed.seq, seen), None)?;
-        let no_rate = |_| unavailable(format!("{} has no rate", seen.asset.id));
+        let deposit = self.insert_seen_deposit(tx, now, &customer, (observed.seq, seen), None)?;
+        let no_rate = |_| coin_unavailable(format!("{} has no rate", seen.asset.id));
         let deposit = deposit.map_err(no_rate)?;
         let owned = if observed.state == PaymentState::Confirmed {
             let confirmed = PaymentState::Confirmed;
@@ -146,7 +149,7 @@ impl Service {
         } else {
             ObservationOwner::Deposit(Box::new(deposit))
         };
-        Ok(Assigned {
+        Ok(Assignment {
             account: account.seq,
             owned,
         })
@@ -154,7 +157,7 @@ impl Service {
 }
 
 /// Names the recipient's field in a refusal about the amount or the coin.
-fn about(to: &Assignee, error: Error) -> Error {
+fn with_recipient_field(to: &Assignee, error: Error) -> Error {
     let name = match to {
         Assignee::Invoice(_) => "invoice",
         Assignee::Customer(..) => "customer",
@@ -165,19 +168,19 @@ fn about(to: &Assignee, error: Error) -> Error {
             Refusal::field(name, problem).into()
         }
         Error::Refused(refusal) if refusal.code == Code::CoinUnavailable => {
-            Refusal::about(Code::CoinUnavailable, name, refusal.message).into()
+            Refusal::for_param(Code::CoinUnavailable, name, refusal.message).into()
         }
         Error::Refused(_) | Error::Failed(_) => error,
     }
 }
 
 /// Writes the assignment to the audit log.
-fn note(
+fn write_audit_entry(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,
-    unmatched: &Unmatched,
-    assigned: &Assigned,
+    unmatched: &UnmatchedPayment,
+    assigned: &Assignment,
 ) -> Result<(), Error> {
     let (id, kind, of) = match &assigned.owned {
         ObservationOwner::Payment(both) => (&both.1.id, "invoice", &both.0.id),

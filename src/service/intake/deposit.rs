@@ -4,7 +4,7 @@
 //! confirmation records an event.
 
 use super::ObservationOwner;
-use super::payment::{PaymentChange, book_change, worth};
+use super::payment::{PaymentChange, book_change, fiat_value};
 use crate::domain::customer::Customer;
 use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::event::EventType;
@@ -15,7 +15,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::{id, render};
-use crate::service::events::{Subject, record};
+use crate::service::events::{EventSubject, record};
 use crate::service::rates::NoRate;
 use crate::service::{Error, Service};
 use crate::store::ledger::{Booking, BookingSource};
@@ -24,7 +24,7 @@ use crate::store::{Tx, accounts, deposits, observations};
 impl Service {
     /// Stores a deposit as seen, with its current value. The value is final if the deposit is in a block. Returns the
     /// reason if no rate of the coin was ever known.
-    pub(super) fn see_deposit(
+    pub(super) fn insert_seen_deposit(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -60,7 +60,7 @@ impl Service {
             txid: seen.txid.clone(),
             position: seen.position,
             amount: seen.amount,
-            gross: worth(quoted.rate, seen.amount, seen.asset)?,
+            gross: fiat_value(quoted.rate, seen.amount, seen.asset)?,
             quoted,
             fixed_at: seen.block.as_ref().map(|_| now),
             fee: Cents::ZERO,
@@ -75,16 +75,16 @@ impl Service {
     }
 
     /// Fixes the value of a deposit that is in a block, unless the value is already fixed.
-    pub(super) fn fix_deposit(
+    pub(super) fn fix_value_in_block(
         &self,
         tx: &Tx<'_>,
         now: Time,
         mut deposit: Deposit,
     ) -> Result<Deposit, Error> {
         if deposit.fixed_at.is_none() {
-            self.fix_price(tx, now, &mut deposit)?;
+            self.fix_value(tx, now, &mut deposit)?;
             deposit.fee = fee_on(tx, &deposit)?;
-            deposits::fix(tx, &deposit)?;
+            deposits::save_terms(tx, &deposit)?;
         }
         Ok(deposit)
     }
@@ -93,7 +93,7 @@ impl Service {
     ///
     /// Keeps the earlier value if no rate is known any more, or if the new value cannot be booked. Received money
     /// must not be refused.
-    fn fix_price(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
+    fn fix_value(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
         if deposit.fixed_at.is_some() {
             return Ok(());
         }
@@ -101,7 +101,7 @@ impl Service {
         let (mode, asset) = (deposit.mode, deposit.asset);
         if let Ok(quoted) = self.newest_rate(tx, mode, asset, Currency::Eur, now)?
             && let Ok(quoted) = quoted.lowered_by(accounts::by_seq(tx, deposit.account)?.spread)
-            && let Ok(gross) = worth(quoted.rate, deposit.amount, asset)
+            && let Ok(gross) = fiat_value(quoted.rate, deposit.amount, asset)
         {
             (deposit.quoted, deposit.gross) = (quoted, gross);
         }
@@ -116,7 +116,7 @@ impl Service {
         deposit: Deposit,
         next: PaymentState,
     ) -> Result<ObservationOwner, Error> {
-        let before = deposit.status.state();
+        let before = deposit.status.payment_state();
         observations::update(tx, deposit.observation, before, next, now)?;
         let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
         self.book_deposit(tx, now, deposit, next, confirmed_at)
@@ -131,17 +131,17 @@ impl Service {
         next: PaymentState,
         confirmed_at: Option<Time>,
     ) -> Result<ObservationOwner, Error> {
-        let before = deposit.status.state();
+        let before = deposit.status.payment_state();
         let was_confirmed = deposit.was_confirmed;
         let confirms = next == PaymentState::Confirmed;
         deposit.status = next.into();
         deposit.was_confirmed |= confirms;
         deposit.confirmed_at = confirmed_at;
         if confirms && !was_confirmed {
-            self.fix_price(tx, now, &mut deposit)?;
+            self.fix_value(tx, now, &mut deposit)?;
             // The fee follows the account's fee rate at the time of booking.
             deposit.fee = fee_on(tx, &deposit)?;
-            deposits::fix(tx, &deposit)?;
+            deposits::save_terms(tx, &deposit)?;
         }
         let booking = Booking {
             account: deposit.account,
@@ -159,9 +159,9 @@ impl Service {
         };
         book_change(tx, now, &booking, step)?;
         if confirms {
-            let on_chain = self.depths().of(tx, &deposit)?;
-            let object = render::customer::deposit(&deposit, deposit.net()?, &on_chain)?;
-            let subject = Subject {
+            let on_chain = self.on_chain_reader().read(tx, &deposit)?;
+            let object = render::customer::deposit(&deposit, deposit.net_amount()?, &on_chain)?;
+            let subject = EventSubject {
                 account: deposit.account,
                 mode: deposit.mode,
                 id: &deposit.id,

@@ -13,10 +13,10 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::on_chain::SentOutput;
-use crate::domain::unmatched::{Unmatched, UnmatchedReason};
+use crate::domain::unmatched::{UnmatchedPayment, UnmatchedReason};
 use crate::service::Error;
-use crate::service::transfers::{Arrival, classify};
-use crate::store::addresses::{Owner, owner};
+use crate::service::transfers::{Arrival, classify_arrival};
+use crate::store::addresses::{AddressOwner, owner};
 use crate::store::{
     Reader, customers, deposits, invoices, observations, own_transfers, payments, quotes,
     read_backs, sent_outputs, unmatched_payments,
@@ -30,7 +30,7 @@ pub(in crate::service) enum ObservationOwner {
     /// A transfer between addresses of the operator.
     Own(OwnTransfer),
     /// A payment without a matching recipient.
-    Unmatched(Box<Unmatched>),
+    Unmatched(Box<UnmatchedPayment>),
     /// An output to the destination of a payout or refund.
     Sent(SentOutput),
 }
@@ -40,7 +40,7 @@ impl ObservationOwner {
     pub(in crate::service) fn state(&self) -> PaymentState {
         match self {
             ObservationOwner::Payment(both) => both.1.state,
-            ObservationOwner::Deposit(deposit) => deposit.status.state(),
+            ObservationOwner::Deposit(deposit) => deposit.status.payment_state(),
             ObservationOwner::Own(transfer) => transfer.state,
             ObservationOwner::Unmatched(unmatched) => unmatched.state,
             ObservationOwner::Sent(output) => output.state,
@@ -72,7 +72,7 @@ pub(in crate::service) struct IntakeOutcome {
 
 impl IntakeOutcome {
     /// Returns the owner if it could be booked, else the reason why not.
-    pub(in crate::service) fn booked(self) -> Result<ObservationOwner, Error> {
+    pub(in crate::service) fn into_booked(self) -> Result<ObservationOwner, Error> {
         match self.refusal {
             Some(refusal) => Err(refusal.into()),
             None => Ok(self.owned),
@@ -80,7 +80,7 @@ impl IntakeOutcome {
     }
 
     /// Returns the outcome for an observation that was stored before.
-    pub(super) fn known(owned: ObservationOwner) -> IntakeOutcome {
+    pub(super) fn already_stored(owned: ObservationOwner) -> IntakeOutcome {
         IntakeOutcome {
             owned,
             is_new: false,
@@ -127,10 +127,10 @@ pub(super) enum Recipient {
 }
 
 /// `seq` of the account that owns an address, and `seq` of its invoice if the address belongs to one.
-pub(super) type AddressOf = (Option<i64>, Option<i64>);
+pub(super) type OwnerIds = (Option<i64>, Option<i64>);
 
 /// Returns `true` if the money comes from an address of this file, or from a declared own address.
-fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
+fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     let (mode, chain) = (seen.mode, seen.asset.chain);
     for spent in &seen.spends {
         let from = match spent {
@@ -143,7 +143,7 @@ fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
                     txid: txid.clone(),
                     position: *position,
                 };
-                observations::at(db, &place)?.map(|spent| spent.seen.address)
+                observations::by_key(db, &place)?.map(|spent| spent.seen.address)
             }
         };
         let Some(from) = from else {
@@ -178,10 +178,10 @@ pub(super) fn find_recipient(
     now: Time,
     seen: &Observation,
     at_hand: Option<Invoice>,
-) -> Result<(Recipient, AddressOf), Error> {
+) -> Result<(Recipient, OwnerIds), Error> {
     let owner = owner(db, seen.mode, seen.asset.chain, &seen.address)?;
     if owner.is_none() {
-        match classify(db, now, seen)? {
+        match classify_arrival(db, now, seen)? {
             Arrival::Attached => return Ok((Recipient::Sent(None), (None, None))),
             Arrival::Exact(transfer) => {
                 return Ok((Recipient::Sent(Some(transfer)), (None, None)));
@@ -189,7 +189,7 @@ pub(super) fn find_recipient(
             Arrival::Proposed(_) => {}
         }
     }
-    if is_own(db, seen)? {
+    if is_from_own_address(db, seen)? {
         return Ok((Recipient::Own, (None, None)));
     }
     let is_newly_made = seen.spends.contains(&InputSource::Coinbase);
@@ -198,7 +198,7 @@ pub(super) fn find_recipient(
             Recipient::Nobody(UnmatchedReason::UnknownAddress),
             (None, None),
         )),
-        Some(Owner::Customer(seq)) => {
+        Some(AddressOwner::Customer(seq)) => {
             let customer = customers::by_seq(db, seq)?;
             let address_of = (Some(customer.account), None);
             let matched = if is_newly_made {
@@ -210,7 +210,7 @@ pub(super) fn find_recipient(
             };
             Ok((matched, address_of))
         }
-        Some(Owner::Invoice(seq)) => {
+        Some(AddressOwner::Invoice(seq)) => {
             let invoice = match at_hand.filter(|invoice| invoice.seq == seq) {
                 Some(invoice) => invoice,
                 None => invoices::by_seq(db, seq)?,

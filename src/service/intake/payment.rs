@@ -16,7 +16,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::rates::NoRate;
-use crate::service::settle::Cause;
+use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
 use crate::store::ledger::{Booking, BookingSource, book, unreversed};
 use crate::store::{Tx, accounts, payments, quotes};
@@ -68,7 +68,7 @@ impl Service {
             observation,
             mode: invoice.mode,
             asset: quote.asset,
-            value: worth(quoted.rate, seen.amount, quote.asset)?,
+            value: fiat_value(quoted.rate, seen.amount, quote.asset)?,
             quoted,
             amount: seen.amount,
             txid: seen.txid.clone(),
@@ -88,7 +88,7 @@ impl Service {
     ///
     /// A payment that was on time stays on time. A late payment that is now on time is valued at the rate of its
     /// quote.
-    pub(super) fn seen_earlier(
+    pub(super) fn move_to_earlier_time(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -105,17 +105,17 @@ impl Service {
             let missing = || Error::Failed(format!("quote {} is missing", payment.quote));
             let quoted = quote.ok_or_else(missing)?.quoted.clone();
             // If the rate of the quote cannot price the payment, the payment stays late.
-            if let Ok(value) = worth(quoted.rate, payment.amount, payment.asset) {
+            if let Ok(value) = fiat_value(quoted.rate, payment.amount, payment.asset) {
                 (payment.on_time, payment.quoted, payment.value) = (true, quoted, value);
             }
         }
-        payments::judge_again(tx, &payment)?;
-        let invoice = self.settle(tx, now, invoice, Cause::Other)?;
+        payments::save_terms(tx, &payment)?;
+        let invoice = self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
         Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
     }
 
     /// Stores a payment as seen and settles its invoice. Returns the reason if the observation cannot be a payment.
-    pub(super) fn see_payment(
+    pub(super) fn record_seen_payment(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -128,7 +128,7 @@ impl Service {
             match self.record_payment(tx, now, &invoice, quote, seen, replaced)? {
                 Err(reason) => Err(reason),
                 Ok(payment) => {
-                    let invoice = self.settle(tx, now, invoice, Cause::Other)?;
+                    let invoice = self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
                     Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
                 }
             },
@@ -173,11 +173,11 @@ impl Service {
         book_change(tx, now, &booking, step)?;
         let confirms = next == PaymentState::Confirmed;
         let cause = if confirms {
-            Cause::Confirmed
+            SettleCause::Confirmed
         } else {
-            Cause::Other
+            SettleCause::Other
         };
-        let (invoice, told) = self.settle_and_tell(tx, now, invoice, cause)?;
+        let (invoice, told) = self.settle_and_render(tx, now, invoice, cause)?;
         payment.state = next;
         payment.was_confirmed |= confirms;
         payment.confirmed_at = confirms.then_some(now);
@@ -189,7 +189,7 @@ impl Service {
 ///
 /// # Errors
 /// `invalid_request` if the value is more than can be booked.
-pub(super) fn worth(rate: Rate, amount: Units, asset: &Asset) -> Result<Cents, Refusal> {
+pub(super) fn fiat_value(rate: Rate, amount: Units, asset: &Asset) -> Result<Cents, Refusal> {
     let value = rate.value(amount, asset.decimals);
     value
         .ok()
@@ -222,7 +222,7 @@ pub(super) fn book_change(
     step: PaymentChange,
 ) -> Result<(), Error> {
     let confirms = step.next == PaymentState::Confirmed;
-    let [restored, undone] = memos(booking.source);
+    let [restored, undone] = adjustment_memos(booking.source);
     let postings = if confirms && !step.was_confirmed {
         let fee = accounts::by_seq(tx, booking.account)?.fee;
         ledger::confirmation_postings(step.value, fee)?
@@ -240,7 +240,7 @@ pub(super) fn book_change(
 }
 
 /// Returns the memos of the two adjustments: confirmed again, and no longer confirmed.
-const fn memos(source: BookingSource) -> [&'static str; 2] {
+const fn adjustment_memos(source: BookingSource) -> [&'static str; 2] {
     match source {
         BookingSource::Deposit(_) => ["deposit confirmed again", "deposit no longer confirmed"],
         BookingSource::Payment(_) | BookingSource::Transfer(_) | BookingSource::Operator => {

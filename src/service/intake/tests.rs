@@ -18,16 +18,22 @@ use crate::domain::refusal::Code;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::tests::{
-    NOW, STALE, bitcoin, done, fixed, live, live_invoice, real, refused, seeded, write,
+    NOW, STALE, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, live_service,
+    refusal_of, seeded_service, write,
 };
 use crate::service::{Faults, Service};
-use crate::store::addresses::Owner;
+use crate::store::addresses::AddressOwner;
 use crate::store::{accounts, customers, invoices, observations, quotes};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Returns an observation of 0.001 bitcoin in live mode.
-fn seen(address: &str, txid: &str, seen_at: Time, block: Option<u32>) -> Observation {
+fn bitcoin_observation(
+    address: &str,
+    txid: &str,
+    seen_at: Time,
+    block: Option<u32>,
+) -> Observation {
     Observation {
         mode: Mode::Live,
         asset: bitcoin(),
@@ -46,27 +52,27 @@ fn seen(address: &str, txid: &str, seen_at: Time, block: Option<u32>) -> Observa
 
 /// Stores an observation at a time and returns its owner.
 #[track_caller]
-fn observe(service: &Arc<Service>, now: Time, seen: Observation) -> ObservationOwner {
+fn store_observation(service: &Arc<Service>, now: Time, seen: Observation) -> ObservationOwner {
     let outcome = service
-        .write_and_wait(move |service, tx| service.observe(tx, now, &seen, None))
+        .write_and_wait(move |service, tx| service.record_observation(tx, now, &seen, None))
         .unwrap();
     outcome.unwrap().owned
 }
 
 #[test]
-fn what_comes_late_is_worth_the_newest_rate_and_else_its_quotes() {
-    let (simulated, file) = seeded();
-    let real = real(&file);
-    let id = live_invoice(&simulated);
-    let caller = live(&simulated);
-    done(simulated.select(NOW, &caller, &id, "BTC".to_owned())).unwrap();
+fn late_payment_uses_newest_rate_or_else_its_quote() {
+    let (simulated, file) = seeded_service();
+    let real = live_service(&file);
+    let id = create_live_invoice(&simulated);
+    let caller = live_caller(&simulated);
+    block_on(simulated.select_coin(NOW, &caller, &id, "BTC".to_owned())).unwrap();
     let of = id.clone();
     let quote = write(&simulated, move |_, tx| {
         let invoice = invoices::by_id(tx, &of)?.unwrap();
         Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0))
     });
     let in_time = quote.quoted;
-    assert_eq!(in_time, fixed(bitcoin(), Currency::Eur, NOW));
+    assert_eq!(in_time, fixed_rate(bitcoin(), Currency::Eur, NOW));
     let late = NOW.plus_ms(HOUR_MS);
     let stale = late.plus_ms(-FRESH_MS_MAX - 1);
     let rate = |at| RateQuote {
@@ -88,8 +94,8 @@ fn what_comes_late_is_worth_the_newest_rate_and_else_its_quotes() {
         ("e", &real, Faults::default(), NOW, true, in_time.clone()),
     ] {
         service.set_faults(faults);
-        let seen = seen(&quote.address, txid, seen_at, None);
-        let ObservationOwner::Payment(both) = observe(service, late, seen) else {
+        let seen = bitcoin_observation(&quote.address, txid, seen_at, None);
+        let ObservationOwner::Payment(both) = store_observation(service, late, seen) else {
             unreachable!("{txid} is no payment");
         };
         let (_, payment) = *both;
@@ -107,14 +113,14 @@ fn address_of_customer(service: &Arc<Service>) -> String {
     write(service, |service, tx| {
         let account = accounts::all(tx)?.remove(0).seq;
         let customer = customers::insert(tx, account, Mode::Live, "ada", NOW)?;
-        let (owner, chain) = (Owner::Customer(customer.seq), bitcoin().chain);
-        let address = service.claim(tx, NOW, account, Mode::Live, chain, owner)?;
+        let (owner, chain) = (AddressOwner::Customer(customer.seq), bitcoin().chain);
+        let address = service.claim_address(tx, NOW, account, Mode::Live, chain, owner)?;
         Ok(address.unwrap())
     })
 }
 
 #[track_caller]
-fn deposit(owned: ObservationOwner) -> Deposit {
+fn expect_deposit(owned: ObservationOwner) -> Deposit {
     match owned {
         ObservationOwner::Deposit(deposit) => *deposit,
         ObservationOwner::Payment(_)
@@ -128,15 +134,20 @@ fn deposit(owned: ObservationOwner) -> Deposit {
 
 /// Changes the state of a deposit.
 #[track_caller]
-fn moved(service: &Arc<Service>, now: Time, of: Deposit, next: PaymentState) -> Deposit {
+fn change_deposit_state(
+    service: &Arc<Service>,
+    now: Time,
+    of: Deposit,
+    next: PaymentState,
+) -> Deposit {
     let of = ObservationOwner::Deposit(Box::new(of));
-    deposit(write(service, move |service, tx| {
-        service.advance_owned(tx, now, of, next)
+    expect_deposit(write(service, move |service, tx| {
+        service.change_owned(tx, now, of, next)
     }))
 }
 
 /// Returns the height of the block of an observation.
-fn height_of(service: &Arc<Service>, observation: i64) -> Option<u32> {
+fn block_height_of(service: &Arc<Service>, observation: i64) -> Option<u32> {
     let observed = write(service, move |_, tx| {
         Ok(observations::by_seq(tx, observation)?)
     });
@@ -144,20 +155,26 @@ fn height_of(service: &Arc<Service>, observation: i64) -> Option<u32> {
 }
 
 #[test]
-fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
-    let (simulated, _file) = seeded();
+fn first_block_fixes_the_rate_of_a_deposit() {
+    let (simulated, _file) = seeded_service();
     let address = address_of_customer(&simulated);
     let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
-    let rate = |at| fixed(bitcoin(), Currency::Eur, at);
+    let rate = |at| fixed_rate(bitcoin(), Currency::Eur, at);
+    let see = |minutes, txid, block| {
+        let seen = bitcoin_observation(&address, txid, NOW, block);
+        store_observation(&simulated, at(minutes), seen)
+    };
+    let change =
+        |minutes, deposit, state| change_deposit_state(&simulated, at(minutes), deposit, state);
     // The deposit is seen while the rate is stale.
     simulated.set_faults(STALE);
-    let shown = deposit(observe(&simulated, at(0), seen(&address, "a", NOW, None)));
+    let shown = expect_deposit(see(0, "a", None));
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     assert_eq!((shown.quoted, shown.fixed_at), (rate(just_stale), None));
     simulated.set_faults(Faults::default());
     // The deposit is seen again without a block, and then in two blocks. It is confirmed, orphaned, seen in a third
     // block, and confirmed again.
-    let again = deposit(observe(&simulated, at(1), seen(&address, "a", NOW, None)));
+    let again = expect_deposit(see(1, "a", None));
     assert_eq!((again.quoted, again.fixed_at), (rate(just_stale), None));
     let fixed = |deposit: &Deposit, minutes| {
         assert_eq!(
@@ -167,73 +184,64 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
         deposit.clone()
     };
     for (minutes, block) in [(2, Some(7)), (3, Some(8)), (4, None)] {
-        let again = observe(&simulated, at(minutes), seen(&address, "a", NOW, block));
-        fixed(&deposit(again), 2);
+        let again = see(minutes, "a", block);
+        fixed(&expect_deposit(again), 2);
     }
-    let again = seen(&address, "a", NOW, Some(8));
-    let again = deposit(observe(&simulated, at(4), again));
+    let again = expect_deposit(see(4, "a", Some(8)));
     let observation = again.observation;
-    let confirmed = moved(&simulated, at(5), again, PaymentState::Confirmed);
-    assert_eq!(height_of(&simulated, observation), Some(8));
-    let orphaned = moved(&simulated, at(6), fixed(&confirmed, 2), PaymentState::Seen);
+    let confirmed = change(5, again, PaymentState::Confirmed);
+    assert_eq!(block_height_of(&simulated, observation), Some(8));
+    let orphaned = change(6, fixed(&confirmed, 2), PaymentState::Seen);
     assert_eq!(
-        height_of(&simulated, observation),
+        block_height_of(&simulated, observation),
         None,
         "its block is given up"
     );
-    let again = deposit(observe(
-        &simulated,
-        at(7),
-        seen(&address, "a", NOW, Some(9)),
-    ));
+    let again = expect_deposit(see(7, "a", Some(9)));
     assert_eq!(fixed(&orphaned, 2).seq, again.seq);
-    fixed(&moved(&simulated, at(8), again, PaymentState::Confirmed), 2);
-    assert_eq!(height_of(&simulated, observation), Some(9));
+    fixed(&change(8, again, PaymentState::Confirmed), 2);
+    assert_eq!(block_height_of(&simulated, observation), Some(9));
     // One deposit is in a block when it is first seen. Another is confirmed without a known block.
-    let mined = deposit(observe(
-        &simulated,
-        at(9),
-        seen(&address, "b", NOW, Some(9)),
-    ));
-    fixed(
-        &moved(
-            &simulated,
-            at(10),
-            fixed(&mined, 9),
-            PaymentState::Confirmed,
-        ),
-        9,
-    );
-    let shown = deposit(observe(&simulated, at(11), seen(&address, "c", NOW, None)));
+    let mined = expect_deposit(see(9, "b", Some(9)));
+    fixed(&change(10, fixed(&mined, 9), PaymentState::Confirmed), 9);
+    let shown = expect_deposit(see(11, "c", None));
     assert_eq!((shown.quoted.clone(), shown.fixed_at), (rate(at(11)), None));
-    let confirmed = moved(&simulated, at(12), shown, PaymentState::Confirmed);
-    let as_stored = observe(&simulated, at(13), seen(&address, "c", NOW, Some(10)));
+    let confirmed = change(12, shown, PaymentState::Confirmed);
+    let as_stored = see(13, "c", Some(10));
     assert_eq!(
         fixed(&confirmed, 12).gross,
-        fixed(&deposit(as_stored), 12).gross
+        fixed(&expect_deposit(as_stored), 12).gross
     );
 }
 
 #[test]
-fn a_deposit_keeps_the_rate_that_it_was_shown_with_where_none_is_known_any_more() {
-    let (simulated, file) = seeded();
-    let real = real(&file);
+fn deposit_keeps_its_first_rate_if_none_is_known_later() {
+    let (simulated, file) = seeded_service();
+    let real = live_service(&file);
     let address = address_of_customer(&simulated);
-    let shown = deposit(observe(&simulated, NOW, seen(&address, "a", NOW, None)));
+    let shown = expect_deposit(store_observation(
+        &simulated,
+        NOW,
+        bitcoin_observation(&address, "a", NOW, None),
+    ));
     let later = NOW.plus_ms(MINUTE_MS);
-    let confirmed = moved(&real, later, shown.clone(), PaymentState::Confirmed);
+    let confirmed = change_deposit_state(&real, later, shown.clone(), PaymentState::Confirmed);
     assert_eq!(
         (confirmed.quoted, confirmed.gross, confirmed.fixed_at),
         (shown.quoted, shown.gross, Some(later))
     );
     // A deposit that was seen is accepted even if its new value is more than can be booked.
-    let shown = deposit(observe(&simulated, NOW, seen(&address, "b", NOW, None)));
+    let shown = expect_deposit(store_observation(
+        &simulated,
+        NOW,
+        bitcoin_observation(&address, "b", NOW, None),
+    ));
     let amount = Units(u128::MAX);
     let grown = Deposit {
         amount,
         ..shown.clone()
     };
-    let confirmed = moved(&simulated, later, grown, PaymentState::Confirmed);
+    let confirmed = change_deposit_state(&simulated, later, grown, PaymentState::Confirmed);
     assert_eq!(
         (confirmed.quoted, confirmed.gross, confirmed.fixed_at),
         (shown.quoted, shown.gross, Some(later))
@@ -241,11 +249,11 @@ fn a_deposit_keeps_the_rate_that_it_was_shown_with_where_none_is_known_any_more(
 }
 
 #[test]
-fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
-    let (simulated, file) = seeded();
-    let real = real(&file);
+fn deposit_without_any_rate_is_kept_as_unmatched() {
+    let (simulated, file) = seeded_service();
+    let real = live_service(&file);
     let address = address_of_customer(&simulated);
-    let owned = observe(&real, NOW, seen(&address, "a", NOW, Some(7)));
+    let owned = store_observation(&real, NOW, bitcoin_observation(&address, "a", NOW, Some(7)));
     let ObservationOwner::Unmatched(unmatched) = owned else {
         unreachable!("it was priced");
     };
@@ -254,7 +262,7 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
     let id = unmatched.id.clone();
     // The unmatched payment changes state. Once a rate is known, it can be assigned to the customer.
     let confirmed = write(&real, move |service, tx| {
-        service.advance_owned(
+        service.change_owned(
             tx,
             NOW,
             ObservationOwner::Unmatched(unmatched),
@@ -267,11 +275,11 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
     let give = |service: &Arc<Service>| {
         let to = Assignee::Customer(account.clone(), "ada".to_owned());
         let id = id.clone();
-        done(service.write(move |service, tx| {
+        block_on(service.write(move |service, tx| {
             service.assign_unmatched(tx, NOW, "operator@sandbox.test", &id, &to)
         }))
     };
-    let none = refused(give(&real));
+    let none = refusal_of(give(&real));
     assert_eq!(
         (none.code, none.param.as_deref()),
         (Code::CoinUnavailable, Some("customer"))

@@ -7,9 +7,9 @@
 use super::ObservationOwner;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::unmatched::{Resolution, Unmatched};
+use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
 use crate::service::audit_log::{self, Entry};
-use crate::service::settle::Cause;
+use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
 use crate::store::{Tx, deposits, payments, quotes, unmatched_payments};
 use serde_json::{Value, json};
@@ -30,9 +30,11 @@ impl Service {
         let gone = || Refusal::not_found("unmatched payment");
         let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         let (account, from) = match unmatched.outcome {
-            None => return Err(refused("it has no outcome that could be undone")),
-            Some(Resolution::Assigned) => self.take_away(tx, now, &unmatched)?,
-            Some(Resolution::Returned | Resolution::Dismissed) => (None, Value::Null),
+            None => return Err(invalid_transition("it has no outcome that could be undone")),
+            Some(UnmatchedResolution::Assigned) => self.remove_assigned(tx, now, &unmatched)?,
+            Some(UnmatchedResolution::Returned | UnmatchedResolution::Dismissed) => {
+                (None, Value::Null)
+            }
         };
         unmatched_payments::reopen(tx, unmatched.seq)?;
         let detail = json!({
@@ -46,16 +48,16 @@ impl Service {
         };
         audit_log::record(tx, now, actor, &noted)?;
         let reopened = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
-        self.unmatched_shown(tx, now, &reopened)
+        self.unmatched_payment(tx, now, &reopened)
     }
 
     /// Removes the payment or deposit that an assignment created. Returns its account and the detail for the audit
     /// log.
-    fn take_away(
+    fn remove_assigned(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        unmatched: &Unmatched,
+        unmatched: &UnmatchedPayment,
     ) -> Result<(Option<i64>, Value), Error> {
         match super::owner_of(tx, unmatched.observation)? {
             ObservationOwner::Payment(both) => {
@@ -67,7 +69,7 @@ impl Service {
                 quotes::remove_unused(tx, payment.quote)?;
                 let detail = json!({ "invoice": invoice.id, "payment": payment.id });
                 let account = invoice.account;
-                self.settle(tx, now, invoice, Cause::Other)?;
+                self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
                 Ok((Some(account), detail))
             }
             ObservationOwner::Deposit(deposit) => {
@@ -90,13 +92,13 @@ impl Service {
 
 /// Returns the refusal to undo an assignment that was booked.
 fn already_booked_error(what: &str) -> Error {
-    refused(&format!(
+    invalid_transition(&format!(
         "{what} that it has become has been confirmed: it is booked, and the merchant has been told; \
          an adjustment of the account's balance corrects what it booked"
     ))
 }
 
 /// Returns a refusal with code `invalid_transition`.
-fn refused(message: &str) -> Error {
+fn invalid_transition(message: &str) -> Error {
     Refusal::new(Code::InvalidTransition, message).into()
 }

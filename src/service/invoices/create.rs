@@ -13,10 +13,10 @@ use crate::domain::scanned::LaggingChains;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
-use crate::service::idempotency::{CreateOutcome, IdempotencySlot, once};
-use crate::service::settle::judge;
+use crate::service::idempotency::{CreateOutcome, IdempotencySlot, run_once};
+use crate::service::settle::compute_invoice;
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::addresses::Owner;
+use crate::store::addresses::AddressOwner;
 use crate::store::{
     Reader, Tx, accounts, addresses, chains, file, invoice_steps, invoices, quotes,
 };
@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// An invoice to create, prepared before the transaction.
-struct Drawn {
+struct PreparedInvoice {
     /// Account whose settings were used.
     account: Arc<Account>,
     draft: CreateInvoice,
@@ -54,27 +54,27 @@ impl Service {
             route: "createInvoice",
             client_key,
         });
-        let draft = CreateInvoice::read(&body).and_then(|draft| self.checked(draft));
+        let draft = CreateInvoice::read(&body).and_then(|draft| self.check_webhook_url(draft));
         let drawn = match draft {
             Ok(draft) => {
-                let draft = (draft, draft::warnings(&body));
-                self.draw(now, self.recent_account(account)?, mode, draft)?
+                let draft = (draft, draft::unknown_field_warnings(&body));
+                self.prepare_invoice(now, self.cached_account(account)?, mode, draft)?
             }
             Err(refusal) => {
                 let check = |db: &Reader<'_>| {
-                    may_be_made(db, &accounts::by_seq(db, account)?, mode)?;
+                    check_may_create(db, &accounts::by_seq(db, account)?, mode)?;
                     Err(refusal.into())
                 };
-                let kept = self.answer_early(now, slot.as_ref(), &body, check)?;
-                return kept.ok_or_else(not_written);
+                let kept = self.check_early(now, slot.as_ref(), &body, check)?;
+                return kept.ok_or_else(not_written_error);
             }
         };
         let asset = drawn.draft.asset.as_deref();
         if let Some(asset) = asset.and_then(Asset::find) {
-            self.stock_up(mode, asset.chain)?;
+            self.fill_stock(mode, asset.chain)?;
         }
         self.write_repeatable(move |service, tx| {
-            once(tx, now, slot.as_ref(), &body, || {
+            run_once(tx, now, slot.as_ref(), &body, || {
                 service.create(tx, now, (account, mode), &drawn)
             })
         })
@@ -82,7 +82,7 @@ impl Service {
     }
 
     /// Refuses a webhookUrl to which requests are not allowed.
-    fn checked(&self, draft: CreateInvoice) -> Result<CreateInvoice, Refusal> {
+    fn check_webhook_url(&self, draft: CreateInvoice) -> Result<CreateInvoice, Refusal> {
         let url = draft.webhook_url.as_deref();
         match url.map_or(Ok(()), |url| (self.webhook_check)(url)) {
             Ok(()) => Ok(draft),
@@ -91,13 +91,13 @@ impl Service {
     }
 
     /// Prepares an invoice with the settings of an account, without a transaction.
-    fn draw(
+    fn prepare_invoice(
         &self,
         now: Time,
         account: Arc<Account>,
         mode: Mode,
         (draft, warnings): (CreateInvoice, Vec<String>),
-    ) -> Result<Drawn, Error> {
+    ) -> Result<PreparedInvoice, Error> {
         let invoice = match account.check_price(draft.amount) {
             Err(refusal) => Err(refusal),
             Ok(amount) => {
@@ -109,7 +109,7 @@ impl Service {
                 Ok((invoice, object))
             }
         };
-        Ok(Drawn {
+        Ok(PreparedInvoice {
             account,
             draft,
             warnings,
@@ -123,51 +123,51 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         (account, mode): (i64, Mode),
-        drawn: &Drawn,
+        drawn: &PreparedInvoice,
     ) -> Result<(CreateOutcome, String), Error> {
         let account = accounts::by_seq(tx, account)?;
-        may_be_made(tx, &account, mode)?;
+        check_may_create(tx, &account, mode)?;
         // Settings may have changed since the invoice was prepared.
         let again = if account == *drawn.account {
             None
         } else {
             let draft = (drawn.draft.clone(), drawn.warnings.clone());
-            Some(self.draw(now, Arc::new(account), mode, draft)?)
+            Some(self.prepare_invoice(now, Arc::new(account), mode, draft)?)
         };
         let drawn = again.as_ref().unwrap_or(drawn);
         let (invoice, object) = match &drawn.invoice {
             Ok(drawn) => drawn,
             Err(refusal) => {
-                let made = self.made_before(tx, mode, drawn)?;
+                let made = self.existing_response(tx, mode, drawn)?;
                 return made.ok_or_else(|| refusal.clone().into());
             }
         };
         if let Some(asset) = &drawn.draft.asset {
-            return self.create_picked(tx, now, drawn, invoice, asset);
+            return self.create_with_coin(tx, now, drawn, invoice, asset);
         }
-        let object = object.as_ref().ok_or_else(not_written)?;
+        let object = object.as_ref().ok_or_else(not_written_error)?;
         if invoices::insert(tx, invoice)?.is_none() {
-            let made = self.made_before(tx, mode, drawn)?;
-            return made.ok_or_else(not_written);
+            let made = self.existing_response(tx, mode, drawn)?;
+            return made.ok_or_else(not_written_error);
         }
         self.record_invoice(tx, now, invoice, object, EventType::InvoiceCreated)?;
         let mut warnings = drawn.warnings.clone();
         warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
-        let answer = self.with_warnings(invoice, object, &warnings)?;
+        let answer = self.render_with_warnings(invoice, object, &warnings)?;
         Ok((CreateOutcome::Created, answer))
     }
 
     /// Creates an invoice and selects its coin. If the coin is unavailable, a warning says so.
-    fn create_picked(
+    fn create_with_coin(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        drawn: &Drawn,
+        drawn: &PreparedInvoice,
         invoice: &Invoice,
         asset: &str,
     ) -> Result<(CreateOutcome, String), Error> {
         // The orderId is checked before an address is claimed.
-        if let Some(made) = self.made_before(tx, invoice.mode, drawn)? {
+        if let Some(made) = self.existing_response(tx, invoice.mode, drawn)? {
             return Ok(made);
         }
         let (mut invoice, mut warnings) = (invoice.clone(), drawn.warnings.clone());
@@ -183,28 +183,28 @@ impl Service {
         if let Some((quote, _)) = &quote {
             invoice.picked_quote = Some(quote.seq);
             let quotes = std::slice::from_ref(quote);
-            judge(&mut invoice, &[], quotes, &LaggingChains::default(), now)?;
+            compute_invoice(&mut invoice, &[], quotes, &LaggingChains::default(), now)?;
         }
-        let seq = invoices::insert(tx, &invoice)?.ok_or_else(not_written)?;
+        let seq = invoices::insert(tx, &invoice)?.ok_or_else(not_written_error)?;
         if let Some((quote, taken)) = &quote {
             let address = (quote.address.as_str(), *taken);
-            let owner = Owner::Invoice(seq);
+            let owner = AddressOwner::Invoice(seq);
             addresses::insert(tx, invoice.mode, quote.asset.chain, address, owner)?;
             if quotes::insert(tx, seq, quote)? != quote.seq {
                 return Err(Error::Failed("a quote got another number".to_owned()));
             }
-            chains::expect(tx, invoice.mode, quote.asset.chain);
-            invoice_steps::picked_first(tx, seq, quote.seq, now)?;
-            invoice_steps::status(tx, seq, invoice.status, now)?;
+            chains::expect_payments(tx, invoice.mode, quote.asset.chain);
+            invoice_steps::insert_pick(tx, seq, quote.seq, now)?;
+            invoice_steps::insert_status(tx, seq, invoice.status, now)?;
         }
         let object = render::invoice(&invoice, &self.links, &[])?;
         self.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
-        let answer = self.with_warnings(&invoice, &object, &warnings)?;
+        let answer = self.render_with_warnings(&invoice, &object, &warnings)?;
         Ok((CreateOutcome::Created, answer))
     }
 
     /// Returns the response for a new invoice: the object of its event, with warnings if there are any.
-    fn with_warnings(
+    fn render_with_warnings(
         &self,
         invoice: &Invoice,
         object: &RawValue,
@@ -218,11 +218,11 @@ impl Service {
     }
 
     /// Returns the response for an orderId that already has an invoice.
-    fn made_before(
+    fn existing_response(
         &self,
         tx: &Tx<'_>,
         mode: Mode,
-        drawn: &Drawn,
+        drawn: &PreparedInvoice,
     ) -> Result<Option<(CreateOutcome, String)>, Error> {
         let Some(order_id) = &drawn.draft.order_id else {
             return Ok(None);
@@ -231,7 +231,7 @@ impl Service {
             return Ok(None);
         };
         let mut warnings = drawn.warnings.clone();
-        warnings.extend(differences(&drawn.draft, &existing));
+        warnings.extend(difference_warnings(&drawn.draft, &existing));
         let json = render::invoice(&existing, &self.links, &warnings)?;
         Ok(Some((
             CreateOutcome::Existing,
@@ -241,7 +241,7 @@ impl Service {
 }
 
 /// Refuses to create an invoice if the account's status or maintenance forbids it.
-pub(in crate::service) fn may_be_made(
+pub(in crate::service) fn check_may_create(
     db: &Reader<'_>,
     account: &Account,
     mode: Mode,
@@ -254,12 +254,12 @@ pub(in crate::service) fn may_be_made(
     Ok(())
 }
 
-fn not_written() -> Error {
+fn not_written_error() -> Error {
     Error::Failed("an invoice was not written".to_owned())
 }
 
 /// Returns warnings for a repeated orderId with another amount or currency.
-fn differences(draft: &CreateInvoice, existing: &Invoice) -> Vec<String> {
+fn difference_warnings(draft: &CreateInvoice, existing: &Invoice) -> Vec<String> {
     let mut warnings = Vec::new();
     if draft.amount != Some(existing.amount) {
         warnings.push(format!(

@@ -3,20 +3,20 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::domain::asset::Chain;
-use crate::domain::scanned::waits_for;
+use crate::domain::scanned::awaited_chains;
 use crate::domain::time::{MINUTE_MS, Time};
-use crate::service::tests::{NOW, done, seeded};
+use crate::service::tests::{NOW, block_on, seeded_service};
 use crate::service::{Error, sandbox};
 use crate::store::{Reader, audit, chains, invoices, quotes};
 use serde_json::{Map, Value, json};
 
-fn object(body: &Value) -> Map<String, Value> {
+fn to_object(body: &Value) -> Map<String, Value> {
     body.as_object().unwrap().clone()
 }
 
 #[test]
-fn what_is_due_is_what_the_rule_says_of_each_invoice() {
-    let (service, _file) = seeded();
+fn next_expiry_follows_the_rule_for_each_invoice() {
+    let (service, _file) = seeded_service();
     let caller = service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap();
     let test = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
     let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
@@ -40,11 +40,12 @@ fn what_is_due_is_what_the_rule_says_of_each_invoice() {
         let scope = if number % 7 == 0 { &test } else { &caller };
         let ttl = (number * 37 % 23 + 1) * 60;
         let body = json!({ "amount": "200.00", "currency": "EUR", "ttlSeconds": ttl });
-        let (_, made) = done(service.create_invoice(NOW, scope, object(&body), None)).unwrap();
+        let (_, made) =
+            block_on(service.create_invoice(NOW, scope, to_object(&body), None)).unwrap();
         let made: Value = serde_json::from_str(&made).unwrap();
         let id = made.get("id").and_then(Value::as_str).unwrap();
         for coin in coins.split_whitespace() {
-            done(service.select(NOW, scope, id, coin.to_owned())).unwrap();
+            block_on(service.select_coin(NOW, scope, id, coin.to_owned())).unwrap();
         }
     }
     for (minutes, chain, lagging) in [
@@ -57,26 +58,27 @@ fn what_is_due_is_what_the_rule_says_of_each_invoice() {
         (400, Chain::Solana, true),
     ] {
         let now = at(minutes);
-        done(service.write(move |service, tx| service.let_lag(tx, now, chain, lagging))).unwrap();
-        let first = service.read(first_due).unwrap();
+        block_on(service.write(move |service, tx| service.set_chain_lag(tx, now, chain, lagging)))
+            .unwrap();
+        let first = service.read(earliest_expiry).unwrap();
         assert_eq!(service.next_expiry().unwrap(), first, "after {minutes}");
         let later = at(minutes + 2);
-        while done(service.expire_invoices(later)).unwrap() > 0 {}
-        let first = service.read(first_due).unwrap();
+        while block_on(service.expire_invoices(later)).unwrap() > 0 {}
+        let first = service.read(earliest_expiry).unwrap();
         assert!(first.is_none_or(|first| first > later), "after {minutes}");
         assert_eq!(service.next_expiry().unwrap(), first, "after {minutes}");
     }
 }
 
 /// Returns the earliest expiry of open invoices, computed by the rule for each invoice.
-fn first_due(db: &Reader<'_>) -> Result<Option<Time>, Error> {
-    let scanned = chains::scanned(db)?;
+fn earliest_expiry(db: &Reader<'_>) -> Result<Option<Time>, Error> {
+    let scanned = chains::lagging_chains(db)?;
     let mut first: Option<Time> = None;
     for seq in audit::invoices(db, 0, 1000)? {
         let invoice = invoices::by_seq(db, seq)?;
         if invoice.status.is_open() {
             let quotes = quotes::of_invoice(db, seq)?;
-            let chains = waits_for(invoice.mode, &quotes, invoice.expires_at);
+            let chains = awaited_chains(invoice.mode, &quotes, invoice.expires_at);
             let due_at = scanned.expires_at(&chains, invoice.expires_at);
             first = Some(first.map_or(due_at, |first| first.min(due_at)));
         }

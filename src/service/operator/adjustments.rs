@@ -9,7 +9,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::service::audit_log;
-use crate::service::idempotency::{CreateOutcome, IdempotencySlot, once};
+use crate::service::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use crate::service::{Error, Scope, Service};
 use crate::store::{Reader, Tx, ledger};
 use serde_json::{Map, Value, json};
@@ -35,14 +35,14 @@ impl Service {
             route: "createAdjustment",
             client_key,
         });
-        let entry = adjustment(&body, now);
+        let entry = read_adjustment(&body, now);
         let check = |_: &Reader<'_>| Ok(entry.as_ref().map(drop).map_err(Refusal::clone)?);
-        if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
+        if let Some(kept) = self.check_early(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
         }
         self.write(move |_, tx| {
-            once(tx, now, slot.as_ref(), &body, || {
-                let answer = adjust(tx, now, &scope, &actor, entry?)?;
+            run_once(tx, now, slot.as_ref(), &body, || {
+                let answer = book_adjustment(tx, now, &scope, &actor, entry?)?;
                 Ok((CreateOutcome::Created, answer))
             })
         })
@@ -51,7 +51,7 @@ impl Service {
 }
 
 /// Returns the ledger entry that a body describes.
-fn adjustment(body: &Map<String, Value>, now: Time) -> Result<LedgerEntry, Refusal> {
+fn read_adjustment(body: &Map<String, Value>, now: Time) -> Result<LedgerEntry, Refusal> {
     let input = CreateAdjustment::read(body)?;
     let currency = input.currency;
     Ok(LedgerEntry {
@@ -69,7 +69,7 @@ fn adjustment(body: &Map<String, Value>, now: Time) -> Result<LedgerEntry, Refus
 }
 
 /// Books an entry and writes it to the audit log.
-fn adjust(
+fn book_adjustment(
     tx: &Tx<'_>,
     now: Time,
     scope: &Scope,
@@ -87,5 +87,5 @@ fn adjust(
         detail: &detail,
     };
     audit_log::record(tx, now, actor, &noted)?;
-    Ok(render::entry(&entry, scope.mode())?.get().to_owned())
+    Ok(render::ledger_entry(&entry, scope.mode())?.get().to_owned())
 }

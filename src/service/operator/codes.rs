@@ -26,14 +26,16 @@ pub(super) fn use_up_code(
     }
     let is_right = match code {
         None => {
-            return Err(Refusal::about(Code::SecondFactorRequired, "code", CODE_MISSING).into());
+            return Err(
+                Refusal::for_param(Code::SecondFactorRequired, "code", CODE_MISSING).into(),
+            );
         }
         Some(EnteredCode::OfApp(digits)) => {
             let secret = users::second_factor(tx, user.seq)?.map(TotpSecret);
-            match secret.and_then(|secret| secret.step_of(digits, real_now)) {
+            match secret.and_then(|secret| secret.matching_step(digits, real_now)) {
                 Some(step) => {
                     let newest = TotpSecret::newest_step(real_now);
-                    if !used_steps::take(tx, user.seq, step, newest)? {
+                    if !used_steps::use_step(tx, user.seq, step, newest)? {
                         return Err(used_code_refusal().into());
                     }
                     true
@@ -42,7 +44,7 @@ pub(super) fn use_up_code(
             }
         }
         Some(EnteredCode::Recovery(hash)) => {
-            let is_right = recovery_codes::take(tx, user.seq, hash)?;
+            let is_right = recovery_codes::use_code(tx, user.seq, hash)?;
             if is_right {
                 record_user_change(tx, &user.email, "user.recovery_code", user, now)?;
             }
@@ -56,5 +58,5 @@ pub(super) fn use_up_code(
 pub(super) fn wrong_code() -> Error {
     let message = "code must be what your authenticator app shows now, and each works once; or a recovery code that \
                    is left";
-    Refusal::about(Code::InvalidCredentials, "code", message).into()
+    Refusal::for_param(Code::InvalidCredentials, "code", message).into()
 }

@@ -6,7 +6,7 @@
 use crate::domain::event::{DeliveryState, WebhookFormat};
 use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
-use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
@@ -17,7 +17,7 @@ use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::page::{self, Page};
-use crate::service::webhooks::{Attempt, body, headers, receiver_queue};
+use crate::service::webhooks::{DeliveryAttempt, body, headers, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{
     self, Delivery, DeliveryPosition, ResendQuery, ResendableDelivery,
@@ -60,7 +60,7 @@ impl Rule for SinceRule {
 
 /// Query for a page of deliveries.
 #[derive(Clone, Debug)]
-pub struct DeliveriesWanted {
+pub struct DeliveryListQuery {
     /// Only deliveries to the endpoint with this ID.
     pub endpoint: Option<String>,
     /// Only deliveries with this status.
@@ -81,12 +81,12 @@ impl Service {
     pub fn account_deliveries(
         &self,
         scope: &Scope,
-        wanted: &DeliveriesWanted,
+        wanted: &DeliveryListQuery,
     ) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
-        self.read_at_one_moment(|db| {
+        self.read_snapshot(|db| {
             let position = |id: &str| delivery_pages::position(db, account, mode, id);
-            let before = page::before(wanted.before.as_deref(), position)?;
+            let before = page::find_before(wanted.before.as_deref(), position)?;
             let event = match &wanted.event {
                 None => None,
                 Some(id) => Some(events::seq_of(db, account, mode, id)?.ok_or_else(|| {
@@ -101,10 +101,10 @@ impl Service {
             };
             let found = delivery_pages::page(db, account, mode, &page)?;
             let rendered = found.into_iter().map(|delivery| {
-                let json = view(db, &delivery)?;
+                let json = render_delivery(db, &delivery)?;
                 Ok((delivery.id, json))
             });
-            Page::cut(rendered, wanted.limit)
+            Page::from_entries(rendered, wanted.limit)
         })
     }
 
@@ -115,7 +115,7 @@ impl Service {
     pub fn delivery_detail(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         let nothing = || Error::from(Refusal::not_found("delivery"));
         let id = id::parse(id).ok_or_else(nothing)?;
-        self.read_at_one_moment(|db| {
+        self.read_snapshot(|db| {
             let found = delivery_pages::by_id(db, scope.account(), scope.mode(), &id)?;
             let delivery = found.ok_or_else(nothing)?;
             let attempts = delivery_pages::attempts(db, &id)?;
@@ -137,7 +137,7 @@ impl Service {
                 let sent = signed.map(|signed| headers(&delivery.event, &signed.signatures));
                 AttemptDetailView {
                     base: attempt_view(*number, attempt),
-                    headers: Sometimes(sent.map(|sent| sent.into_iter().collect())),
+                    headers: OmittedIfNone(sent.map(|sent| sent.into_iter().collect())),
                 }
             });
             Ok(to_raw_value(&DeliveryDetailView {
@@ -165,9 +165,10 @@ impl Service {
             let nothing = || Error::from(Refusal::not_found("delivery"));
             let id = id.ok_or_else(nothing)?;
             let (account, mode) = (scope.account(), scope.mode());
-            let again = delivery_pages::to_resend(tx, account, mode, &id)?.ok_or_else(nothing)?;
-            may_be_resent(&again)?;
-            begin_again(tx, account, &again, now)?;
+            let again =
+                delivery_pages::resendable_by_id(tx, account, mode, &id)?.ok_or_else(nothing)?;
+            check_resendable(&again)?;
+            restart_delivery(tx, account, &again, now)?;
             let action = "delivery.resend";
             let noted = Entry {
                 action,
@@ -182,7 +183,7 @@ impl Service {
         });
         // The response is rendered outside the writer thread, so that other writes do not wait.
         let (delivery, attempts) = written.await?;
-        rendered(&delivery, &attempts)
+        render_with_attempts(&delivery, &attempts)
     }
 
     /// Sends again all deliveries of events since a time, to one endpoint or to all existing ones. Returns their
@@ -199,14 +200,14 @@ impl Service {
         actor: &str,
         body: &Resend,
     ) -> Result<Json, Error> {
-        let (which, mut after) = self.since(scope, body)?;
+        let (which, mut after) = self.resend_query(scope, body)?;
         let (mut count, mut more) = (0_u64, true);
         while more {
             let (account, mode) = (scope.account(), scope.mode());
             let (actor, which) = (actor.to_owned(), which.clone());
             let (sent, last) = self
                 .write(move |_, tx| {
-                    let batch = delivery_pages::to_resend_since(
+                    let batch = delivery_pages::resendable_after(
                         tx,
                         account,
                         mode,
@@ -215,7 +216,7 @@ impl Service {
                         RESEND_BATCH,
                     )?;
                     for again in &batch {
-                        begin_again(tx, account, again, now)?;
+                        restart_delivery(tx, account, again, now)?;
                     }
                     let sent = u32::try_from(batch.len()).unwrap_or(u32::MAX);
                     if sent > 0 {
@@ -241,7 +242,7 @@ impl Service {
     }
 
     /// Returns the query of a body, and the position after which its deliveries start.
-    fn since(
+    fn resend_query(
         &self,
         scope: &Scope,
         body: &Resend,
@@ -263,7 +264,7 @@ impl Service {
                 until: events::last_seq(db)?,
             };
             let first = DeliveryPosition {
-                event: events::last_before(db, account, mode, since)?,
+                event: events::last_seq_before(db, account, mode, since)?,
                 ..DeliveryPosition::END
             };
             Ok((which, first))
@@ -272,7 +273,7 @@ impl Service {
 }
 
 /// Starts a new round of attempts, to the endpoint's current URL.
-fn begin_again(
+fn restart_delivery(
     tx: &Tx<'_>,
     account: i64,
     again: &ResendableDelivery,
@@ -288,7 +289,7 @@ fn begin_again(
 ///
 /// # Errors
 /// `invalid_transition`.
-fn may_be_resent(again: &ResendableDelivery) -> Result<(), Refusal> {
+fn check_resendable(again: &ResendableDelivery) -> Result<(), Refusal> {
     let message = if again.is_removed {
         "the endpoint of this delivery has been removed".to_owned()
     } else if again.is_untold {
@@ -304,12 +305,15 @@ fn may_be_resent(again: &ResendableDelivery) -> Result<(), Refusal> {
 }
 
 /// Returns a delivery with its newest attempts.
-fn view(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
-    rendered(delivery, &delivery_pages::attempts(db, &delivery.id)?)
+fn render_delivery(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
+    render_with_attempts(delivery, &delivery_pages::attempts(db, &delivery.id)?)
 }
 
 /// Returns a delivery with these attempts.
-fn rendered(delivery: &Delivery, attempts: &[(u32, Attempt)]) -> Result<Json, Error> {
+fn render_with_attempts(
+    delivery: &Delivery,
+    attempts: &[(u32, DeliveryAttempt)],
+) -> Result<Json, Error> {
     let attempts = attempts.iter();
     let attempts = attempts.map(|(number, attempt)| attempt_view(*number, attempt));
     Ok(to_raw_value(&DeliveryView {
@@ -333,7 +337,7 @@ fn delivery_view(delivery: &Delivery) -> DeliveryFields<'_> {
     }
 }
 
-fn attempt_view(number: u32, attempt: &Attempt) -> AttemptView<'_> {
+fn attempt_view(number: u32, attempt: &DeliveryAttempt) -> AttemptView<'_> {
     AttemptView {
         number,
         at: attempt.at,

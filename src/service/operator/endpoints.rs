@@ -30,7 +30,7 @@ impl Service {
 /// # Errors
 ///
 /// [`Error::Failed`] if the system provides no random bytes.
-pub fn endpoint_secret() -> Result<String, Error> {
+pub fn new_endpoint_secret() -> Result<String, Error> {
     new_secret("whsec_")
 }
 
@@ -50,9 +50,9 @@ pub fn create(
         return Err(Refusal::field("url", problem).into());
     }
     endpoint.seq = endpoints::insert(tx, account, &endpoint, now)?;
-    let base = EndpointView::of(&endpoint);
+    let base = EndpointView::new(&endpoint);
     let detail = to_value(&base)?;
-    note(
+    write_audit_entry(
         tx,
         actor,
         (account, &endpoint),
@@ -77,9 +77,9 @@ pub fn update(
     now: Time,
 ) -> Result<Json, Error> {
     endpoints::update(tx, endpoint)?;
-    let view = EndpointView::of(endpoint);
+    let view = EndpointView::new(endpoint);
     let detail = to_value(&view)?;
-    note(
+    write_audit_entry(
         tx,
         actor,
         (account, endpoint),
@@ -98,7 +98,7 @@ pub fn remove(tx: &Tx<'_>, actor: &str, account: i64, id: &str, now: Time) -> Re
     let endpoint = find(tx, account, id)?;
     endpoints::remove(tx, account, id, now)?;
     let detail = json!({ "url": endpoint.url });
-    note(
+    write_audit_entry(
         tx,
         actor,
         (account, &endpoint),
@@ -121,9 +121,9 @@ pub fn show_secret(
 ) -> Result<Json, Error> {
     let endpoint = find(tx, account, id)?;
     let (action, detail) = ("endpoint.show_secret", Value::Object(Map::new()));
-    note(tx, actor, (account, &endpoint), action, &detail, now)?;
+    write_audit_entry(tx, actor, (account, &endpoint), action, &detail, now)?;
     let until = endpoints::old_secret_until(tx, endpoint.seq)?;
-    secret(&endpoint.secret, until.filter(|until| now < *until))
+    render_secret(&endpoint.secret, until.filter(|until| now < *until))
 }
 
 /// Replaces an endpoint's secret. The old secret also signs for a day.
@@ -139,11 +139,11 @@ pub fn roll_secret(
     now: Time,
 ) -> Result<Json, Error> {
     let endpoint = find(tx, account, id)?;
-    let (fresh, until) = (endpoint_secret()?, now.plus_ms(BOTH_SIGN_MS));
+    let (fresh, until) = (new_endpoint_secret()?, now.plus_ms(BOTH_SIGN_MS));
     endpoints::roll_secret(tx, endpoint.seq, &fresh, until)?;
     let (action, detail) = ("endpoint.roll_secret", Value::Object(Map::new()));
-    note(tx, actor, (account, &endpoint), action, &detail, now)?;
-    secret(&fresh, Some(until))
+    write_audit_entry(tx, actor, (account, &endpoint), action, &detail, now)?;
+    render_secret(&fresh, Some(until))
 }
 
 /// Returns an endpoint of an account.
@@ -159,7 +159,7 @@ pub fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<WebhookEndpoint, 
 }
 
 /// Writes a change of an endpoint to the audit log.
-fn note(
+fn write_audit_entry(
     tx: &Tx<'_>,
     actor: &str,
     (account, endpoint): (i64, &WebhookEndpoint),
@@ -177,7 +177,7 @@ fn note(
 }
 
 /// Returns a secret for the response, and the time until which the previous secret also signs.
-fn secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
+fn render_secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
     Ok(to_raw_value(&SigningSecretView {
         secret: text,
         previous_until: until,

@@ -10,7 +10,7 @@ const PAGE_ROWS: u32 = 500;
 
 /// Query of an export.
 #[derive(Clone, Debug)]
-pub struct ExportWanted {
+pub struct ExportLinesQuery {
     /// Kind of the exported rows.
     pub export: ExportKind,
     /// Only rows created at or after this time.
@@ -25,7 +25,7 @@ impl Service {
     pub fn export_lines(
         &self,
         scope: &Scope,
-        wanted: &ExportWanted,
+        wanted: &ExportLinesQuery,
         after: i64,
     ) -> Result<Option<(String, i64)>, Error> {
         let page = exports::ExportQuery {

@@ -3,13 +3,13 @@
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
 use crate::domain::render;
-use crate::domain::status::{InvoiceStatus, JudgedPayment};
+use crate::domain::status::{InvoiceStatus, PaymentFacts};
 use crate::domain::time::Time;
 use crate::domain::timeline::{InvoiceHistory, Sums, timeline};
 use crate::domain::transfer::TransferKind;
 use crate::service::audit_log::{self, Entry};
-use crate::service::invoices::owned;
-use crate::service::page::{self, Page, optional};
+use crate::service::invoices::owned_invoice;
+use crate::service::page::{self, Page, not_found_as_none};
 use crate::service::refunds::REFUNDS_MAX;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
@@ -52,7 +52,7 @@ pub struct InvoiceSearch {
 
 impl InvoiceSearch {
     /// Returns `true` if the search may read invoices that do not match. A search by status alone reads only matches.
-    fn reads_on(&self) -> bool {
+    fn reads_nonmatching(&self) -> bool {
         self.currency.is_some() || self.from.is_some() || self.to.is_some() || self.text.is_some()
     }
 }
@@ -68,8 +68,8 @@ impl Service {
     pub fn search_invoices(&self, scope: &Scope, search: &InvoiceSearch) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let find = |id: &str| optional(owned(db, scope, id));
-            let before = page::before(search.before.as_deref(), find)?;
+            let find = |id: &str| not_found_as_none(owned_invoice(db, scope, id));
+            let before = page::find_before(search.before.as_deref(), find)?;
             let wanted = invoices::InvoiceSearch {
                 status: search.status,
                 currency: search.currency,
@@ -79,33 +79,33 @@ impl Service {
                 page: PageBounds::with_one_more(before.map(|found| found.seq), search.limit),
             };
             let named = |text: &str, wanted: &invoices::InvoiceSearch<'_>| {
-                invoices::named(db, account, mode, text, wanted)
+                invoices::find_exact(db, account, mode, text, wanted)
             };
             if let Some(text) = wanted.text
                 && !named(text, &ANY)?.is_empty()
             {
-                return self.page(named(text, &wanted)?, search.limit);
+                return self.invoice_page(named(text, &wanted)?, search.limit);
             }
-            let floor = if search.reads_on() {
-                invoices::floor(db, account, mode, &wanted, SEARCHED_MAX)?
+            let floor = if search.reads_nonmatching() {
+                invoices::search_floor(db, account, mode, &wanted, SEARCHED_MAX)?
             } else {
                 None
             };
             let from = floor.as_ref().map_or(0, |(seq, _)| *seq);
             let found = invoices::search(db, account, mode, &wanted, from)?;
-            let mut page = self.page(found, search.limit)?;
+            let mut page = self.invoice_page(found, search.limit)?;
             page.next_before = page.next_before.or(floor.map(|(_, id)| id));
             Ok(page)
         })
     }
 
     /// Returns invoices as a page. One more than the limit means that there are more.
-    fn page(&self, found: Vec<Invoice>, limit: u32) -> Result<Page, Error> {
+    fn invoice_page(&self, found: Vec<Invoice>, limit: u32) -> Result<Page, Error> {
         let rendered = found.into_iter().map(|invoice| {
             let json = render::invoice(&invoice, &self.links, &[])?;
             Ok((invoice.id, json))
         });
-        Page::cut(rendered, limit)
+        Page::from_entries(rendered, limit)
     }
 
     /// Returns an invoice with its quotes and payments.
@@ -113,15 +113,15 @@ impl Service {
     /// # Errors
     /// `not_found` if the invoice does not belong to the caller.
     pub fn invoice_detail(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
-        self.read_at_one_moment(|db| {
-            let invoice = owned(db, scope, id)?;
+        self.read_snapshot(|db| {
+            let invoice = owned_invoice(db, scope, id)?;
             let (quotes, payments) = (
                 quotes::of_invoice(db, invoice.seq)?,
                 payments::of_invoice(db, invoice.seq)?,
             );
-            let judged: Vec<JudgedPayment> = payments.iter().map(JudgedPayment::from).collect();
+            let judged: Vec<PaymentFacts> = payments.iter().map(PaymentFacts::from).collect();
             let sums = Sums::new(&invoice.terms(), &judged);
-            let on_chain = self.depths().of_each(db, &payments)?;
+            let on_chain = self.on_chain_reader().read_each(db, &payments)?;
             let payments: Vec<_> = payments.into_iter().zip(on_chain).collect();
             let network = match &invoice.coin {
                 Some(coin) => self.test_network(db, invoice.mode, coin.asset.chain)?,
@@ -142,8 +142,8 @@ impl Service {
     /// # Errors
     /// `not_found` if the invoice does not belong to the caller.
     pub fn timeline(&self, scope: &Scope, id: &str, now: Time) -> Result<Vec<Json>, Error> {
-        self.read_at_one_moment(|db| {
-            let invoice = owned(db, scope, id)?;
+        self.read_snapshot(|db| {
+            let invoice = owned_invoice(db, scope, id)?;
             let wanted = transfers::TransferQuery {
                 kind: TransferKind::Refund,
                 invoice: Some(&invoice.id),
@@ -155,7 +155,7 @@ impl Service {
             let history = InvoiceHistory {
                 invoice: &invoice,
                 quotes: &quotes::of_invoice(db, invoice.seq)?,
-                on_chain: &self.depths().of_each(db, &payments)?,
+                on_chain: &self.on_chain_reader().read_each(db, &payments)?,
                 payments: &payments,
                 steps: &invoice_steps::of_invoice(db, invoice.seq)?,
                 booked: &ledger::of_invoice(db, invoice.seq)?,
@@ -181,7 +181,7 @@ impl Service {
         actor: &str,
         id: &str,
     ) -> Result<Json, Error> {
-        let invoice = owned(tx, scope, id)?;
+        let invoice = owned_invoice(tx, scope, id)?;
         let id = invoice.id.clone();
         let cancelled = self.cancel(tx, now, invoice)?;
         let noted = Entry {

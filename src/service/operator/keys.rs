@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, keys as rules, sandbox};
 use crate::store::keys::{self, KeyRow};
-use crate::store::{Kind, Tx};
+use crate::store::{FileKind, Tx};
 use serde_json::json;
 
 /// Default time for which a rolled key remains valid, in seconds: a day.
@@ -22,7 +22,7 @@ pub const OVERLAP_SECONDS_MAX: i64 = 604_800;
 pub const KEYS_MAX: i64 = 100;
 
 /// A new key.
-pub struct Made {
+pub struct CreatedKey {
     /// ID of the key.
     pub id: String,
     /// Class of the key: secret, public or legacy.
@@ -34,7 +34,7 @@ pub struct Made {
 }
 
 /// Refuses a further key if the account has too many keys.
-fn room(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
+fn check_key_limit(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     if keys::count_in_use(tx, account, now)? < KEYS_MAX {
         return Ok(());
     }
@@ -48,15 +48,15 @@ fn room(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
 ///
 /// # Errors
 /// `invalid_request` if the account has too many keys.
-pub fn make(
+pub fn create(
     tx: &Tx<'_>,
     actor: &str,
     account: i64,
     class: KeyClass,
     mode: Mode,
     now: Time,
-) -> Result<Made, Error> {
-    room(tx, account, now)?;
+) -> Result<CreatedKey, Error> {
+    check_key_limit(tx, account, now)?;
     let (id, text) = rules::create(tx, account, class, mode, now)?;
     let detail = json!({ "class": class, "mode": mode });
     let noted = Entry {
@@ -66,7 +66,7 @@ pub fn make(
         detail: &detail,
     };
     audit_log::record(tx, now, actor, &noted)?;
-    Ok(Made {
+    Ok(CreatedKey {
         id,
         class,
         mode,
@@ -80,7 +80,7 @@ pub fn make(
 /// `invalid_request` if the format is wrong, the key is too short or exists, or the account has too many keys.
 pub fn import(
     tx: &Tx<'_>,
-    kind: Kind,
+    kind: FileKind,
     actor: &str,
     account: i64,
     mode: Mode,
@@ -88,7 +88,7 @@ pub fn import(
     now: Time,
 ) -> Result<String, Error> {
     let refused = |problem: &str| Refusal::field("import", problem);
-    let is_public = kind == Kind::Production && sandbox::is_well_known(text);
+    let is_public = kind == FileKind::Production && sandbox::is_sandbox_key(text);
     if is_public || !apikey::is_importable(text) {
         let problem = "must be <id>.<secret> of ASCII letters, digits, - and _, its secret of 16 characters or more";
         return Err(refused(problem).into());
@@ -96,8 +96,8 @@ pub fn import(
     if keys::exists(tx, &apikey::hash(text))? {
         return Err(refused("is a key already").into());
     }
-    room(tx, account, now)?;
-    let id = rules::keep(tx, account, KeyClass::Legacy, mode, text, now)?;
+    check_key_limit(tx, account, now)?;
+    let id = rules::insert_key(tx, account, KeyClass::Legacy, mode, text, now)?;
     let detail = json!({ "class": KeyClass::Legacy, "mode": mode });
     let noted = Entry {
         action: "key.import",
@@ -113,7 +113,7 @@ pub fn import(
 ///
 /// # Errors
 /// `not_found`.
-pub fn in_use(tx: &Tx<'_>, account: Option<i64>, id: &str, now: Time) -> Result<KeyRow, Error> {
+pub fn find_valid(tx: &Tx<'_>, account: Option<i64>, id: &str, now: Time) -> Result<KeyRow, Error> {
     let key = keys::by_id(tx, id)?.filter(|key| {
         key.revoked_at.is_none()
             && key.expires_at.is_none_or(|end| now < end)
@@ -133,7 +133,7 @@ pub fn roll(
     old: &KeyRow,
     overlap_seconds: i64,
     now: Time,
-) -> Result<Made, Error> {
+) -> Result<CreatedKey, Error> {
     let expires_at = now.plus_ms(overlap_seconds.saturating_mul(1000));
     let ended = if overlap_seconds == 0 {
         keys::revoke(tx, &old.id, now)?
@@ -144,7 +144,7 @@ pub fn roll(
         let message = "the key was rolled already; roll its successor";
         return Err(Refusal::new(Code::InvalidTransition, message).into());
     }
-    room(tx, old.account, now)?;
+    check_key_limit(tx, old.account, now)?;
     let (id, text) = rules::create(tx, old.account, old.class, old.mode, now)?;
     let detail = json!({ "successor": id, "overlapSeconds": overlap_seconds });
     let (account, of) = (Some(old.account), Some(old.id.as_str()));
@@ -155,7 +155,7 @@ pub fn roll(
         detail: &detail,
     };
     audit_log::record(tx, now, actor, &noted)?;
-    Ok(Made {
+    Ok(CreatedKey {
         id,
         class: old.class,
         mode: old.mode,
@@ -174,7 +174,7 @@ pub fn revoke(
     id: &str,
     now: Time,
 ) -> Result<(), Error> {
-    let key = in_use(tx, account, id, now)?;
+    let key = find_valid(tx, account, id, now)?;
     rules::revoke(tx, &key.id, now)?;
     let (account, of) = (Some(key.account), Some(key.id.as_str()));
     let noted = Entry {
@@ -187,7 +187,7 @@ pub fn revoke(
 }
 
 /// Returns a key for the response.
-pub fn view(key: &KeyRow) -> KeyView<'_> {
+pub fn key_view(key: &KeyRow) -> KeyView<'_> {
     KeyView {
         id: &key.id,
         class: key.class,

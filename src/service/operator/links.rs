@@ -6,8 +6,8 @@ use crate::domain::link::PaymentLink;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::service::audit_log::{self, Entry};
-use crate::service::links::{find, unknown};
-use crate::service::page::{self, Page, optional};
+use crate::service::links::{find, link_not_found};
+use crate::service::page::{self, Page, not_found_as_none};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Reader, Tx, accounts, payment_links};
 use serde_json::json;
@@ -27,7 +27,7 @@ impl Service {
     ) -> Result<Json, Error> {
         link.id = id::new(now).to_string();
         link.account = scope.account();
-        within_limit(tx, &link)?;
+        check_price(tx, &link)?;
         link.seq = payment_links::insert(tx, &link)?;
         let detail = json!({ "name": link.name, "amount": link.amount, "mode": link.mode });
         let (account, object) = (Some(link.account), Some(link.id.as_str()));
@@ -52,7 +52,7 @@ impl Service {
         actor: &str,
         link: &PaymentLink,
     ) -> Result<Json, Error> {
-        within_limit(tx, link)?;
+        check_price(tx, link)?;
         payment_links::update(tx, link)?;
         let detail = json!({ "name": link.name, "amount": link.amount, "active": link.active });
         let (account, object) = (Some(link.account), Some(link.id.as_str()));
@@ -71,7 +71,7 @@ impl Service {
     /// # Errors
     /// `not_found` if the link does not belong to the caller.
     pub fn link(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
-        let link = self.read(|db| owned(db, scope, id))?;
+        let link = self.read(|db| owned_link(db, scope, id))?;
         Ok(render::payment_link(&link, &self.links)?)
     }
 
@@ -82,20 +82,21 @@ impl Service {
     pub fn links(&self, scope: &Scope, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let before = page::before(before, |id| optional(owned(db, scope, id)))?;
+            let before =
+                page::find_before(before, |id| not_found_as_none(owned_link(db, scope, id)))?;
             let page = PageBounds::with_one_more(before.map(|link| link.seq), limit);
             let found = payment_links::page(db, account, mode, page)?;
             let rendered = found.into_iter().map(|link| {
                 let json = render::payment_link(&link, &self.links)?;
                 Ok((link.id, json))
             });
-            Page::cut(rendered, limit)
+            Page::from_entries(rendered, limit)
         })
     }
 }
 
 /// Refuses a price that is too high for an invoice of the account.
-fn within_limit(db: &Reader<'_>, link: &PaymentLink) -> Result<(), Error> {
+fn check_price(db: &Reader<'_>, link: &PaymentLink) -> Result<(), Error> {
     let account = accounts::by_seq(db, link.account)?;
     match link.amount {
         Some(amount) => account
@@ -110,7 +111,7 @@ fn within_limit(db: &Reader<'_>, link: &PaymentLink) -> Result<(), Error> {
 ///
 /// # Errors
 /// `not_found`.
-pub fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<PaymentLink, Error> {
+pub fn owned_link(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<PaymentLink, Error> {
     let mine = |link: &PaymentLink| link.account == scope.account() && link.mode == scope.mode();
-    find(db, id)?.filter(mine).ok_or_else(unknown)
+    find(db, id)?.filter(mine).ok_or_else(link_not_found)
 }

@@ -1,7 +1,7 @@
 //! Users' sessions: signs users in and out, and identifies a member by the session cookie.
 //!
 //! `http` hashes passwords and limits attempts. Invariant: only this module creates a [`Member`], and only for an
-//! existing session. A session needs a [`Proven`] password.
+//! existing session. A session needs a [`VerifiedUser`] password.
 
 use super::codes::use_up_code;
 use super::passwords::Hasher;
@@ -51,7 +51,7 @@ impl Member {
     ///
     /// # Errors
     /// `reauthentication_required`.
-    pub fn gave_password_lately(&self, real_now: Time) -> Result<(), Refusal> {
+    pub fn check_recent_password(&self, real_now: Time) -> Result<(), Refusal> {
         let age_ms = real_now.since_ms(self.password_at);
         if (-CLOCK_STEP_MS..PASSWORD_MS_MAX).contains(&age_ms) {
             return Ok(());
@@ -95,7 +95,7 @@ pub struct Credentials {
 /// Identity of a user with the current password and second factor. Failed sign-in attempts are counted for each
 /// identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct CredentialMark {
     /// `seq` of the user.
     pub user: i64,
     /// SHA-256 of the stored password hash.
@@ -104,9 +104,9 @@ pub struct Mark {
     pub factor: Option<Time>,
 }
 
-impl Mark {
-    fn of(user: &User, password_hash: &str) -> Mark {
-        Mark {
+impl CredentialMark {
+    fn new(user: &User, password_hash: &str) -> CredentialMark {
+        CredentialMark {
             user: user.seq,
             password: apikey::hash(password_hash),
             factor: user.second_factor_at,
@@ -127,26 +127,28 @@ pub(super) fn remember_client(
     password_hash: &str,
     client: &str,
 ) -> Result<(), Error> {
-    let hash = Mark::of(user, password_hash).client_hash(client);
+    let hash = CredentialMark::new(user, password_hash).client_hash(client);
     Ok(known_clients::add(tx, user.seq, &hash, CLIENTS_MAX)?)
 }
 
 impl Credentials {
     /// Returns the mark of the user, or `None` if the email is unknown.
-    pub fn mark(&self) -> Option<Mark> {
-        self.found.as_ref().map(|(user, hash)| Mark::of(user, hash))
+    pub fn mark(&self) -> Option<CredentialMark> {
+        self.found
+            .as_ref()
+            .map(|(user, hash)| CredentialMark::new(user, hash))
     }
 
     /// Returns the user if the password is right. Takes the same time if the user does not exist.
     ///
     /// # Errors
     /// `invalid_credentials`, the same for a wrong email and a wrong password.
-    pub fn prove(self, hasher: &mut Hasher, password: &str) -> Result<Proven, Refusal> {
+    pub fn verify(self, hasher: &mut Hasher, password: &str) -> Result<VerifiedUser, Refusal> {
         let hash = self.found.as_ref().map(|(_, hash)| hash.as_str());
         let is_right = hasher.is_right(password, hash);
         let found = self.found.filter(|(user, _)| is_right && is_enabled(user));
-        let (user, password_hash) = found.ok_or_else(wrong)?;
-        Ok(Proven {
+        let (user, password_hash) = found.ok_or_else(wrong_credentials)?;
+        Ok(VerifiedUser {
             user,
             password_hash,
         })
@@ -155,34 +157,34 @@ impl Credentials {
 
 /// A user who has just given the right password.
 #[derive(Clone)]
-pub struct Proven {
+pub struct VerifiedUser {
     user: User,
     password_hash: String,
 }
 
-impl Proven {
+impl VerifiedUser {
     /// Returns the mark of the user with the password that was given.
-    pub fn mark(&self) -> Mark {
-        Mark::of(&self.user, &self.password_hash)
+    pub fn mark(&self) -> CredentialMark {
+        CredentialMark::new(&self.user, &self.password_hash)
     }
 
     /// Returns the user if the password has not changed since and the user is enabled.
     ///
     /// # Errors
     /// `invalid_credentials`.
-    fn still(self, db: &Reader<'_>) -> Result<User, Error> {
+    fn check_unchanged(self, db: &Reader<'_>) -> Result<User, Error> {
         let found = users::by_email(db, &self.user.email)?;
         let still = found.filter(|(user, hash)| {
             user.seq == self.user.seq && *hash == self.password_hash && is_enabled(user)
         });
-        Ok(still.ok_or_else(wrong)?.0)
+        Ok(still.ok_or_else(wrong_credentials)?.0)
     }
 }
 
 /// Credentials of a request: the verified password, an optional code, the client and the time.
-pub struct Given {
+pub struct SignInCredentials {
     /// User with the verified password.
-    pub proven: Proven,
+    pub proven: VerifiedUser,
     /// Code of the second factor. Ignored if the factor is off.
     pub code: Option<second_factor::EnteredCode>,
     /// Client of the request: an address or a network of addresses.
@@ -191,15 +193,15 @@ pub struct Given {
     pub real_now: Time,
 }
 
-impl Given {
+impl SignInCredentials {
     /// Returns the user if the password is still current and the code, if needed, is right. Uses up the code and
     /// stores the client as known.
     ///
     /// # Errors
     /// `invalid_credentials`. `second_factor_required` if a code is needed and missing.
-    pub(super) fn still(self, tx: &Tx<'_>, now: Time) -> Result<User, Error> {
+    pub(super) fn verify(self, tx: &Tx<'_>, now: Time) -> Result<User, Error> {
         let password_hash = self.proven.password_hash.clone();
-        let user = self.proven.still(tx)?;
+        let user = self.proven.check_unchanged(tx)?;
         use_up_code(tx, &user, self.code.as_ref(), now, self.real_now)?;
         remember_client(tx, &user, &password_hash, &self.client)?;
         Ok(user)
@@ -211,18 +213,18 @@ fn is_enabled(user: &User) -> bool {
 }
 
 /// Returns the refusal of wrong credentials.
-fn wrong() -> Refusal {
+fn wrong_credentials() -> Refusal {
     let message = "the email or the password is wrong";
     Refusal::new(Code::InvalidCredentials, message)
 }
 
 /// Returns the refusal of an ended session.
-fn ended() -> Refusal {
+fn session_ended() -> Refusal {
     Refusal::new(Code::Unauthorized, "the session has ended; sign in again")
 }
 
 /// A new session.
-pub struct Begun {
+pub struct NewSession {
     /// Value of the session cookie, which is not stored.
     pub cookie: String,
     /// Signed-in user.
@@ -239,7 +241,7 @@ impl Service {
     }
 
     /// Returns `true` if the user has signed in from this client with the current password and second factor.
-    pub fn is_known_client(&self, mark: &Mark, client: &str) -> Result<bool, Error> {
+    pub fn is_known_client(&self, mark: &CredentialMark, client: &str) -> Result<bool, Error> {
         let hash = mark.client_hash(client);
         self.read(|db| Ok(known_clients::has(db, &hash)?))
     }
@@ -249,17 +251,21 @@ impl Service {
     /// # Errors
     ///
     /// As `SignInCredentials::verify`.
-    pub async fn sign_in(self: &Arc<Self>, now: Time, given: Given) -> Result<Begun, Error> {
+    pub async fn sign_in(
+        self: &Arc<Self>,
+        now: Time,
+        given: SignInCredentials,
+    ) -> Result<NewSession, Error> {
         let cookie = hex(&random::<32>()?);
         let hash = apikey::hash(&cookie);
         let expires_at = now.plus_ms(SESSION_MS);
         let member = self.write(move |_, tx| {
             let real_now = given.real_now;
-            let user = given.still(tx, now)?;
+            let user = given.verify(tx, now)?;
             sessions::insert(tx, &hash, user.seq, now, expires_at, real_now)?;
-            member(tx, user, hash, real_now)
+            new_member(tx, user, hash, real_now)
         });
-        Ok(Begun {
+        Ok(NewSession {
             member: member.await?,
             cookie,
             expires_at,
@@ -275,14 +281,14 @@ impl Service {
         self: &Arc<Self>,
         now: Time,
         member: &Member,
-        given: Given,
+        given: SignInCredentials,
     ) -> Result<(), Error> {
         let session = member.session;
         self.write(move |_, tx| {
             let real_now = given.real_now;
-            let user = given.still(tx, now)?;
-            let is_there = sessions::confirm(tx, &session, user.seq, real_now)?;
-            is_there.then_some(()).ok_or_else(|| ended().into())
+            let user = given.verify(tx, now)?;
+            let is_there = sessions::save_password_check(tx, &session, user.seq, real_now)?;
+            is_there.then_some(()).ok_or_else(|| session_ended().into())
         })
         .await
     }
@@ -293,11 +299,11 @@ impl Service {
     /// `unauthorized` if there is no such session.
     pub fn member(&self, now: Time, cookie: &str) -> Result<Member, Error> {
         let session = apikey::hash(cookie);
-        let found = self.read(|db| match sessions::user(db, &session, now)? {
-            Some((user, password_at)) => member(db, user, session, password_at).map(Some),
+        let found = self.read(|db| match sessions::find_user(db, &session, now)? {
+            Some((user, password_at)) => new_member(db, user, session, password_at).map(Some),
             None => Ok(None),
         })?;
-        found.ok_or_else(|| ended().into())
+        found.ok_or_else(|| session_ended().into())
     }
 
     /// Ends the session with this cookie.
@@ -320,12 +326,12 @@ impl Service {
         };
         let account = account.filter(|account| member.is_operator() || own == Some(account.seq));
         let account = account.ok_or_else(|| Refusal::not_found("account"))?;
-        Ok(Scope::of(account.seq, mode))
+        Ok(Scope::new(account.seq, mode))
     }
 }
 
 /// Returns the member for a user, with the ID of the user's account.
-fn member(
+fn new_member(
     db: &Reader<'_>,
     user: User,
     session: [u8; 32],

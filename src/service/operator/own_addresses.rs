@@ -1,6 +1,6 @@
 //! Declared own addresses, in the operator interface and on the command line.
 
-use super::wallets::record;
+use super::wallets::write_audit_entry;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Refusal;
@@ -18,13 +18,18 @@ use serde_json::value::to_raw_value;
 /// # Errors
 ///
 /// `invalid_request` if the text is not an address of the chain.
-pub fn own(tx: &Tx<'_>, actor: &str, body: &AddOwnAddress, now: Time) -> Result<Json, Error> {
-    let (_, address) = address::parse_on(body.chain, &Network::BOTH, &body.address)
+pub fn declare_own_address(
+    tx: &Tx<'_>,
+    actor: &str,
+    body: &AddOwnAddress,
+    now: Time,
+) -> Result<Json, Error> {
+    let (_, address) = address::parse_on_any(body.chain, &Network::BOTH, &body.address)
         .map_err(|problem| Refusal::field("address", format!("is {problem}")))?;
     let pool = body.chain.address_pool();
     if declare(tx, Mode::Live, body.chain, &address, now)? {
         let detail = json!({ "chain": pool });
-        record(tx, now, actor, "own_address.add", &address, &detail)?;
+        write_audit_entry(tx, now, actor, "own_address.add", &address, &detail)?;
     }
     Ok(to_raw_value(&OwnAddressView {
         chain: pool,

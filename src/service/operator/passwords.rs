@@ -39,7 +39,7 @@ impl Hasher {
             params: (&params).try_into().map_err(failed)?,
             salt: Some(salt.as_salt()),
             hash: Some(
-                self.compute(password, salt.as_salt(), params)
+                self.argon2_output(password, salt.as_salt(), params)
                     .map_err(failed)?,
             ),
         };
@@ -59,7 +59,7 @@ impl Hasher {
                         && params.t_cost() <= PASSES_MAX
                         && params.p_cost() <= PASSES_MAX
                 });
-                let computed = self.compute(password, stored.salt?, params?).ok()?;
+                let computed = self.argon2_output(password, stored.salt?, params?).ok()?;
                 // `Output` compares in constant time.
                 Some(computed == stored.hash?)
             });
@@ -67,7 +67,7 @@ impl Hasher {
     }
 
     /// Computes the argon2 output of a password with a salt.
-    fn compute(
+    fn argon2_output(
         &mut self,
         password: &str,
         salt: Salt<'_>,
@@ -97,7 +97,7 @@ mod tests {
     use argon2::password_hash::PasswordVerifier;
 
     #[test]
-    fn a_password_is_told_from_others_in_memory_that_is_used_again() {
+    fn only_the_right_password_matches_its_salted_hash() {
         let mut hasher = Hasher::default();
         let made = hasher.hash("correct horse").unwrap_or_default();
         assert!(
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_signs_in() {
+    fn unknown_user_costs_a_full_hash_and_never_matches() {
         let mut hasher = Hasher::default();
         assert!(
             PasswordHash::new(NOBODYS).is_ok(),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crafted_hash_takes_neither_memory_nor_time() {
+    fn hash_with_huge_costs_is_not_computed() {
         let mut hasher = Hasher::default();
         for costs in ["m=4194304,t=2,p=1", "m=19456,t=4294967295,p=1"] {
             let crafted = NOBODYS.replace("m=19456,t=2,p=1", costs);

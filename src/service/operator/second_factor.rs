@@ -5,7 +5,7 @@
 
 use super::codes::{use_up_code, wrong_code};
 use super::members::{Member, remember_client};
-use super::users::{Known, find_by_id, known};
+use super::users::{UserWithAccount, find_by_id, with_account_id};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::second_factor::{EnteredCode, RECOVERY_CODES, TotpSecret, recovery_code};
 use crate::domain::time::Time;
@@ -35,11 +35,11 @@ impl Service {
         let (user, secret) = (member.user().clone(), TotpSecret(random()?));
         self.write(move |_, tx| {
             if !users::begin_second_factor(tx, user.seq, &secret.0)? {
-                return Err(is_on_already());
+                return Err(already_on_error());
             }
             Ok(NewSecret {
-                secret: secret.text(),
-                uri: secret.link(&user),
+                secret: secret.to_base32(),
+                uri: secret.otpauth_uri(&user),
             })
         })
         .await
@@ -68,7 +68,7 @@ impl Service {
         self.write(move |_, tx| {
             let user = current_user(tx, &user)?;
             if user.second_factor_at.is_some() {
-                return Err(is_on_already());
+                return Err(already_on_error());
             }
             let Some(secret) = users::second_factor(tx, user.seq)? else {
                 let message =
@@ -76,14 +76,14 @@ impl Service {
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             };
             let step = match &code {
-                EnteredCode::OfApp(digits) => TotpSecret(secret).step_of(digits, real_now),
+                EnteredCode::OfApp(digits) => TotpSecret(secret).matching_step(digits, real_now),
                 EnteredCode::Recovery(_) => None,
             };
             let step = step.ok_or_else(wrong_code)?;
             if !users::turn_second_factor_on(tx, user.seq, now)? {
-                return Err(is_on_already());
+                return Err(already_on_error());
             }
-            used_steps::take(tx, user.seq, step, step)?;
+            used_steps::use_step(tx, user.seq, step, step)?;
             let mut shown = Vec::with_capacity(codes.len());
             for (text, hash) in codes {
                 recovery_codes::insert(tx, user.seq, &hash)?;
@@ -119,7 +119,7 @@ impl Service {
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             }
             use_up_code(tx, &user, Some(&code), now, real_now)?;
-            end(tx, &user.email, &user, now)
+            delete_second_factor(tx, &user.email, &user, now)
         })
         .await
     }
@@ -160,18 +160,23 @@ impl Service {
 /// # Errors
 ///
 /// [`Error::Failed`] if the file fails.
-pub fn turn_off(tx: &Tx<'_>, actor: &str, mut user: User, now: Time) -> Result<Known, Error> {
+pub fn turn_off(
+    tx: &Tx<'_>,
+    actor: &str,
+    mut user: User,
+    now: Time,
+) -> Result<UserWithAccount, Error> {
     if users::second_factor(tx, user.seq)?.is_some() {
-        end(tx, actor, &user, now)?;
+        delete_second_factor(tx, actor, &user, now)?;
         sessions::delete_of_user(tx, user.seq)?;
         user.second_factor_at = None;
     }
-    known(tx, user)
+    with_account_id(tx, user)
 }
 
 /// Deletes the secret and the recovery codes.
-fn end(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Result<(), Error> {
-    users::end_second_factor(tx, user.seq)?;
+fn delete_second_factor(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Result<(), Error> {
+    users::turn_second_factor_off(tx, user.seq)?;
     used_steps::delete_of_user(tx, user.seq)?;
     recovery_codes::delete_of_user(tx, user.seq)?;
     record_user_change(tx, actor, "user.second_factor_off", user, now)
@@ -183,7 +188,7 @@ fn current_user(db: &Reader<'_>, user: &User) -> Result<User, Error> {
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?)
 }
 
-fn is_on_already() -> Error {
+fn already_on_error() -> Error {
     let message = "the second factor is already on; turn it off first";
     Refusal::new(Code::InvalidTransition, message).into()
 }

@@ -6,8 +6,8 @@ use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::render::account::BalanceView;
 use crate::domain::render::summary::{
-    AccountSummaryView, DailySalesView, InvoiceCountView, OpenTransfersView, SummaryView, begin_of,
-    day_of,
+    AccountSummaryView, DailySalesView, InvoiceCountView, OpenTransfersView, SummaryView,
+    day_number, start_of_day,
 };
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
@@ -35,7 +35,7 @@ impl Service {
     /// Returns the counts and sums of an account, in the caller's mode.
     pub fn account_summary(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
         let (seq, mode) = (scope.account(), scope.mode());
-        self.read_at_one_moment(|db| {
+        self.read_snapshot(|db| {
             let account = accounts::by_seq(db, seq)?;
             let balances = balances_of(db, &account, mode)?;
             let open = summary::open_invoices(db, seq, mode)?;
@@ -43,8 +43,8 @@ impl Service {
             Ok(to_raw_value(&AccountSummaryView {
                 mode,
                 balances: balances.iter().map(BalanceView::from).collect(),
-                open_invoices: counted(&OPEN, &open),
-                recent_invoices: counted(InvoiceStatus::ALL, &recent),
+                open_invoices: counts_by_status(&OPEN, &open),
+                recent_invoices: counts_by_status(InvoiceStatus::ALL, &recent),
                 sales: sales(db, seq, mode, now)?,
                 payouts: open_transfers(db, Some(seq), mode, TransferKind::Payout)?,
                 refunds: open_transfers(db, Some(seq), mode, TransferKind::Refund)?,
@@ -56,7 +56,7 @@ impl Service {
     /// Returns the work that waits for an operator, over all accounts. Counts that depend on the mode are of this
     /// mode.
     pub fn summary(&self, now: Time, mode: Mode) -> Result<Json, Error> {
-        self.read_at_one_moment(|db| {
+        self.read_snapshot(|db| {
             let to_review = self.transfers_to_review(db, now, mode)?;
             let count = |kind| to_review.iter().filter(|one| one.kind == kind).count();
             Ok(to_raw_value(&SummaryView {
@@ -68,13 +68,13 @@ impl Service {
                 transfers_to_review: to_review.len(),
                 payouts_to_review: count(TransferKind::Payout),
                 refunds_to_review: count(TransferKind::Refund),
-                transfers_without_signer: self.without_signer(db, mode)?,
+                transfers_without_signer: self.transfers_without_signer(db, mode)?,
                 servers_waiting: summary::waiting_servers(db)?,
                 servers_unknown: summary::unknown_servers(db)?,
                 unmatched_payments: summary::unmatched_payments(db, mode)?,
                 failing_endpoints: summary::count_failing_endpoints(db, mode)?,
                 maintenance: file::load(db)?.is_some_and(|file| file.maintenance),
-                nothing_on_offer: self.unsellable(db, now, mode)?,
+                nothing_on_offer: self.no_coin_reason(db, now, mode)?,
             })?)
         })
     }
@@ -82,15 +82,20 @@ impl Service {
 
 impl Service {
     /// Returns the reason why no coin is on offer although a live key exists.
-    fn unsellable(&self, db: &Reader<'_>, now: Time, mode: Mode) -> Result<Option<String>, Error> {
-        if self.is_simulated(mode) || !keys::any_live(db, now)? {
+    fn no_coin_reason(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        mode: Mode,
+    ) -> Result<Option<String>, Error> {
+        if self.is_simulated(mode) || !keys::has_live_key(db, now)? {
             return Ok(None);
         }
-        self.nothing_on_offer(db, mode, now, Currency::ALL)
+        self.no_offer_reasons(db, mode, now, Currency::ALL)
     }
 
     /// Returns the number of approved transfers for a signer, if no signer is set.
-    fn without_signer(&self, db: &Reader<'_>, mode: Mode) -> Result<i64, Error> {
+    fn transfers_without_signer(&self, db: &Reader<'_>, mode: Mode) -> Result<i64, Error> {
         if self.is_simulated(mode) || self.live.has_signer() {
             return Ok(0);
         }
@@ -99,12 +104,15 @@ impl Service {
 }
 
 /// Returns a count for each of these statuses, 0 if there is none.
-fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<InvoiceCountView> {
+fn counts_by_status(
+    statuses: &[InvoiceStatus],
+    found: &[(InvoiceStatus, i64)],
+) -> Vec<InvoiceCountView> {
     let statuses = statuses.iter().copied();
     statuses
         .map(|status| InvoiceCountView {
             status,
-            count: number(found, status),
+            count: count_of_status(found, status),
         })
         .collect()
 }
@@ -116,15 +124,15 @@ fn sales(
     mode: Mode,
     now: Time,
 ) -> Result<Vec<DailySalesView>, Error> {
-    let today = day_of(now);
+    let today = day_number(now);
     let first = today.saturating_sub(SALES_DAYS).saturating_add(1);
-    let found = summary::sales_by_day(db, account, mode, begin_of(first))?;
+    let found = summary::sales_by_day(db, account, mode, start_of_day(first))?;
     let of = |currency: Currency| {
         let of_currency = found.iter().filter(|(other, ..)| *other == currency);
         let days: Vec<(i64, i64, Cents)> = of_currency
             .map(|(_, day, count, amount)| (*day, *count, *amount))
             .collect();
-        DailySalesView::of(currency, first, today, &days)
+        DailySalesView::from_days(currency, first, today, &days)
     };
     Ok(Currency::ALL.iter().copied().map(of).collect())
 }
@@ -138,14 +146,14 @@ fn open_transfers(
 ) -> Result<OpenTransfersView, Error> {
     let found = summary::open_transfers(db, account, mode, kind)?;
     Ok(OpenTransfersView {
-        requested: number(&found, TransferStatus::Requested),
-        approved: number(&found, TransferStatus::Approved),
-        processing: number(&found, TransferStatus::Processing),
+        requested: count_of_status(&found, TransferStatus::Requested),
+        approved: count_of_status(&found, TransferStatus::Approved),
+        processing: count_of_status(&found, TransferStatus::Processing),
     })
 }
 
 /// Returns the count of a status, or 0.
-fn number<T: PartialEq>(found: &[(T, i64)], status: T) -> i64 {
+fn count_of_status<T: PartialEq>(found: &[(T, i64)], status: T) -> i64 {
     let mut of_status = found.iter().filter(|(other, _)| *other == status);
     of_status.next().map_or(0, |(_, count)| *count)
 }

@@ -8,19 +8,19 @@ use crate::domain::asset::Mode;
 use crate::domain::payment_uri::payment_uri;
 use crate::domain::render::transfers::TransferOnChain;
 use crate::domain::time::Time;
-use crate::domain::transfer::approval::Proposal;
+use crate::domain::transfer::approval::ApprovalProposal;
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
-use crate::service::page::{self, Page, optional};
-use crate::service::transfers::{By, find, noted_as, owned};
+use crate::service::page::{self, Page, not_found_as_none};
+use crate::service::transfers::{StepActor, audit_action, find, owned_transfer};
 use crate::service::{Error, Json, Member, Scope, Service};
 use crate::store::{PageBounds, Reader, audit_log, transfers};
 use std::sync::Arc;
 
 /// Query for a page of payouts or refunds.
-pub struct TransfersWanted {
+pub struct TransferListFilter {
     /// Kind of the transfers.
     pub kind: TransferKind,
     /// Only refunds of the invoice with this ID. Needs an account.
@@ -35,7 +35,7 @@ pub struct TransfersWanted {
     pub limit: u32,
 }
 
-impl TransfersWanted {
+impl TransferListFilter {
     /// Returns the query for one page.
     fn query(&self, page: PageBounds) -> transfers::TransferQuery<'_> {
         transfers::TransferQuery {
@@ -47,7 +47,7 @@ impl TransfersWanted {
     }
 
     /// Returns `true` if a transfer matches the kind, the invoice and the status.
-    fn fits(&self, transfer: &Transfer) -> bool {
+    fn matches(&self, transfer: &Transfer) -> bool {
         let invoice = transfer.invoice.as_ref().map(|(_, id)| id);
         transfer.kind == self.kind
             && self.status.is_none_or(|status| status == transfer.status)
@@ -56,7 +56,7 @@ impl TransfersWanted {
 }
 
 /// Data for a wallet that sends a transfer.
-pub struct ToSend {
+pub struct SendingData {
     /// Payment URI for wallets, or `None` if no standard covers it.
     pub uri: Option<String>,
     /// Content of the QR code: the URI, or the address if there is none.
@@ -64,26 +64,26 @@ pub struct ToSend {
 }
 
 /// A transfer with the data of its page.
-pub struct Opened {
+pub struct TransferDetail {
     /// The transfer.
     pub transfer: Transfer,
     /// State on its chain.
     pub(crate) chain_told: TransferOnChain,
     /// Data for a wallet, if the transfer is to be sent by hand now.
-    pub to_send: Option<ToSend>,
+    pub to_send: Option<SendingData>,
     /// User who started to send the transfer, with the time, if the status is `processing`.
     pub begun: Option<(String, Time)>,
     /// Terms that an approval would fix, if the status is `requested` and the member is an operator.
-    pub approval: Option<(Proposal, SenderConditions)>,
+    pub approval: Option<(ApprovalProposal, SenderConditions)>,
 }
 
 /// Returns who started to send the transfer and when, or `None` if its status is not `processing`.
-fn begun(db: &Reader<'_>, transfer: &Transfer) -> Result<Option<(String, Time)>, Error> {
+fn sending_start(db: &Reader<'_>, transfer: &Transfer) -> Result<Option<(String, Time)>, Error> {
     if transfer.status != TransferStatus::Processing {
         return Ok(None);
     }
-    let action = noted_as(transfer.kind, TransferAction::Process.as_str());
-    let found = audit_log::last(db, transfer.account, &transfer.id, &action)?;
+    let action = audit_action(transfer.kind, TransferAction::Process.as_str());
+    let found = audit_log::last_action(db, transfer.account, &transfer.id, &action)?;
     Ok(found)
 }
 
@@ -96,16 +96,16 @@ impl Service {
         &self,
         now: Time,
         scope: &Scope,
-        wanted: &TransfersWanted,
+        wanted: &TransferListFilter,
     ) -> Result<Page, Error> {
         self.read(|db| {
-            let find = |id: &str| optional(owned(db, scope, wanted.kind, id));
-            let before = page::before(wanted.before.as_deref(), find)?;
+            let find = |id: &str| not_found_as_none(owned_transfer(db, scope, wanted.kind, id));
+            let before = page::find_before(wanted.before.as_deref(), find)?;
             let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more(before, wanted.limit);
             let (account, mode) = (scope.account(), scope.mode());
             let found = if wanted.needs_review {
-                self.page_to_review(db, now, (mode, Some(account)), (wanted, page))?
+                self.review_page(db, now, (mode, Some(account)), (wanted, page))?
             } else {
                 transfers::list(db, account, mode, &wanted.query(page))?
             };
@@ -117,22 +117,22 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` if `before` is not a transfer of the mode.
-    pub fn transfers_of_all(
+    pub fn transfers_of_all_accounts(
         &self,
         now: Time,
         mode: Mode,
-        wanted: &TransfersWanted,
+        wanted: &TransferListFilter,
     ) -> Result<Page, Error> {
         self.read(|db| {
             let find = |id: &str| {
-                let found = optional(find(db, wanted.kind, id))?;
+                let found = not_found_as_none(find(db, wanted.kind, id))?;
                 Ok::<_, Error>(found.filter(|found| found.mode == mode))
             };
-            let before = page::before(wanted.before.as_deref(), find)?;
+            let before = page::find_before(wanted.before.as_deref(), find)?;
             let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more(before, wanted.limit);
             let found = if wanted.needs_review {
-                self.page_to_review(db, now, (mode, None), (wanted, page))?
+                self.review_page(db, now, (mode, None), (wanted, page))?
             } else {
                 transfers::list_all(db, mode, &wanted.query(page))?
             };
@@ -141,18 +141,18 @@ impl Service {
     }
 
     /// Returns matching transfers of an account, or of all, that need a review.
-    fn page_to_review(
+    fn review_page(
         &self,
         db: &Reader<'_>,
         now: Time,
         (mode, account): (Mode, Option<i64>),
-        (wanted, page): (&TransfersWanted, PageBounds),
+        (wanted, page): (&TransferListFilter, PageBounds),
     ) -> Result<Vec<Transfer>, Error> {
         let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
         let mut found = self.transfers_to_review(db, now, mode)?;
         found.retain(|transfer| {
             let is_of_account = account.is_none_or(|account| account == transfer.account);
-            is_of_account && transfer.seq < page.before && wanted.fits(transfer)
+            is_of_account && transfer.seq < page.before && wanted.matches(transfer)
         });
         found.truncate(limit);
         Ok(found)
@@ -166,10 +166,13 @@ impl Service {
         found: &[Transfer],
         limit: u32,
     ) -> Result<Page, Error> {
-        let rendered = found
-            .iter()
-            .map(|transfer| Ok((transfer.id.clone(), self.for_operator(db, now, transfer)?)));
-        Page::cut(rendered, limit)
+        let rendered = found.iter().map(|transfer| {
+            Ok((
+                transfer.id.clone(),
+                self.render_for_operator(db, now, transfer)?,
+            ))
+        });
+        Page::from_entries(rendered, limit)
     }
 
     /// Returns a payout or refund by its ID, with the fields for the operator.
@@ -180,24 +183,24 @@ impl Service {
         kind: TransferKind,
         id: &str,
     ) -> Result<Json, Error> {
-        self.read(|db| self.for_operator(db, now, &find(db, kind, id)?))
+        self.read(|db| self.render_for_operator(db, now, &find(db, kind, id)?))
     }
 
     /// Returns a payout or refund with the data for sending it by hand.
     ///
     /// # Errors
     /// `not_found` if the transfer does not belong to the caller.
-    pub fn transfer_to_send(
+    pub fn transfer_detail(
         &self,
         now: Time,
         member: &Member,
         scope: &Scope,
         (kind, id): (TransferKind, &str),
-    ) -> Result<Opened, Error> {
-        self.read_at_one_moment(|db| {
-            let transfer = owned(db, scope, kind, id)?;
-            let to_send = self.by_hand(db, &transfer)?;
-            let begun = begun(db, &transfer)?;
+    ) -> Result<TransferDetail, Error> {
+        self.read_snapshot(|db| {
+            let transfer = owned_transfer(db, scope, kind, id)?;
+            let to_send = self.data_for_wallet(db, &transfer)?;
+            let begun = sending_start(db, &transfer)?;
             let is_asked = member.is_operator() && transfer.status == TransferStatus::Requested;
             let approval = if is_asked {
                 let proposal = self.proposal(db, now, &transfer)?;
@@ -205,8 +208,8 @@ impl Service {
             } else {
                 None
             };
-            Ok(Opened {
-                chain_told: self.on_chain(db, now, &transfer)?,
+            Ok(TransferDetail {
+                chain_told: self.transfer_on_chain(db, now, &transfer)?,
                 transfer,
                 to_send,
                 begun,
@@ -216,7 +219,11 @@ impl Service {
     }
 
     /// Returns the data for a wallet, or `None` if the transfer is not to be sent by hand or is simulated.
-    fn by_hand(&self, db: &Reader<'_>, transfer: &Transfer) -> Result<Option<ToSend>, Error> {
+    fn data_for_wallet(
+        &self,
+        db: &Reader<'_>,
+        transfer: &Transfer,
+    ) -> Result<Option<SendingData>, Error> {
         let is_by_hand = transfer.status == TransferStatus::Processing
             && transfer.sending.is_none()
             && transfer.txid.is_none();
@@ -227,11 +234,11 @@ impl Service {
         if self.is_simulated(transfer.mode) {
             return Ok(None);
         }
-        let network = self.sent_on(db, chain)?;
+        let network = self.send_network(db, chain)?;
         let address = transfer.to_address.as_str();
         let uri =
             network.and_then(|network| payment_uri(asset, &network, address, terms.amount_crypto));
-        Ok(Some(ToSend {
+        Ok(Some(SendingData {
             code: uri.clone().unwrap_or_else(|| address.to_owned()),
             uri,
         }))
@@ -255,8 +262,14 @@ impl Service {
         let (actor, id) = (actor.to_owned(), id.to_owned());
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;
-            let after = service.step_by_hand(tx, now, By::Person(&actor), &transfer, request)?;
-            service.for_operator(tx, now, &after)
+            let after = service.apply_step_by_hand(
+                tx,
+                now,
+                StepActor::Person(&actor),
+                &transfer,
+                request,
+            )?;
+            service.render_for_operator(tx, now, &after)
         })
         .await
     }

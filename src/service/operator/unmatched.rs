@@ -6,14 +6,18 @@
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::unmatched::{Around, Candidate, unmatched as rendered};
+use crate::domain::render::unmatched::{
+    AssignmentCandidate, UnmatchedContext, unmatched_payment as rendered,
+};
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
-use crate::domain::unmatched::{Resolution, ResolveUnmatchedPayment, Unmatched, UnmatchedReason};
+use crate::domain::unmatched::{
+    ResolveUnmatchedPayment, UnmatchedPayment, UnmatchedReason, UnmatchedResolution,
+};
 use crate::service::audit_log::{self, Entry};
 use crate::service::page::{self, Page};
 use crate::service::{Error, Json, Service};
-use crate::store::addresses::{Owner, owner};
+use crate::store::addresses::{AddressOwner, owner};
 use crate::store::{
     PageBounds, Reader, Tx, accounts, customers, deposits, invoices, payments, unmatched_payments,
 };
@@ -21,7 +25,7 @@ use serde_json::json;
 
 text_enum! {
     /// Filter of unmatched payments.
-    pub enum Looked {
+    pub enum UnmatchedFilter {
         /// Only payments without an outcome.
         Open = "open",
         /// All payments.
@@ -33,7 +37,7 @@ text_enum! {
 #[derive(Clone, Debug)]
 pub struct UnmatchedQuery {
     /// Filter by outcome.
-    pub looked: Looked,
+    pub looked: UnmatchedFilter,
     /// Only payments older than the one with this ID.
     pub before: Option<String>,
     /// Largest number of payments.
@@ -46,16 +50,19 @@ impl Service {
     /// # Errors
     /// `invalid_request` if `before` is unknown.
     pub fn unmatched_payments(&self, now: Time, wanted: &UnmatchedQuery) -> Result<Page, Error> {
-        self.read_at_one_moment(|db| {
+        self.read_snapshot(|db| {
             let find = |id: &str| unmatched_payments::by_id(db, id);
-            let before = page::before(wanted.before.as_deref(), find)?;
-            let only_open = wanted.looked == Looked::Open;
+            let before = page::find_before(wanted.before.as_deref(), find)?;
+            let only_open = wanted.looked == UnmatchedFilter::Open;
             let page = PageBounds::with_one_more(before.map(|found| found.seq), wanted.limit);
             let found = unmatched_payments::page(db, only_open, page)?;
-            let shown = found
-                .iter()
-                .map(|payment| Ok((payment.id.clone(), self.unmatched_shown(db, now, payment)?)));
-            Page::cut(shown, wanted.limit)
+            let shown = found.iter().map(|payment| {
+                Ok((
+                    payment.id.clone(),
+                    self.unmatched_payment(db, now, payment)?,
+                ))
+            });
+            Page::from_entries(shown, wanted.limit)
         })
     }
 
@@ -70,7 +77,7 @@ impl Service {
         now: Time,
         actor: &str,
         id: &str,
-        (outcome, body): (Resolution, &ResolveUnmatchedPayment),
+        (outcome, body): (UnmatchedResolution, &ResolveUnmatchedPayment),
     ) -> Result<Json, Error> {
         let gone = || Refusal::not_found("unmatched payment");
         let payment = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
@@ -91,29 +98,29 @@ impl Service {
         };
         audit_log::record(tx, now, actor, &noted)?;
         let payment = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
-        self.unmatched_shown(tx, now, &payment)
+        self.unmatched_payment(tx, now, &payment)
     }
 
     /// Returns an unmatched payment with its current value, likely recipient and possible actions.
-    pub(in crate::service) fn unmatched_shown(
+    pub(in crate::service) fn unmatched_payment(
         &self,
         db: &Reader<'_>,
         now: Time,
-        payment: &Unmatched,
+        payment: &UnmatchedPayment,
     ) -> Result<Json, Error> {
         let (chain, txid) = (payment.asset.chain, &payment.txid);
-        let mut around = Around {
+        let mut around = UnmatchedContext {
             explorer_url: self.explorer_url(db, payment.mode, chain, txid)?,
             worth: [None, None],
-            candidate: candidate(db, payment)?,
+            candidate: likely_recipient(db, payment)?,
             payment: None,
             deposit: None,
             can_be_undone: payment.outcome.is_some(),
         };
         for (worth, currency) in around.worth.iter_mut().zip([Currency::Eur, Currency::Usd]) {
-            *worth = self.worth_now(db, now, payment, currency)?;
+            *worth = self.current_value(db, now, payment, currency)?;
         }
-        if payment.outcome == Some(Resolution::Assigned) {
+        if payment.outcome == Some(UnmatchedResolution::Assigned) {
             let became = payments::of_observation(db, payment.observation)?;
             let deposit = deposits::of_observation(db, payment.observation)?;
             let is_booked = became.as_ref().is_some_and(|became| became.was_confirmed)
@@ -128,14 +135,14 @@ impl Service {
     }
 
     /// Returns the value at the current rate, or `None` if there is no fresh rate or the value is too large.
-    fn worth_now(
+    fn current_value(
         &self,
         db: &Reader<'_>,
         now: Time,
-        payment: &Unmatched,
+        payment: &UnmatchedPayment,
         currency: Currency,
     ) -> Result<Option<Cents>, Error> {
-        let rate = self.rate(db, payment.mode, payment.asset, currency, now)?;
+        let rate = self.fresh_rate(db, payment.mode, payment.asset, currency, now)?;
         let worth = rate.ok().map(|quoted| {
             quoted
                 .rate
@@ -149,7 +156,10 @@ impl Service {
 /// Returns the owner of the address as a likely recipient, if the payment can be booked.
 ///
 /// The payment may be on another chain than the quoted one: the same key has the same address there.
-fn candidate(db: &Reader<'_>, payment: &Unmatched) -> Result<Option<Candidate>, Error> {
+fn likely_recipient(
+    db: &Reader<'_>,
+    payment: &UnmatchedPayment,
+) -> Result<Option<AssignmentCandidate>, Error> {
     let is_open = payment.outcome.is_none() && payment.state != PaymentState::Dropped;
     let can_be_booked = match payment.reason {
         UnmatchedReason::Dust | UnmatchedReason::TooLarge => false,
@@ -164,16 +174,16 @@ fn candidate(db: &Reader<'_>, payment: &Unmatched) -> Result<Option<Candidate>, 
     }
     let chain = payment.asset.chain;
     Ok(match owner(db, payment.mode, chain, &payment.address)? {
-        Some(Owner::Invoice(seq)) => Some(Candidate::Invoice {
+        Some(AddressOwner::Invoice(seq)) => Some(AssignmentCandidate::Invoice {
             invoice: invoices::by_seq(db, seq)?.id,
         }),
-        Some(Owner::Customer(seq)) if chain.row().customer_family.is_some() => {
+        Some(AddressOwner::Customer(seq)) if chain.row().customer_family.is_some() => {
             let customer = customers::by_seq(db, seq)?;
-            Some(Candidate::Customer {
+            Some(AssignmentCandidate::Customer {
                 account: accounts::by_seq(db, customer.account)?.id,
                 customer: customer.reference,
             })
         }
-        Some(Owner::Customer(_)) | None => None,
+        Some(AddressOwner::Customer(_)) | None => None,
     })
 }

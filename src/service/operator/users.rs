@@ -3,7 +3,7 @@
 //! Invariant: once an operator can sign in, at least one always can. A changed password ends the sessions of the
 //! user.
 
-use super::members::{Given, create, remember_client};
+use super::members::{SignInCredentials, create, remember_client};
 use crate::domain::apikey;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
@@ -31,14 +31,14 @@ pub struct NewUser {
 }
 
 /// A user and the ID of the account, for a merchant's user.
-pub type Known = (User, Option<String>);
+pub type UserWithAccount = (User, Option<String>);
 
 impl Service {
     /// Returns the token of a new set-up link, which replaces the previous one. Returns `None` if an operator exists.
     ///
     /// # Errors
     /// [`Error::Failed`] if the file or the system's randomness fails.
-    pub fn begin_setup(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
+    pub fn create_setup_link(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
         let token = hex(&random::<32>()?);
         let hash = apikey::hash(&token);
         self.write_and_wait(move |_, tx| {
@@ -55,23 +55,23 @@ impl Service {
     /// # Errors
     ///
     /// `forbidden` if the token is wrong, used, or too old.
-    pub fn check_setup(&self, now: Time, token: &str) -> Result<(), Error> {
-        self.read(|db| check_setup(db, now, token))
+    pub fn check_setup_token(&self, now: Time, token: &str) -> Result<(), Error> {
+        self.read(|db| check_setup_token(db, now, token))
     }
 
     /// Creates the first operator and uses up the link.
     ///
     /// # Errors
     /// `forbidden` if the token is wrong, used, or too old. `invalid_request` if the email is taken.
-    pub async fn finish_setup(
+    pub async fn create_first_operator(
         self: &Arc<Self>,
         now: Time,
         token: String,
         email: String,
         password_hash: String,
-    ) -> Result<Known, Error> {
+    ) -> Result<UserWithAccount, Error> {
         self.write(move |_, tx| {
-            check_setup(tx, now, &token)?;
+            check_setup_token(tx, now, &token)?;
             file::set_setup(tx, None)?;
             let user = create(tx, &email, &password_hash, Role::Operator, None, now)?;
             record_user_change(tx, BY_SETUP, "user.create", &user, now)?;
@@ -81,22 +81,22 @@ impl Service {
     }
 
     /// Returns all users, oldest first.
-    pub fn users(&self) -> Result<Vec<Known>, Error> {
+    pub fn users(&self) -> Result<Vec<UserWithAccount>, Error> {
         self.read(list)
     }
 
     /// Creates a user with this password hash.
     ///
     /// # Errors
-    /// As [`make`].
-    pub async fn make_user(
+    /// As [`insert_user`].
+    pub async fn create_user(
         self: &Arc<Self>,
         now: Time,
         actor: String,
         new: NewUser,
         password_hash: String,
-    ) -> Result<Known, Error> {
-        self.write(move |_, tx| make(tx, &actor, &new, &password_hash, now))
+    ) -> Result<UserWithAccount, Error> {
+        self.write(move |_, tx| insert_user(tx, &actor, &new, &password_hash, now))
             .await
     }
 
@@ -111,7 +111,7 @@ impl Service {
         user_id: String,
         disabled: Option<bool>,
         password_hash: Option<String>,
-    ) -> Result<Known, Error> {
+    ) -> Result<UserWithAccount, Error> {
         self.write(move |_, tx| {
             let user = find_by_id(tx, &user_id)?;
             change(tx, &actor, user, disabled, password_hash.as_deref(), now)
@@ -127,12 +127,12 @@ impl Service {
     pub async fn change_own_password(
         self: &Arc<Self>,
         now: Time,
-        given: Given,
+        given: SignInCredentials,
         password_hash: String,
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
             let client = given.client.clone();
-            let user = given.still(tx, now)?;
+            let user = given.verify(tx, now)?;
             let email = user.email.clone();
             // The old password's known clients do not count for the new one, so this client is stored again.
             remember_client(tx, &user, &password_hash, &client)?;
@@ -144,7 +144,7 @@ impl Service {
 
 /// Refuses a token of a set-up link that cannot be used. Compares hashes, so the time reveals nothing about the
 /// token.
-fn check_setup(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
+fn check_setup_token(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
     // The link also ends when an operator is created on the command line.
     let found = file::setup(db)?.filter(|_| !matches!(users::has_operator(db), Ok(true)));
     let is_right = found.is_some_and(|(hash, end)| hash == apikey::hash(token) && now < end);
@@ -159,13 +159,13 @@ fn check_setup(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// `invalid_request` if the email is taken, the account does not exist, or an account does not fit the role.
-pub fn make(
+pub fn insert_user(
     tx: &Tx<'_>,
     actor: &str,
     new: &NewUser,
     password_hash: &str,
     now: Time,
-) -> Result<Known, Error> {
+) -> Result<UserWithAccount, Error> {
     let account = match (new.role, &new.account) {
         (Role::Operator, None) => None,
         (Role::Merchant, Some(id)) => {
@@ -199,13 +199,13 @@ pub fn change(
     disabled: Option<bool>,
     password_hash: Option<&str>,
     now: Time,
-) -> Result<Known, Error> {
+) -> Result<UserWithAccount, Error> {
     if let Some(disabled) = disabled.filter(|disabled| *disabled != user.disabled_at.is_some()) {
         user.disabled_at = disabled.then_some(now);
         users::set_disabled(tx, user.seq, user.disabled_at)?;
         if user.role == Role::Operator && !users::has_operator(tx)? {
             let message = "disabled must stay false: this is the last operator who can sign in";
-            return Err(Refusal::about(Code::InvalidTransition, "disabled", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "disabled", message).into());
         }
         let action = if disabled {
             "user.disable"
@@ -219,14 +219,14 @@ pub fn change(
         record_user_change(tx, actor, "user.password", &user, now)?;
     }
     sessions::delete_of_user(tx, user.seq)?;
-    known(tx, user)
+    with_account_id(tx, user)
 }
 
 /// Returns all users, oldest first.
-pub fn list(db: &Reader<'_>) -> Result<Vec<Known>, Error> {
+pub fn list(db: &Reader<'_>) -> Result<Vec<UserWithAccount>, Error> {
     users::all(db)?
         .into_iter()
-        .map(|user| known(db, user))
+        .map(|user| with_account_id(db, user))
         .collect()
 }
 
@@ -251,7 +251,7 @@ pub(super) fn find_by_id(db: &Reader<'_>, user_id: &str) -> Result<User, Error> 
     Ok(user.ok_or_else(|| Refusal::not_found("user"))?)
 }
 
-pub(super) fn known(db: &Reader<'_>, user: User) -> Result<Known, Error> {
+pub(super) fn with_account_id(db: &Reader<'_>, user: User) -> Result<UserWithAccount, Error> {
     let account = user
         .account
         .map(|seq| accounts::by_seq(db, seq))

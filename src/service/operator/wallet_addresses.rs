@@ -33,7 +33,7 @@ impl Service {
 }
 
 /// An address that was handed out, and the amount that it received in one coin.
-pub struct Came {
+pub struct AddressReceipt {
     /// Index in the wallet. The path is m/0/index.
     pub index: u32,
     /// The address.
@@ -51,13 +51,13 @@ fn address_lines(
     from: u32,
 ) -> Result<Option<(String, u32)>, Error> {
     let next = addresses(db, row, funded, from)?;
-    Ok(next.map(|(all, behind)| (csv(row, &all), behind)))
+    Ok(next.map(|(all, behind)| (to_csv(row, &all), behind)))
 }
 
 /// Returns addresses of a wallet as lines of CSV.
-pub fn csv(row: &WalletRow, all: &[Came]) -> String {
+pub fn to_csv(row: &WalletRow, all: &[AddressReceipt]) -> String {
     let lines = all.iter().map(|one| {
-        let Came { index, address, .. } = one;
+        let AddressReceipt { index, address, .. } = one;
         let came = one.came.as_ref();
         let (coin, amount) = came.map_or(("", ""), |(coin, amount)| (coin, amount.as_str()));
         format!("m/0/{index},{address},{coin},{amount},{}\r\n", row.id)
@@ -76,7 +76,7 @@ pub fn addresses(
     row: &WalletRow,
     funded: bool,
     from: u32,
-) -> Result<Option<(Vec<Came>, u32)>, Error> {
+) -> Result<Option<(Vec<AddressReceipt>, u32)>, Error> {
     let rows = wallets::funded(db, row, from, PAGE_ADDRESSES)?;
     let Some(last) = rows.last() else {
         return Ok(None);
@@ -95,14 +95,15 @@ pub fn addresses(
             None => None,
             Some((asset, amount)) => {
                 let mut sum = *amount;
-                while let Some(more) = rows.next_if(|next| is_of(next, *index, asset)) {
+                while let Some(more) = rows.next_if(|next| is_address_and_coin(next, *index, asset))
+                {
                     let more = more.came.map_or(Units::ZERO, |(_, more)| more);
                     sum = Units(sum.0.checked_add(more.0).ok_or(Overflow)?);
                 }
-                Some((asset.id, asset.text(sum)))
+                Some((asset.id, asset.format_units(sum)))
             }
         };
-        all.push(Came {
+        all.push(AddressReceipt {
             index: *index,
             address: address.clone(),
             came,
@@ -112,6 +113,6 @@ pub fn addresses(
 }
 
 /// Returns `true` if the row is about this address and this coin.
-fn is_of(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
+fn is_address_and_coin(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
     next.index == index && next.came.is_some_and(|(other, _)| other == asset)
 }

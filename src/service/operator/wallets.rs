@@ -11,7 +11,7 @@ use crate::domain::wallet::{self, AddWallet, INDEX_END, IndexGaps, Wallet, Walle
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, chains::live::check_network};
 use crate::store::backup::GAP;
-use crate::store::file::restored;
+use crate::store::file::restore_count;
 use crate::store::wallets::{self, NewWallet, WalletRow};
 use crate::store::{Reader, Tx};
 use serde_json::value::to_raw_value;
@@ -21,22 +21,22 @@ use serde_json::{Map, Value, json};
 const SHOWN: u32 = 3;
 /// A wallet to add, read from a valid body.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WalletToAdd {
     wallet: Wallet,
     next: Option<u32>,
     is_sure: bool,
     name: Option<String>,
 }
 
-impl Wanted {
+impl WalletToAdd {
     /// Reads a body.
     ///
     /// # Errors
     /// `invalid_request` that names the field. A private key in any field is refused first.
-    pub fn of(body: &Map<String, Value>) -> Result<Wanted, Refusal> {
+    pub fn read(body: &Map<String, Value>) -> Result<WalletToAdd, Refusal> {
         wallet::refuse_secrets_in(body)?;
         let body = AddWallet::read(body)?;
-        Ok(Wanted {
+        Ok(WalletToAdd {
             wallet: body.key,
             next: body.next.and_then(|next| u32::try_from(next).ok()),
             is_sure: false,
@@ -51,15 +51,15 @@ impl Wanted {
 
     /// Allows `next` to be any distance above the known indexes, if `is_sure`.
     #[must_use]
-    pub fn sure(self, is_sure: bool) -> Wanted {
-        Wanted { is_sure, ..self }
+    pub fn with_sure(self, is_sure: bool) -> WalletToAdd {
+        WalletToAdd { is_sure, ..self }
     }
 
     /// Returns the indexes of the wallet that the file knows, and the index at which it continues.
     ///
     /// # Errors
     /// `invalid_request` for `next`, as [`WalletIndexes::next_index`].
-    fn place(
+    fn indexes_and_next(
         &self,
         db: &Reader<'_>,
         known: Option<&WalletRow>,
@@ -70,13 +70,13 @@ impl Wanted {
                 let reached = WalletIndexes {
                     next: row.next_index,
                     least: row.least_index.max(behind.unwrap_or_default()),
-                    highest: wallets::highest(db, row)?,
+                    highest: wallets::highest_index(db, row)?,
                     stopped: row.stopped_index,
                 };
                 (reached, self.next)
             }
             None => {
-                let from = fresh_from(db)?;
+                let from = first_index_of_new_wallet(db)?;
                 let reached = WalletIndexes {
                     next: from,
                     least: from,
@@ -117,7 +117,7 @@ pub fn all(db: &Reader<'_>) -> Result<Vec<WalletRow>, Error> {
 /// [`Error`] if the file cannot be read.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
     let all = wallets::all(db)?;
-    all.iter().map(|row| view(db, row)).collect()
+    all.iter().map(|row| render_wallet(db, row)).collect()
 }
 
 /// Returns the ID of every wallet, with its gap limit.
@@ -132,19 +132,19 @@ pub fn gap_limits(db: &Reader<'_>) -> Result<Vec<(String, u32)>, Error> {
 
 /// Returns the number of consecutive unused addresses that the owner's wallet software must scan past.
 fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
-    let mut gaps = IndexGaps::from(row.first_index);
+    let mut gaps = IndexGaps::starting_at(row.first_index);
     wallets::each_used(db, row, |index| gaps.record_used(index))?;
-    Ok(gaps.limit(row.next_index))
+    Ok(gaps.needed_gap_limit(row.next_index))
 }
 
 /// Returns the properties of a wallet, its first addresses, and its ID if it is known.
 ///
 /// # Errors
 /// As [`add`].
-pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
+pub fn preview(db: &Reader<'_>, wanted: &WalletToAdd) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
-    let known = known(db, wallet)?;
-    let (_, next_index) = wanted.place(db, known.as_ref())?;
+    let known = find_known(db, wallet)?;
+    let (_, next_index) = wanted.indexes_and_next(db, known.as_ref())?;
     Ok(to_raw_value(&WalletCheckView {
         chain: wallet.chain.address_pool(),
         script: wallet.script,
@@ -162,8 +162,8 @@ pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
 ///
 /// # Errors
 /// [`Error`] if the file cannot be read.
-pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
-    let gaps = u64::try_from(restored(db)?).unwrap_or_default();
+pub fn first_index_of_new_wallet(db: &Reader<'_>) -> Result<u32, Error> {
+    let gaps = u64::try_from(restore_count(db)?).unwrap_or_default();
     let from = u32::try_from(gaps.saturating_mul(GAP)).unwrap_or(INDEX_END);
     Ok(from.min(INDEX_END))
 }
@@ -177,10 +177,10 @@ pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
 ///
 /// `invalid_request` if the wallet has handed out addresses with another script, or if its addresses are of another
 /// network. `invalid_request` for `next` as [`WalletIndexes::next_index`].
-pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
+pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
-    let known = known(tx, wallet)?;
-    let (reached, next_index) = wanted.place(tx, known.as_ref())?;
+    let known = find_known(tx, wallet)?;
+    let (reached, next_index) = wanted.indexes_and_next(tx, known.as_ref())?;
     let id = known
         .as_ref()
         .map_or_else(|| id::new(now).to_string(), |row| row.id.clone());
@@ -207,8 +207,8 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
         "chain": wallet.chain.address_pool(), "script": wallet.script, "network": wallet.network,
         "nextIndex": next_index, "before": before,
     });
-    record(tx, now, actor, action, &id, &detail)?;
-    view(tx, &row)
+    write_audit_entry(tx, now, actor, action, &id, &detail)?;
+    render_wallet(tx, &row)
 }
 
 /// Returns the wallet with this key and chain code, if it is known.
@@ -216,7 +216,7 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
 /// # Errors
 /// `invalid_request` if it has handed out addresses with another script, or if its chain is followed on another
 /// network. The same applies if only one of the two wallets is of a main network.
-fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
+fn find_known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     let known = wallets::by_key(db, wallet)?;
     match &known {
         Some(row) if row.wallet.network.is_main() != wallet.network.is_main() => {
@@ -227,7 +227,9 @@ fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
             );
             Err(Refusal::field("network", problem).into())
         }
-        Some(row) if row.wallet.script != wallet.script && wallets::highest(db, row)?.is_some() => {
+        Some(row)
+            if row.wallet.script != wallet.script && wallets::highest_index(db, row)?.is_some() =>
+        {
             let script = row.wallet.script.map_or("none", |script| script.as_str());
             let problem = format!("must be {script}, as the wallet {} has handed out", row.id);
             Err(Refusal::field("script", problem).into())
@@ -248,18 +250,18 @@ pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Err
     if row.retired_at.is_none() {
         wallets::retire(tx, row.seq, now)?;
         let detail = json!({ "nextIndex": row.next_index });
-        record(tx, now, actor, "wallet.retire", &row.id, &detail)?;
+        write_audit_entry(tx, now, actor, "wallet.retire", &row.id, &detail)?;
     }
-    view(tx, &find(tx, id)?)
+    render_wallet(tx, &find(tx, id)?)
 }
 
 /// Returns the first addresses of a wallet.
 fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
-    let branch = wallet.receiving();
+    let branch = wallet.receiving_branch();
     let derive = |index| {
         branch
             .as_ref()?
-            .derive(index)
+            .derive_address(index)
             .map(|derived| derived.address)
     };
     let addresses: Option<Vec<_>> = (0..SHOWN).map(derive).collect();
@@ -267,8 +269,8 @@ fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
 }
 
 /// Returns a wallet for the response.
-fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
-    let hands_out = wallets::handing_out(db, row.wallet.chain)?;
+fn render_wallet(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
+    let hands_out = wallets::active_for_chain(db, row.wallet.chain)?;
     Ok(to_raw_value(&WalletView {
         id: &row.id,
         name: row.name.as_deref(),
@@ -287,12 +289,12 @@ fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
         stopped_index: row.stopped_index,
         problem: row
             .stopped_index
-            .map(|index| wallet::stopped_problem(&row.id, index)),
+            .map(|index| wallet::stopped_wallet_problem(&row.id, index)),
     })?)
 }
 
 /// Writes a change that belongs to no account to the audit log.
-pub(super) fn record(
+pub(super) fn write_audit_entry(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,

@@ -13,12 +13,15 @@ use std::sync::Arc;
 impl Service {
     /// Returns `true` if rates of live mode are needed: an active account has a live key.
     pub fn needs_rates(&self, now: Time) -> Result<bool, Error> {
-        self.read(|db| Ok(keys::any_live(db, now)?))
+        self.read(|db| Ok(keys::has_live_key(db, now)?))
     }
 
     /// Deletes sources that are no longer queried, with their figures. Rates on which public sources agreed stay
     /// known.
-    pub async fn ask_only(self: &Arc<Self>, sources: Vec<FigureSource>) -> Result<(), Error> {
+    pub async fn delete_other_sources(
+        self: &Arc<Self>,
+        sources: Vec<FigureSource>,
+    ) -> Result<(), Error> {
         self.write(move |_, tx| {
             for state in rate_sources::all(tx)? {
                 if !sources.contains(&state.source) {
@@ -31,7 +34,7 @@ impl Service {
     }
 
     /// Stores the figures of a source that was queried at `asked_at`.
-    pub async fn keep_told(
+    pub async fn store_figures(
         self: &Arc<Self>,
         now: Time,
         source: FigureSource,
@@ -39,10 +42,10 @@ impl Service {
         told: Vec<CoinFigure>,
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
-            rate_sources::succeeded(tx, source, asked_at)?;
+            rate_sources::note_success(tx, source, asked_at)?;
             rate_figures::replace(tx, source, &told)?;
             for one in &told {
-                keep_known(tx, now, one.coin, one.currency)?;
+                store_known_rate(tx, now, one.coin, one.currency)?;
             }
             Ok(())
         })
@@ -51,13 +54,13 @@ impl Service {
 
     /// Stores a failure of a source that was queried at `asked_at`. The earlier figures of the source stay and keep
     /// aging.
-    pub async fn keep_failure(
+    pub async fn store_source_failure(
         self: &Arc<Self>,
         source: FigureSource,
         asked_at: Time,
         problem: String,
     ) -> Result<(), Error> {
-        self.write(move |_, tx| Ok(rate_sources::failed(tx, source, asked_at, &problem)?))
+        self.write(move |_, tx| Ok(rate_sources::note_failure(tx, source, asked_at, &problem)?))
             .await
     }
 }
@@ -65,7 +68,7 @@ impl Service {
 /// Stores the current rate as the newest known one, if public sources agree on it.
 ///
 /// A rate from the operator's file is not stored here, as it must end with the file.
-fn keep_known(tx: &Tx<'_>, now: Time, coin: &str, currency: Currency) -> Result<(), Error> {
+fn store_known_rate(tx: &Tx<'_>, now: Time, coin: &str, currency: Currency) -> Result<(), Error> {
     let figures = rate_figures::of_coin(tx, coin, currency)?;
     if let Ok(quoted) = agreed_rate(&figures, now)
         && quoted.source == RateSource::Median

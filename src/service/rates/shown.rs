@@ -5,11 +5,11 @@
 use super::market;
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
-use crate::domain::rate::{Market, NoAgreement, file_rate};
+use crate::domain::rate::{CoinMarket, NoRateReason, file_rate};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::service::{Error, Json, Service};
-use crate::store::{Kind, Reader, coins_off, keys, rate_sources};
+use crate::store::{FileKind, Reader, coins_off, keys, rate_sources};
 
 /// Rates of one coin in one currency in live mode.
 struct CoinState {
@@ -18,7 +18,7 @@ struct CoinState {
     /// Currency of the rate.
     currency: Currency,
     /// Figures of the sources, with the rates that follow from them.
-    market: Market,
+    market: CoinMarket,
 }
 
 impl CoinState {
@@ -46,11 +46,11 @@ fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
 impl Service {
     /// Returns the rates of every coin in every currency, and all sources.
     pub fn rates(&self, now: Time) -> Result<Json, Error> {
-        let (needed, coins, sources) = self.read_at_one_moment(|db| {
-            let needed = keys::any_live(db, now)?;
+        let (needed, coins, sources) = self.read_snapshot(|db| {
+            let needed = keys::has_live_key(db, now)?;
             Ok((needed, coin_states(db, now)?, rate_sources::all(db)?))
         })?;
-        let coins = coins.iter().map(|state| render::rates::Coin {
+        let coins = coins.iter().map(|state| render::rates::CoinRates {
             coin: state.coin,
             currency: state.currency,
             now: state.market.now.as_ref(),
@@ -66,9 +66,9 @@ impl Service {
     pub fn coins_without_rate(
         &self,
         now: Time,
-    ) -> Result<Vec<(&'static str, Currency, NoAgreement)>, Error> {
+    ) -> Result<Vec<(&'static str, Currency, NoRateReason)>, Error> {
         let (states, off) =
-            self.read_at_one_moment(|db| Ok((coin_states(db, now)?, coins_off::all(db)?)))?;
+            self.read_snapshot(|db| Ok((coin_states(db, now)?, coins_off::all(db)?)))?;
         let is_by_file = states.iter().any(CoinState::is_in_file);
         let is_needed = |state: &CoinState| {
             !coins_off::is_off_everywhere(&off, state.coin) && (!is_by_file || state.is_in_file())
@@ -82,16 +82,16 @@ impl Service {
     }
 
     /// Returns the number of rates that live mode needs and lacks.
-    pub fn rates_missing(&self, now: Time) -> Result<usize, Error> {
-        if self.kind == Kind::Sandbox || !self.needs_rates(now)? {
+    pub fn missing_rate_count(&self, now: Time) -> Result<usize, Error> {
+        if self.kind == FileKind::Sandbox || !self.needs_rates(now)? {
             return Ok(0);
         }
         Ok(self.coins_without_rate(now)?.len())
     }
 
     /// Returns the state of live mode's rates in one line.
-    pub fn rates_in_short(&self, now: Time) -> Result<String, Error> {
-        if self.kind == Kind::Sandbox {
+    pub fn rates_summary(&self, now: Time) -> Result<String, Error> {
+        if self.kind == FileKind::Sandbox {
             return Ok("fixed".to_owned());
         }
         if !self.needs_rates(now)? {

@@ -11,16 +11,17 @@ use crate::domain::rate::FRESH_MS_MAX;
 use crate::domain::refusal::Code;
 use crate::domain::time::Time;
 use crate::service::tests::{
-    NOW, STALE, bitcoin, done, fixed, live, live_invoice, real, refused, seeded, write,
+    NOW, STALE, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, live_service,
+    refusal_of, seeded_service, write,
 };
 use crate::service::{Faults, Service};
 use crate::store::{Reader, Tx, invoices};
 use std::sync::Arc;
 
 #[test]
-fn the_door_answers_case_by_case() {
-    let (simulated, file) = seeded();
-    let real = real(&file);
+fn fresh_and_newest_rates_follow_mode_and_faults() {
+    let (simulated, file) = seeded_service();
+    let real = live_service(&file);
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     // Columns: service, faults, mode, time of the fresh rate, time of the newest rate.
     for (service, faults, mode, fresh, newest) in [
@@ -51,10 +52,11 @@ fn the_door_answers_case_by_case() {
             .iter()
             .flat_map(|asset| Currency::ALL.iter().map(move |currency| (asset, *currency)))
         {
-            let expected = |at: Option<Time>| at.map(|at| fixed(asset, currency, at)).ok_or(NoRate);
+            let expected =
+                |at: Option<Time>| at.map(|at| fixed_rate(asset, currency, at)).ok_or(NoRate);
             let ask = |db: &Reader<'_>| {
                 Ok((
-                    service.rate(db, mode, asset, currency, NOW)?,
+                    service.fresh_rate(db, mode, asset, currency, NOW)?,
                     service.newest_rate(db, mode, asset, currency, NOW)?,
                 ))
             };
@@ -66,25 +68,34 @@ fn the_door_answers_case_by_case() {
                 asset.id
             );
         }
-        let offered = service.read(|db| service.offered(db, NOW, mode, Currency::Usd, Bps(0)));
+        let offered =
+            service.read(|db| service.offered_coins(db, NOW, mode, Currency::Usd, Bps(0)));
         let expected: Vec<_> = ASSETS
             .iter()
-            .filter_map(|asset| Some((asset, fixed(asset, Currency::Usd, fresh?))))
+            .filter_map(|asset| Some((asset, fixed_rate(asset, Currency::Usd, fresh?))))
             .collect();
         assert_eq!(offered.unwrap(), expected, "{mode}");
-        let listed = service.read(|db| service.listed(db, NOW, mode)).unwrap();
+        let listed = service
+            .read(|db| service.listed_coins(db, NOW, mode))
+            .unwrap();
         assert_eq!(listed.len(), expected.len());
     }
 }
 
 #[test]
-fn no_coin_is_picked_without_a_fresh_rate() {
-    let (simulated, file) = seeded();
-    let real = real(&file);
-    let id = live_invoice(&simulated);
-    let caller = live(&simulated);
-    let pick =
-        |service: &Arc<Service>| refused(done(service.select(NOW, &caller, &id, "BTC".to_owned())));
+fn coin_without_fresh_rate_cannot_be_selected() {
+    let (simulated, file) = seeded_service();
+    let real = live_service(&file);
+    let id = create_live_invoice(&simulated);
+    let caller = live_caller(&simulated);
+    let pick = |service: &Arc<Service>| {
+        refusal_of(block_on(service.select_coin(
+            NOW,
+            &caller,
+            &id,
+            "BTC".to_owned(),
+        )))
+    };
     simulated.set_faults(STALE);
     let stale = pick(&simulated);
     assert_eq!(
@@ -101,15 +112,18 @@ fn no_coin_is_picked_without_a_fresh_rate() {
         let id = id.clone();
         move |service: &Service, tx: &Tx<'_>| {
             let mut invoice = invoices::by_id(tx, &id)?.unwrap();
-            service.quote_of_what_came(tx, NOW, &mut invoice, bitcoin(), "somewhere")
+            service.quote_unrequested(tx, NOW, &mut invoice, bitcoin(), "somewhere")
         }
     };
-    let none = refused(real.write_and_wait(quote.clone()));
+    let none = refusal_of(real.write_and_wait(quote.clone()));
     assert_eq!(
         (none.code, none.message.as_str()),
         (Code::CoinUnavailable, "BTC has no rate")
     );
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     let made = write(&simulated, quote);
-    assert_eq!(made.quoted, fixed(bitcoin(), Currency::Eur, just_stale));
+    assert_eq!(
+        made.quoted,
+        fixed_rate(bitcoin(), Currency::Eur, just_stale)
+    );
 }

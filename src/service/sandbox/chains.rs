@@ -7,7 +7,7 @@ use crate::store::{Tx, chains};
 
 impl Service {
     /// Makes a live chain lag from this time on, or ends the lag and judges the invoices that waited for the chain.
-    pub fn let_lag(
+    pub fn set_chain_lag(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -15,9 +15,9 @@ impl Service {
         lagging: bool,
     ) -> Result<(), Error> {
         if lagging {
-            return Ok(chains::hold(tx, chain, now)?);
+            return Ok(chains::mark_lagging(tx, chain, now)?);
         }
-        chains::release(tx, chain)?;
+        chains::clear_lagging(tx, chain)?;
         while self.expire_batch(tx, now)? > 0 {}
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 mod fields;
 
-use super::target::{Target, amount};
+use super::target::{PaymentTarget, parse_amount};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::id;
@@ -14,18 +14,18 @@ use crate::domain::observation::{
 };
 use crate::domain::payment::PaymentState;
 use crate::domain::payment::inputs::{
-    SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxStep as Step,
+    SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxPaymentStep as Step,
 };
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, TransactionSeen, UNMATCHED};
+use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, SandboxTransaction, UNMATCHED};
 use crate::domain::time::Time;
-use crate::domain::unmatched::Resolution;
+use crate::domain::unmatched::UnmatchedResolution;
 use crate::service::intake::{self, IntakeOutcome, ObservationOwner};
 use crate::service::{Error, Json, Service};
 use crate::store::{
     Reader, Tx, deposits, observations, own_transfers, payments, unmatched_payments,
 };
-use fields::{position, seen_at, spends, txid};
+use fields::{position_or_index, read_inputs, read_seen_at, txid_or_new};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -36,17 +36,17 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request`, `coin_unavailable`.
-    pub async fn put_payment(
+    pub async fn add_transaction(
         self: &Arc<Self>,
         now: Time,
         body: Map<String, Value>,
     ) -> Result<(bool, Json), Error> {
         self.write(move |service, tx| {
-            let fields = Fields::of(&body);
+            let fields = Fields::new(&body);
             if fields.get("outputs").is_some() {
-                service.put_transaction(tx, now, fields)
+                service.add_outputs(tx, now, fields)
             } else {
-                service.put_one(tx, now, fields)
+                service.add_payment(tx, now, fields)
             }
         })
         .await
@@ -54,38 +54,43 @@ impl Service {
 
     /// Adds one payment to a chain. The payment is a known output of the transaction with the same address and coin,
     /// or a new output after the others.
-    fn put_one(&self, tx: &Tx<'_>, now: Time, fields: Fields<'_>) -> Result<(bool, Json), Error> {
-        fields.only(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
-        let target = self.target(tx, now, fields)?;
-        let amount = target.amount(SandboxPayment::amount(fields)?)?;
-        let txid = txid(SandboxPayment::txid(fields)?, target.asset, now)?;
+    fn add_payment(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        fields: Fields<'_>,
+    ) -> Result<(bool, Json), Error> {
+        fields.refuse_unknown(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
+        let target = self.payment_target(tx, now, fields)?;
+        let amount = target.amount_or_due(SandboxPayment::amount(fields)?)?;
+        let txid = txid_or_new(SandboxPayment::txid(fields)?, target.asset, now)?;
         let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
-        let same = known.iter().find(|known| is_same(known, &target));
+        let same = known.iter().find(|known| is_to_target(known, &target));
         let last = known.last().map(|last| last.seen.position);
         let position = match (same, last) {
             (Some(same), _) => same.seen.position,
             (None, Some(last)) => last.saturating_add(1),
             (None, None) => 0,
         };
-        let seen_at = seen_at(tx, now, &target, fields)?;
+        let seen_at = read_seen_at(tx, now, &target, fields)?;
         let place = (txid, position);
-        let outcome = self.put(tx, (now, seen_at), target, place, (amount, &[]))?;
+        let outcome = self.add_output(tx, (now, seen_at), target, place, (amount, &[]))?;
         let nothing = || Refusal::field("amount", "must be more than zero");
         let outcome = outcome.ok_or_else(nothing)?;
         let is_new = outcome.is_new;
-        Ok((is_new, view(&outcome.booked()?)?))
+        Ok((is_new, render_owner(&outcome.into_booked()?)?))
     }
 
     /// Adds several outputs of one transaction to a chain, in their order. As on a real chain, an output of zero is
     /// not stored, and one that cannot be booked is stored as unmatched.
-    fn put_transaction(
+    fn add_outputs(
         &self,
         tx: &Tx<'_>,
         now: Time,
         fields: Fields<'_>,
     ) -> Result<(bool, Json), Error> {
-        fields.only(&["txid", "seenAt", "spends", "coinbase", "outputs"])?;
-        let spends = spends(tx, fields)?;
+        fields.refuse_unknown(&["txid", "seenAt", "spends", "coinbase", "outputs"])?;
+        let spends = read_inputs(tx, fields)?;
         let outputs = SandboxPayment::outputs(fields)?.unwrap_or_default();
         if !(1..=OUTPUTS_MAX).contains(&outputs.len()) {
             let problem = format!("must have 1 to {OUTPUTS_MAX} entries");
@@ -104,12 +109,12 @@ impl Service {
             let output = output
                 .as_object()
                 .ok_or_else(|| Refusal::field("outputs", "must be a list of JSON objects"))?;
-            let output = Fields::of(output);
+            let output = Fields::new(output);
             let mut put = || {
-                output.only(SandboxOutput::NAMES)?;
-                let target = self.target(tx, now, output)?;
-                let amount = target.amount(SandboxOutput::amount(output)?)?;
-                let position = position(SandboxOutput::position(output)?, at)?;
+                output.refuse_unknown(SandboxOutput::NAMES)?;
+                let target = self.payment_target(tx, now, output)?;
+                let amount = target.amount_or_due(SandboxOutput::amount(output)?)?;
+                let position = position_or_index(SandboxOutput::position(output)?, at)?;
                 if positions.contains(&position) {
                     let problem = "must be different for each output of a transaction";
                     return Err(Refusal::field("position", problem).into());
@@ -120,7 +125,7 @@ impl Service {
                     None => (
                         target.mode,
                         target.asset,
-                        txid(SandboxPayment::txid(fields)?, target.asset, now)?,
+                        txid_or_new(SandboxPayment::txid(fields)?, target.asset, now)?,
                     ),
                 };
                 if (target.mode, target.asset.chain) != (mode, first.chain) {
@@ -137,23 +142,23 @@ impl Service {
                 }
                 let place = (txid.clone(), position);
                 of = Some((mode, first, txid));
-                let seen_at = seen_at(tx, now, &target, fields)?;
-                self.put(tx, (now, seen_at), target, place, (amount, &spends))
+                let seen_at = read_seen_at(tx, now, &target, fields)?;
+                self.add_output(tx, (now, seen_at), target, place, (amount, &spends))
             };
             if let Some(outcome) = put().map_err(inside)? {
                 any_new |= outcome.is_new;
-                shown.push(view(&outcome.owned)?);
+                shown.push(render_owner(&outcome.owned)?);
             }
         }
-        Ok((any_new, to_raw_value(&TransactionSeen { data: shown })?))
+        Ok((any_new, to_raw_value(&SandboxTransaction { data: shown })?))
     }
 
     /// Adds an output at its position. Returns `None` if its amount is zero.
-    fn put(
+    fn add_output(
         &self,
         tx: &Tx<'_>,
         (now, seen_at): (Time, Time),
-        target: Target,
+        target: PaymentTarget,
         (txid, position): (String, u32),
         (amount, spends): (Units, &[InputSource]),
     ) -> Result<Option<IntakeOutcome>, Error> {
@@ -163,9 +168,9 @@ impl Service {
             txid,
             position,
         };
-        let known = observations::at(tx, &place)?;
+        let known = observations::by_key(tx, &place)?;
         let amount = match &known {
-            Some(known) if !is_same(known, &target) => {
+            Some(known) if !is_to_target(known, &target) => {
                 let problem = "is the position of another output of this transaction";
                 return Err(Refusal::field("position", problem).into());
             }
@@ -184,7 +189,7 @@ impl Service {
             block: None,
             spends: spends.to_vec(),
         };
-        self.observe(tx, now, &seen, target.picked)
+        self.record_observation(tx, now, &seen, target.picked)
     }
 
     /// Changes the state of a payment on its simulated chain.
@@ -199,8 +204,8 @@ impl Service {
     ) -> Result<Json, Error> {
         let id = id.to_owned();
         let moved = self.write(move |service, tx| {
-            let fields = Fields::of(&body);
-            fields.only(SandboxPaymentState::NAMES)?;
+            let fields = Fields::new(&body);
+            fields.refuse_unknown(SandboxPaymentState::NAMES)?;
             let step = SandboxPaymentState::state(fields)?;
             let id = id::parse(&id).ok_or_else(|| Refusal::not_found("payment"))?;
             for name in ["amount", "txid"] {
@@ -210,7 +215,8 @@ impl Service {
                     );
                 }
             }
-            let observed = observed(tx, &id)?.ok_or_else(|| Refusal::not_found("payment"))?;
+            let observed =
+                find_observation(tx, &id)?.ok_or_else(|| Refusal::not_found("payment"))?;
             let place = observed.seen.key();
             let replacing;
             let step = match (step, observed.state) {
@@ -220,22 +226,24 @@ impl Service {
                     intake::ObservationChange::Seen
                 }
                 (Step::Replaced, PaymentState::Seen) => {
-                    replacing = replacing_of(tx, now, observed, fields)?;
+                    replacing = replacement_of(tx, now, observed, fields)?;
                     intake::ObservationChange::ReplacedBy(&replacing)
                 }
                 (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
                     let message = format!("a payment that is {state} cannot be {step}");
-                    return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
+                    return Err(
+                        Refusal::for_param(Code::InvalidTransition, "state", message).into(),
+                    );
                 }
             };
-            let outcome = service.advance(tx, now, &place, step)?;
+            let outcome = service.change_observation(tx, now, &place, step)?;
             if outcome.is_new {
-                return view(&outcome.booked()?).map(Ok);
+                return render_owner(&outcome.into_booked()?).map(Ok);
             }
             // A payment that cannot be booked is stored, and then refused.
             match outcome.refusal {
                 Some(refusal) => Ok(Err(refusal)),
-                None => view(&outcome.owned).map(Ok),
+                None => render_owner(&outcome.owned).map(Ok),
             }
         });
         Ok(moved.await??)
@@ -243,20 +251,20 @@ impl Service {
 }
 
 /// Returns the replacement of an observation: the same position in another transaction with the same inputs.
-fn replacing_of(
+fn replacement_of(
     db: &Reader<'_>,
     now: Time,
     old: StoredObservation,
     fields: Fields<'_>,
 ) -> Result<Observation, Error> {
-    let amount =
-        amount(SandboxPaymentState::amount(fields)?, old.seen.asset)?.unwrap_or(old.seen.amount);
+    let amount = parse_amount(SandboxPaymentState::amount(fields)?, old.seen.asset)?
+        .unwrap_or(old.seen.amount);
     if amount == Units::ZERO {
         let problem = "must be more than zero";
         return Err(Refusal::field("amount", problem).into());
     }
     let seen = Observation {
-        txid: txid(SandboxPaymentState::txid(fields)?, old.seen.asset, now)?,
+        txid: txid_or_new(SandboxPaymentState::txid(fields)?, old.seen.asset, now)?,
         amount,
         seen_at: now,
         block: None,
@@ -266,7 +274,7 @@ fn replacing_of(
         let pays = |of: &Observation| (of.asset, of.address.clone(), of.amount);
         known.state == PaymentState::Dropped && pays(&known.seen) == pays(&seen)
     };
-    if observations::at(db, &seen.key())?.is_some_and(|known| !takes_back(&known)) {
+    if observations::by_key(db, &seen.key())?.is_some_and(|known| !takes_back(&known)) {
         let problem = "must be a transaction that has nothing at this position, or has the same and was dropped";
         return Err(Refusal::field("txid", problem).into());
     }
@@ -274,13 +282,13 @@ fn replacing_of(
 }
 
 /// Returns the observation of a payment, a deposit, an unmatched payment or an own transfer.
-fn observed(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservation>, Error> {
+fn find_observation(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservation>, Error> {
     let seq = if let Some(payment) = payments::by_id(db, id)? {
         payment.observation
     } else if let Some(deposit) = deposits::by_id(db, id)? {
         deposit.observation
     } else if let Some(unmatched) = unmatched_payments::by_id(db, id)?
-        && unmatched.outcome != Some(Resolution::Assigned)
+        && unmatched.outcome != Some(UnmatchedResolution::Assigned)
     {
         unmatched.observation
     } else if let Some(transfer) = own_transfers::by_id(db, id)? {
@@ -292,17 +300,19 @@ fn observed(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservation>, Erro
 }
 
 /// Returns `true` if the output has the target's address and coin.
-fn is_same(known: &StoredObservation, target: &Target) -> bool {
+fn is_to_target(known: &StoredObservation, target: &PaymentTarget) -> bool {
     known.seen.address == target.address && known.seen.asset == target.asset
 }
 
 /// Returns a payment for the response.
-fn view(owned: &ObservationOwner) -> Result<Json, Error> {
+fn render_owner(owned: &ObservationOwner) -> Result<Json, Error> {
     let (id, txid, state) = match owned {
         ObservationOwner::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
-        ObservationOwner::Deposit(deposit) => {
-            (&deposit.id, &deposit.txid, deposit.status.state().as_str())
-        }
+        ObservationOwner::Deposit(deposit) => (
+            &deposit.id,
+            &deposit.txid,
+            deposit.status.payment_state().as_str(),
+        ),
         ObservationOwner::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
         ObservationOwner::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
         ObservationOwner::Sent(_) => {

@@ -8,7 +8,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::service::{Error, Service};
 use crate::store::backup::{copy, overwrite};
-use crate::store::paths::{is_beside, with_suffix};
+use crate::store::paths::{is_reserved_name, with_suffix};
 use crate::store::{file, read_only};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 const SUFFIX: &str = "-snapshot-";
 
 /// Returns the path of the snapshot with this name.
-fn path_of(of: &Path, name: &str) -> PathBuf {
+fn snapshot_path(of: &Path, name: &str) -> PathBuf {
     with_suffix(of, &format!("{SUFFIX}{name}"))
 }
 
@@ -26,16 +26,16 @@ fn path_of(of: &Path, name: &str) -> PathBuf {
 /// # Errors
 /// `invalid_request` for a name with which the file would look like a log or lock of another one. [`Error::Failed`]
 /// if the file cannot be written.
-pub fn keep(of: &Path, name: &str, now: Time) -> Result<(), Error> {
-    if is_beside(&path_of(of, name)) {
+pub fn save_snapshot(of: &Path, name: &str, now: Time) -> Result<(), Error> {
+    if is_reserved_name(&snapshot_path(of, name)) {
         let problem = "must not end in -wal, -shm, -journal, -lock or -copying";
         return Err(Refusal::field("name", problem).into());
     }
-    let snapshot = copy(of, &path_of(of, name), &mut ignore_progress)?;
-    snapshot.stamp(now)?;
+    let snapshot = copy(of, &snapshot_path(of, name), &mut ignore_progress)?;
+    snapshot.save_snapshot_time(now)?;
     snapshot.put_in_place(true)?;
     // No process opens the snapshot as a database, so it needs no lock file.
-    let _ = std::fs::remove_file(with_suffix(&path_of(of, name), "-lock"));
+    let _ = std::fs::remove_file(with_suffix(&snapshot_path(of, name), "-lock"));
     Ok(())
 }
 
@@ -43,8 +43,8 @@ pub fn keep(of: &Path, name: &str, now: Time) -> Result<(), Error> {
 ///
 /// # Errors
 /// `not_found` if there is no snapshot with this name.
-pub fn clock_of(of: &Path, name: &str) -> Result<(Time, bool), Error> {
-    let snapshot = path_of(of, name);
+pub fn snapshot_clock(of: &Path, name: &str) -> Result<(Time, bool), Error> {
+    let snapshot = snapshot_path(of, name);
     if !snapshot.exists() {
         return Err(Refusal::not_found("snapshot").into());
     }
@@ -65,7 +65,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] if the snapshot cannot be read.
     pub fn restore_snapshot(self: &Arc<Self>, of: &Path, name: &str) -> Result<(), Error> {
-        overwrite(&path_of(of, name), of)?;
+        overwrite(&snapshot_path(of, name), of)?;
         // Before each batch the writer checks for writes by others, and then drops its caches. This empty write
         // triggers the check.
         self.write_and_wait(|_, _| Ok(()))

@@ -3,24 +3,24 @@
 //! `intake` finds the owner of the address later. Invariant: if nothing is due at an address, coin and amount must be
 //! given.
 
-use crate::domain::address::{Network, parse_on};
+use crate::domain::address::{Network, parse_on_any};
 use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::chain::Family;
+use crate::domain::chain::ChainFamily;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::payment::inputs::SandboxOutput;
-use crate::domain::quote::{Quote, unavailable};
+use crate::domain::quote::{Quote, coin_unavailable};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::service::invoices::find_invoice;
-use crate::service::payments::still_due;
+use crate::service::payments::amount_still_due;
 use crate::service::{Error, Service};
-use crate::store::addresses::{Owner, owner};
+use crate::store::addresses::{AddressOwner, owner};
 use crate::store::{Reader, Tx, customers, invoices, payments, quotes};
 
 /// Coin, address and default amount of a simulated payment.
-pub(super) struct Target {
+pub(super) struct PaymentTarget {
     pub(super) mode: Mode,
     pub(super) asset: &'static Asset,
     pub(super) address: String,
@@ -30,11 +30,11 @@ pub(super) struct Target {
     pub(super) picked: Option<Invoice>,
 }
 
-impl Target {
+impl PaymentTarget {
     /// Returns the target at a quote of an invoice.
-    fn of_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<Target, Error> {
-        let due = still_due(invoice, payments::counting(db, invoice.seq)?)?;
-        Ok(Target {
+    fn at_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<PaymentTarget, Error> {
+        let due = amount_still_due(invoice, payments::undropped_values(db, invoice.seq)?)?;
+        Ok(PaymentTarget {
             mode: invoice.mode,
             asset: quote.asset,
             address: quote.address,
@@ -48,8 +48,8 @@ impl Target {
     /// # Errors
     ///
     /// `invalid_request` if there is no amount.
-    pub(super) fn amount(&self, told: Option<String>) -> Result<Units, Refusal> {
-        let told = amount(told, self.asset)?;
+    pub(super) fn amount_or_due(&self, told: Option<String>) -> Result<Units, Refusal> {
+        let told = parse_amount(told, self.asset)?;
         told.or(self.due).ok_or_else(|| {
             Refusal::field("amount", "must be given: nothing is due at this address")
         })
@@ -57,7 +57,7 @@ impl Target {
 }
 
 /// Parses an amount of a coin.
-pub(super) fn amount(text: Option<String>, asset: &Asset) -> Result<Option<Units>, Refusal> {
+pub(super) fn parse_amount(text: Option<String>, asset: &Asset) -> Result<Option<Units>, Refusal> {
     let amount = text.map(|text| Units::parse(&text, asset.decimals));
     amount
         .transpose()
@@ -66,20 +66,20 @@ pub(super) fn amount(text: Option<String>, asset: &Asset) -> Result<Option<Units
 
 impl Service {
     /// Returns the target of the payment that a body describes.
-    pub(super) fn target(
+    pub(super) fn payment_target(
         &self,
         tx: &Tx<'_>,
         now: Time,
         fields: Fields<'_>,
-    ) -> Result<Target, Error> {
+    ) -> Result<PaymentTarget, Error> {
         let asset = SandboxOutput::asset(fields)?;
         let asset = asset.as_deref();
         let invoice = SandboxOutput::invoice(fields)?;
         let address = SandboxOutput::address(fields)?;
         match (invoice, address) {
-            (Some(id), None) => self.at_invoice(tx, now, &id, asset),
+            (Some(id), None) => self.target_at_quote(tx, now, &id, asset),
             (None, Some(address)) => {
-                at_address(tx, &address, asset, fields.get("amount").is_some())
+                target_at_address(tx, &address, asset, fields.get("amount").is_some())
             }
             (Some(_), Some(_)) | (None, None) => {
                 Err(Refusal::field("invoice", "or address must be given, but not both").into())
@@ -88,44 +88,45 @@ impl Service {
     }
 
     /// Returns the target at an invoice's quote. Creates the quote if there is none.
-    fn at_invoice(
+    fn target_at_quote(
         &self,
         tx: &Tx<'_>,
         now: Time,
         id: &str,
         asset: Option<&str>,
-    ) -> Result<Target, Error> {
+    ) -> Result<PaymentTarget, Error> {
         let mut invoice = find_invoice(tx, id)?;
         let mut quotes = quotes::of_invoice(tx, invoice.seq)?;
         quotes.retain(|quote| !quote.given);
         if let Some(asset) = asset
             && !quotes.is_empty()
         {
-            let never = || unavailable(format!("{asset} was never quoted for this invoice"));
+            let never = || coin_unavailable(format!("{asset} was never quoted for this invoice"));
             let quote = quotes.into_iter().find(|quote| quote.asset.id == asset);
-            return Target::of_quote(tx, &invoice, quote.ok_or_else(never)?);
+            return PaymentTarget::at_quote(tx, &invoice, quote.ok_or_else(never)?);
         }
         let picked_before = invoice.picked_quote;
         let quote = self.quote_to_pay(tx, now, &mut invoice, asset)?;
-        let mut target = Target::of_quote(tx, &invoice, quote)?;
+        let mut target = PaymentTarget::at_quote(tx, &invoice, quote)?;
         target.picked = (invoice.picked_quote != picked_before).then_some(invoice);
         Ok(target)
     }
 }
 
 /// Returns the target at an address. An address without an owner needs a coin and an amount.
-fn at_address(
+fn target_at_address(
     db: &Reader<'_>,
     address: &str,
     asset: Option<&str>,
     has_amount: bool,
-) -> Result<Target, Error> {
-    let asset = asset
-        .map(|id| Asset::find(id).ok_or_else(|| unavailable(format!("{id:?} is not an asset id"))));
+) -> Result<PaymentTarget, Error> {
+    let asset = asset.map(|id| {
+        Asset::find(id).ok_or_else(|| coin_unavailable(format!("{id:?} is not an asset id")))
+    });
     let asset = asset.transpose()?;
     // The same address can be written in several ways.
     let parsed = asset.map(|asset| {
-        parse_on(asset.chain, &Network::BOTH, address)
+        parse_on_any(asset.chain, &Network::BOTH, address)
             .map_err(|problem| Refusal::field("address", format!("is {problem}")))
     });
     let canonical = match &parsed {
@@ -133,7 +134,7 @@ fn at_address(
         Some(Err(_)) | None => address,
     };
     let is_told = has_amount && matches!(parsed, Some(Ok(_)));
-    let found = owner_of(
+    let found = address_owner(
         db,
         asset.filter(|_| matches!(parsed, Some(Ok(_)))),
         canonical,
@@ -141,8 +142,8 @@ fn at_address(
     if let Some((mode, owner)) = found {
         let at = (mode, canonical);
         return match owner {
-            Owner::Invoice(seq) => of_invoice(db, seq, at, asset, is_told),
-            Owner::Customer(seq) => of_customer(db, seq, at, asset),
+            AddressOwner::Invoice(seq) => target_of_invoice(db, seq, at, asset, is_told),
+            AddressOwner::Customer(seq) => target_of_customer(db, seq, at, asset),
         };
     }
     let (Some(asset), Some(parsed), true) = (asset, parsed, has_amount) else {
@@ -154,7 +155,7 @@ fn at_address(
         Network::Main => Mode::Live,
         Network::Test => Mode::Test,
     };
-    Ok(Target {
+    Ok(PaymentTarget {
         mode,
         asset,
         address,
@@ -164,11 +165,11 @@ fn at_address(
 }
 
 /// Returns the owner and the mode of an address on the coin's chain. Without a coin, looks on all chains.
-fn owner_of(
+fn address_owner(
     db: &Reader<'_>,
     asset: Option<&Asset>,
     address: &str,
-) -> Result<Option<(Mode, Owner)>, Error> {
+) -> Result<Option<(Mode, AddressOwner)>, Error> {
     let chains = match asset {
         Some(asset) => vec![asset.chain],
         None => Chain::first_of_each_pool().collect(),
@@ -187,13 +188,13 @@ fn owner_of(
 ///
 /// The coin is the given one, else the invoice's coin, else the first one quoted at this address. A coin that was
 /// never quoted there needs an amount (`is_told`).
-fn of_invoice(
+fn target_of_invoice(
     db: &Reader<'_>,
     invoice: i64,
     (mode, address): (Mode, &str),
     asset: Option<&'static Asset>,
     is_told: bool,
-) -> Result<Target, Error> {
+) -> Result<PaymentTarget, Error> {
     let invoice = invoices::by_seq(db, invoice)?;
     let own = invoice.coin.as_ref().map(|coin| coin.asset.id);
     let mut quotes = quotes::of_invoice(db, invoice.seq)?;
@@ -201,30 +202,30 @@ fn of_invoice(
         .retain(|quote| quote.address == address && asset.is_none_or(|asset| quote.asset == asset));
     quotes.sort_by_key(|quote| Some(quote.asset.id) != own);
     match (quotes.into_iter().next(), asset) {
-        (Some(quote), _) => Target::of_quote(db, &invoice, quote),
-        (None, Some(asset)) if is_told => Ok(Target {
+        (Some(quote), _) => PaymentTarget::at_quote(db, &invoice, quote),
+        (None, Some(asset)) if is_told => Ok(PaymentTarget {
             mode,
             asset,
             address: address.to_owned(),
             due: None,
             picked: None,
         }),
-        (None, _) => Err(unavailable("this coin was never quoted at this address").into()),
+        (None, _) => Err(coin_unavailable("this coin was never quoted at this address").into()),
     }
 }
 
 /// Returns the target at a customer's address. The coin may be omitted if the address accepts only one.
-fn of_customer(
+fn target_of_customer(
     db: &Reader<'_>,
     customer: i64,
     (mode, address): (Mode, &str),
     asset: Option<&'static Asset>,
-) -> Result<Target, Error> {
+) -> Result<PaymentTarget, Error> {
     let customer = customers::by_seq(db, customer)?;
     let mut taken = Vec::new();
-    for family in Family::ALL {
-        let found = owner(db, mode, family.chain(), address)?;
-        if found == Some(Owner::Customer(customer.seq)) {
+    for family in ChainFamily::ALL {
+        let found = owner(db, mode, family.encoding_chain(), address)?;
+        if found == Some(AddressOwner::Customer(customer.seq)) {
             taken.extend(family.assets());
         }
     }
@@ -232,14 +233,14 @@ fn of_customer(
     let ids = ids.join(", ");
     let asset = match (asset, taken.as_slice()) {
         (Some(asset), taken) if taken.contains(&asset) => asset,
-        (Some(_), _) => return Err(unavailable(format!("this address takes {ids}")).into()),
+        (Some(_), _) => return Err(coin_unavailable(format!("this address takes {ids}")).into()),
         (None, [only]) => only,
         (None, _) => {
             let problem = format!("must be given: this address takes {ids}");
             return Err(Refusal::field("asset", problem).into());
         }
     };
-    Ok(Target {
+    Ok(PaymentTarget {
         mode,
         asset,
         address: address.to_owned(),

@@ -3,7 +3,7 @@
 //! Invariant: an arrival is stored as an observation only if it belongs to an attached transaction, or has exactly the
 //! amount of one transfer. All others are proposals.
 
-use super::By;
+use super::StepActor;
 use crate::domain::id;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
@@ -11,7 +11,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, SECOND_MS, Time};
 use crate::domain::transfer::on_chain::{AttachedTransaction, ProposedOutput, ReviewKind};
 use crate::domain::transfer::request::MoveRequest;
-use crate::domain::transfer::{Sending, Transfer, TransferStatus};
+use crate::domain::transfer::{SendingState, Transfer, TransferStatus};
 use crate::service::{Error, Service};
 use crate::store::{
     Reader, Tx, sent_transactions, transfer_proposals, transfer_reviews, transfers,
@@ -32,13 +32,13 @@ pub(in crate::service) enum Arrival {
 }
 
 /// Classifies an observation at an address that is not ours.
-pub(in crate::service) fn classify(
+pub(in crate::service) fn classify_arrival(
     db: &Reader<'_>,
     now: Time,
     seen: &Observation,
 ) -> Result<Arrival, Error> {
     let chain = seen.asset.chain;
-    let all = transfers::to_address(db, seen.mode, chain, &seen.address)?;
+    let all = transfers::list_to_address(db, seen.mode, chain, &seen.address)?;
     if all
         .iter()
         .any(|transfer| transfer.txid.as_ref() == Some(&seen.txid))
@@ -51,8 +51,10 @@ pub(in crate::service) fn classify(
     let watched: Vec<Transfer> = of_coin
         .filter(|transfer| is_watched(transfer, now))
         .collect();
-    let is_running = |transfer: &Transfer| transfer.sending == Some(Sending::Running);
-    let mut fits = watched.iter().filter(|transfer| is_exact(transfer, seen));
+    let is_running = |transfer: &Transfer| transfer.sending == Some(SendingState::Running);
+    let mut fits = watched
+        .iter()
+        .filter(|transfer| is_exact_amount(transfer, seen));
     if let (Some(only), None, false) = (fits.next(), fits.next(), watched.iter().any(is_running))
         && !only.is_held()
     {
@@ -60,7 +62,7 @@ pub(in crate::service) fn classify(
     }
     let mut proposed = Vec::new();
     for transfer in watched {
-        if is_proposed(&transfer, seen) || is_replacement(db, &transfer, seen)? {
+        if is_plausible_amount(&transfer, seen) || is_replacement(db, &transfer, seen)? {
             proposed.push(transfer);
         }
     }
@@ -94,7 +96,7 @@ fn is_watched(of: &Transfer, now: Time) -> bool {
 }
 
 /// Returns `true` if an arrival is exactly the amount of a transfer that waits for one.
-fn is_exact(of: &Transfer, seen: &Observation) -> bool {
+fn is_exact_amount(of: &Transfer, seen: &Observation) -> bool {
     of.status == TransferStatus::Processing
         && of.txid.is_none()
         && is_amount_of(of, (seen.amount, seen.seen_at))
@@ -103,18 +105,18 @@ fn is_exact(of: &Transfer, seen: &Observation) -> bool {
 /// Returns `true` if an arrival is exactly the amount of a transfer, and was first seen after its approval.
 fn is_amount_of(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
     of.approved_at
-        .is_some_and(|at| seen_at >= begin_of_second(at))
+        .is_some_and(|at| seen_at >= start_of_second(at))
         && of.terms.is_some_and(|terms| terms.amount_crypto == amount)
 }
 
 /// Returns the start of a time's second, as nodes report times of transactions in seconds.
-fn begin_of_second(at: Time) -> Time {
+fn start_of_second(at: Time) -> Time {
     at.plus_ms(at.0.rem_euclid(SECOND_MS).saturating_neg())
 }
 
 /// Returns `true` if an arrival is between half and twice the amount. Any amount fits a held transfer, which has no
 /// terms yet.
-fn is_proposed(of: &Transfer, seen: &Observation) -> bool {
+fn is_plausible_amount(of: &Transfer, seen: &Observation) -> bool {
     let Some(terms) = &of.terms else {
         return true;
     };
@@ -124,7 +126,7 @@ fn is_proposed(of: &Transfer, seen: &Observation) -> bool {
 
 impl Service {
     /// Stores an arrival as a proposal for each of these transfers.
-    pub(super) fn propose(
+    pub(super) fn store_proposals(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -155,7 +157,7 @@ impl Service {
             {
                 let txid = &seen.txid;
                 let problem = format!("transaction {txid} pays exactly the amount, after the end");
-                open_arrived(tx, now, transfer, &problem)?;
+                open_arrival_review(tx, now, transfer, &problem)?;
             }
         }
         Ok(())
@@ -165,17 +167,17 @@ impl Service {
     /// as its destination.
     ///
     /// Returns `None` if the arrival belongs to a transfer: the caller stores the arrival.
-    pub(in crate::service) fn arrived(
+    pub(in crate::service) fn store_arrival(
         &self,
         tx: &Tx<'_>,
         now: Time,
         seen: &Observation,
     ) -> Result<Option<bool>, Error> {
-        match classify(tx, now, seen)? {
+        match classify_arrival(tx, now, seen)? {
             Arrival::Attached | Arrival::Exact(_) => Ok(None),
             Arrival::Proposed(to) => {
                 if seen.amount > Units::ZERO {
-                    self.propose(tx, now, seen, &to)?;
+                    self.store_proposals(tx, now, seen, &to)?;
                 }
                 Ok(Some(!to.is_empty()))
             }
@@ -187,7 +189,7 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         of: &Transfer,
         request: &MoveRequest,
     ) -> Result<Transfer, Error> {
@@ -198,7 +200,7 @@ impl Service {
             return Err(Refusal::field("txid", problem).into());
         }
         let detail = json!({ "transaction": txid });
-        super::note(tx, now, by.name(), "dismiss", of, &detail)?;
+        super::write_audit_entry(tx, now, by.actor_name(), "dismiss", of, &detail)?;
         transfers::note_change(tx);
         Ok(of.clone())
     }
@@ -206,7 +208,7 @@ impl Service {
 
 /// Opens a review of an arrival after the end of a transfer, unless one with this problem exists. The same
 /// transaction can be seen again after a person has decided.
-pub(super) fn open_arrived(
+pub(super) fn open_arrival_review(
     tx: &Tx<'_>,
     now: Time,
     of: &Transfer,
@@ -227,7 +229,7 @@ pub(super) fn open_review(
     (kind, problem): (ReviewKind, &str),
 ) -> Result<(), Error> {
     let id = id::new(now).to_string();
-    if transfer_reviews::open(tx, &id, of.seq, kind, problem, now)? {
+    if transfer_reviews::open_review(tx, &id, of.seq, kind, problem, now)? {
         log::warn!(
             "review opened: {}={} kind={kind} reason={problem}",
             of.kind,

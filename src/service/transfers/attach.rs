@@ -1,6 +1,6 @@
 //! Attaches transactions to transfers, and assigns their outputs to the transfers.
 
-use super::{By, note};
+use super::{StepActor, write_audit_entry};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Observation, ObservationKey};
@@ -8,7 +8,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{SentOutput, SentState};
-use crate::domain::transfer::share::share_out;
+use crate::domain::transfer::share::assign_outputs;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
 use crate::service::{Error, Service};
@@ -27,29 +27,29 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         of: &Transfer,
         (txid, from): (&str, TxidSource),
     ) -> Result<Transfer, Error> {
         let (mode, chain) = (of.mode, of.asset.chain);
         if from == TxidSource::Person {
-            refuse_taken(tx, of, txid)?;
+            check_not_taken(tx, of, txid)?;
         }
         let mut after = of.clone();
-        after.attach(txid, from, now);
+        after.attach_txid(txid, from, now);
         after.clear_sending();
         transfers::update(tx, &after, of.status)?;
         let detail = json!({ "transaction": txid, "from": from, "before": of.txid });
-        note(tx, now, by.name(), "attach", &after, &detail)?;
+        write_audit_entry(tx, now, by.actor_name(), "attach", &after, &detail)?;
         sent_transactions::insert(tx, mode, chain, txid)?;
         if !has_output_to(tx, of, txid)? {
             sent_transactions::ask_again(tx, mode, chain, txid)?;
         }
         if let Some(before) = of.txid.as_deref().filter(|before| *before != txid) {
-            self.share(tx, now, (mode, chain, before))?;
+            self.assign_outputs(tx, now, (mode, chain, before))?;
         }
-        self.take_proposals(tx, now, (mode, chain, txid))?;
-        self.share(tx, now, (mode, chain, txid))?;
+        self.store_proposed_outputs(tx, now, (mode, chain, txid))?;
+        self.assign_outputs(tx, now, (mode, chain, txid))?;
         Ok(transfers::by_seq(tx, of.seq)?)
     }
 
@@ -58,27 +58,27 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         of: &Transfer,
     ) -> Result<Transfer, Error> {
         let Some(txid) = of.txid.as_deref() else {
             let message = format!("no transaction is attached to this {}", of.kind);
-            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
         };
         if of.status != TransferStatus::Processing {
             return Err(invalid_step(of.kind, of.status, TransferAction::Detach).into());
         }
         let mut after = of.clone();
-        after.detach();
+        after.detach_txid();
         transfers::update(tx, &after, of.status)?;
         let detail = json!({ "transaction": txid });
-        note(tx, now, by.name(), "detach", &after, &detail)?;
-        self.share(tx, now, (of.mode, of.asset.chain, txid))?;
+        write_audit_entry(tx, now, by.actor_name(), "detach", &after, &detail)?;
+        self.assign_outputs(tx, now, (of.mode, of.asset.chain, txid))?;
         Ok(after)
     }
 
     /// Stores the proposed outputs of a transaction that is now attached as observations.
-    fn take_proposals(
+    fn store_proposed_outputs(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -106,13 +106,13 @@ impl Service {
             }
         }
         for arrival in arrivals {
-            self.observe(tx, now, &arrival, None)?;
+            self.record_observation(tx, now, &arrival, None)?;
         }
         Ok(transfer_proposals::remove(tx, mode, chain, txid)?)
     }
 
     /// Records that a transaction was seen with one of its outputs.
-    pub(in crate::service) fn saw_transaction(
+    pub(in crate::service) fn record_seen_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -139,7 +139,7 @@ impl Service {
 
     /// Stores a new observation as a sent output. Its transaction is attached already, or is attached now to the
     /// transfer of exactly this amount.
-    pub(in crate::service) fn take_output(
+    pub(in crate::service) fn store_sent_output(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -150,21 +150,28 @@ impl Service {
         sent_outputs::insert(tx, observation)?;
         if let Some(of) = exact {
             let mut after = of.clone();
-            after.attach(txid, TxidSource::Chain, now);
+            after.attach_txid(txid, TxidSource::Chain, now);
             after.clear_sending();
             transfers::update(tx, &after, of.status)?;
             let detail = json!({ "transaction": txid, "from": TxidSource::Chain });
-            note(tx, now, By::Chain.name(), "attach", &after, &detail)?;
+            write_audit_entry(
+                tx,
+                now,
+                StepActor::Chain.actor_name(),
+                "attach",
+                &after,
+                &detail,
+            )?;
             sent_transactions::insert(tx, mode, chain, txid)?;
         }
-        self.saw_transaction(tx, now, seen)?;
-        self.share(tx, now, (mode, chain, txid))
+        self.record_seen_transaction(tx, now, seen)?;
+        self.assign_outputs(tx, now, (mode, chain, txid))
     }
 
     /// Assigns the outputs of a transaction to its transfers, and judges each transfer.
     ///
     /// If the chain attached the transaction to a transfer that gets no output, the transaction is detached.
-    pub(super) fn share(
+    pub(super) fn assign_outputs(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -172,10 +179,10 @@ impl Service {
     ) -> Result<(), Error> {
         let outputs = sent_outputs::of_transaction(tx, mode, chain, txid)?;
         let attached = transfers::attached(tx, mode, chain, txid)?;
-        let shares = share_out(&outputs, &attached);
+        let shares = assign_outputs(&outputs, &attached);
         for (output, share) in outputs.iter().zip(&shares) {
             if output.transfer != *share {
-                sent_outputs::count_for(tx, output.observation, *share)?;
+                sent_outputs::assign_to_transfer(tx, output.observation, *share)?;
             }
         }
         for transfer in attached {
@@ -183,10 +190,17 @@ impl Service {
             let is_open = transfer.status == TransferStatus::Processing;
             if is_found && is_open && !shares.contains(&Some(transfer.seq)) {
                 let mut after = transfer.clone();
-                after.detach();
+                after.detach_txid();
                 transfers::update(tx, &after, transfer.status)?;
                 let detail = json!({ "transaction": txid });
-                note(tx, now, By::Chain.name(), "detach", &after, &detail)?;
+                write_audit_entry(
+                    tx,
+                    now,
+                    StepActor::Chain.actor_name(),
+                    "detach",
+                    &after,
+                    &detail,
+                )?;
             } else {
                 self.judge_transfer(tx, now, &transfer)?;
             }
@@ -196,7 +210,7 @@ impl Service {
 
     /// Follows a replacement of `txid` by `by`: attaches `by` to each transfer that waits for `txid`, if `by` was
     /// seen to pay enough.
-    pub(super) fn follow(
+    pub(super) fn follow_replacement(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -210,8 +224,8 @@ impl Service {
             let other = sent_outputs::of_transaction(tx, Mode::Live, chain, by)?;
             let to_it = other
                 .iter()
-                .filter(|output| is_to(output, &transfer))
-                .map(|output| Ok((is_free(tx, output, &transfer)?, output.amount)));
+                .filter(|output| pays_destination(output, &transfer))
+                .map(|output| Ok((may_count_for(tx, output, &transfer)?, output.amount)));
             let to_it: Vec<(bool, Units)> = to_it.collect::<Result<_, Error>>()?;
             let free = to_it.iter().filter(|(is_free, _)| *is_free);
             let free = free.map(|(_, amount)| *amount).max();
@@ -219,7 +233,7 @@ impl Service {
             let is_enough = paid.ok() >= needed || free >= needed;
             if transfer.status == TransferStatus::Processing && needed.is_some() && is_enough {
                 let from = transfer.dispatch.txid_from.unwrap_or(TxidSource::Chain);
-                self.attach(tx, now, By::Chain, &transfer, (by, from))?;
+                self.attach(tx, now, StepActor::Chain, &transfer, (by, from))?;
             }
         }
         Ok(())
@@ -231,7 +245,7 @@ impl Service {
         tx: &Tx<'_>,
         place: &ObservationKey,
     ) -> Result<bool, Error> {
-        let Some(observed) = observations::at(tx, place)? else {
+        let Some(observed) = observations::by_key(tx, place)? else {
             return Ok(false);
         };
         Ok(sent_outputs::of_observation(tx, observed.seq)?.is_some())
@@ -239,7 +253,7 @@ impl Service {
 }
 
 /// Returns `true` if an output goes to the destination of a transfer, in its coin, and is not dropped.
-fn is_to(output: &SentOutput, of: &Transfer) -> bool {
+fn pays_destination(output: &SentOutput, of: &Transfer) -> bool {
     output.address == of.to_address
         && output.asset == of.asset
         && output.state != PaymentState::Dropped
@@ -249,7 +263,7 @@ fn is_to(output: &SentOutput, of: &Transfer) -> bool {
 /// the chain attached.
 ///
 /// An attachment by a person or the signer takes precedence over one by the chain.
-fn is_free(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Error> {
+fn may_count_for(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Error> {
     let Some(counted) = output.transfer.filter(|seq| *seq != of.seq) else {
         return Ok(true);
     };
@@ -261,15 +275,15 @@ fn is_free(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Erro
 /// Returns `true` if a known output of a transaction goes to the destination of a transfer.
 fn has_output_to(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<bool, Error> {
     let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
-    Ok(outputs.iter().any(|output| is_to(output, of)))
+    Ok(outputs.iter().any(|output| pays_destination(output, of)))
 }
 
 /// Refuses a transaction whose known outputs to the destination all count for other transfers.
-fn refuse_taken(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
+fn check_not_taken(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
     let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
     let mut is_known = false;
-    for output in outputs.iter().filter(|output| is_to(output, of)) {
-        if is_free(tx, output, of)? {
+    for output in outputs.iter().filter(|output| pays_destination(output, of)) {
+        if may_count_for(tx, output, of)? {
             return Ok(());
         }
         is_known = true;
@@ -282,5 +296,5 @@ fn refuse_taken(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
          this one",
         of.to_address
     );
-    Err(Refusal::about(Code::InvalidTransition, "txid", message).into())
+    Err(Refusal::for_param(Code::InvalidTransition, "txid", message).into())
 }

@@ -1,14 +1,14 @@
 //! Steps of transfers that an operator or the sandbox's API requests.
 
-use super::By;
+use super::StepActor;
 use crate::domain::id;
 use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::transfer::request::{MoveRequest, txid, txid_on};
+use crate::domain::transfer::request::{MoveRequest, parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{
-    Sending, SettledBy, Transfer, TransferStatus, TxidSource, invalid_step,
+    SendingState, SettledBy, Transfer, TransferStatus, TxidSource, invalid_step,
 };
 use crate::service::{Error, Service};
 use crate::store::Tx;
@@ -22,72 +22,72 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_request`, `invalid_transition`.
-    pub(in crate::service) fn step_by_hand(
+    pub(in crate::service) fn apply_step_by_hand(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         of: &Transfer,
         request: MoveRequest,
     ) -> Result<Transfer, Error> {
-        if of.sending == Some(Sending::Running) {
+        if of.sending == Some(SendingState::Running) {
             let message = "a command is sending it now; wait until it has ended";
-            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
         }
         let action = request.action;
-        if of.status.after(action).is_some() {
+        if of.status.after_action(action).is_some() {
             of.check_action(action)?;
         }
         let step = match action {
-            TransferAction::Pay => return self.pay(tx, now, by, of, request),
+            TransferAction::Pay => return self.attach_entered(tx, now, by, of, request),
             TransferAction::Detach => return self.detach(tx, now, by, of),
             TransferAction::Dismiss => return self.dismiss(tx, now, by, of, &request),
             TransferAction::Resolve | TransferAction::Adjust => {
                 return self.end_review(tx, now, by, of, &request);
             }
-            TransferAction::Chain => return self.simulate_chain(tx, now, by, of, &request),
+            TransferAction::Chain => return self.simulate_transaction(tx, now, by, of, &request),
             // The action is checked before the inputs of the step, so that an impossible step does not ask for
             // missing inputs.
-            _ if of.status.after(action).is_none() => {
+            _ if of.status.after_action(action).is_none() => {
                 return Err(invalid_step(of.kind, of.status, action).into());
             }
             TransferAction::Approve | TransferAction::Reassign => {
-                self.decided(tx, now, of, &request)?
+                self.approval_step(tx, now, of, &request)?
             }
             TransferAction::Process => TransferStep::Process(None),
             TransferAction::Fail => {
-                self.may_fail(tx, of, request.force)?;
+                self.check_may_fail(tx, of, request.force)?;
                 TransferStep::Fail(request.reason)
             }
             TransferAction::Reject => TransferStep::Reject(request.reason),
             TransferAction::Cancel => TransferStep::Cancel(request.reason),
             TransferAction::Release => {
-                TransferStep::Release(self.released_to(tx, now, of, &request)?)
+                TransferStep::Release(self.sender_after_release(tx, now, of, &request)?)
             }
         };
-        self.step(tx, now, by, of, step)
+        self.apply_step(tx, now, by, of, step)
     }
 
     /// Attaches the transaction that a person enters.
     ///
     /// Settles the transfer at once if its chain is simulated or the person gives a reason. The transfer is also
     /// settled at once if there is no node and the person confirms that.
-    fn pay(
+    fn attach_entered(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         of: &Transfer,
         request: MoveRequest,
     ) -> Result<Transfer, Error> {
-        let is_reopened = of.status == TransferStatus::Paid && self.is_gone(tx, of)?;
+        let is_reopened = of.status == TransferStatus::Paid && self.is_transaction_gone(tx, of)?;
         if of.status != TransferStatus::Processing && !is_reopened {
             return Err(invalid_step(of.kind, of.status, request.action).into());
         }
         let chain = of.asset.chain;
         if self.is_simulated(of.mode) {
             let made_up = || simulated_txid(chain, &id::new(now).to_string());
-            let given = request.txid.as_deref().map(txid).transpose()?;
+            let given = request.txid.as_deref().map(parse_txid).transpose()?;
             let by_person = request.reason.is_some();
             let settlement = Settlement {
                 txid: Some(given.or_else(|| of.txid.clone()).unwrap_or_else(made_up)),
@@ -101,7 +101,7 @@ impl Service {
             return self.settle_by_hand(tx, now, by, of, settlement);
         }
         let given = request.txid.as_deref();
-        let given = given.map(|text| txid_on(chain, text)).transpose()?;
+        let given = given.map(|text| parse_txid_on(chain, text)).transpose()?;
         let missing = || Refusal::field("txid", "must be given: the transaction that sent it");
         if request.reason.is_some() && !is_reopened {
             let settlement = Settlement {
@@ -135,13 +135,13 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         of: &Transfer,
         settlement: Settlement,
     ) -> Result<Transfer, Error> {
-        let paid = self.step(tx, now, by, of, TransferStep::Pay(settlement))?;
+        let paid = self.apply_step(tx, now, by, of, TransferStep::Pay(settlement))?;
         for txid in of.txid.iter().chain(&paid.txid) {
-            self.share(tx, now, (of.mode, of.asset.chain, txid))?;
+            self.assign_outputs(tx, now, (of.mode, of.asset.chain, txid))?;
         }
         Ok(paid)
     }

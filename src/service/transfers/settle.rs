@@ -1,8 +1,8 @@
 //! Settles transfers by the state of their transactions, and ends reviews.
 
-use super::arrivals::{open_arrived, open_review};
+use super::arrivals::{open_arrival_review, open_review};
 use super::watch::final_height;
-use super::{By, note};
+use super::{StepActor, write_audit_entry};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::id;
 use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
@@ -10,12 +10,12 @@ use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{
-    AttachedTransaction, OnChainState, Review, ReviewKind, SentOutput, SentState,
+    AttachedTransaction, OnChainState, ReviewKind, SentOutput, SentState, TransferReview,
 };
-use crate::domain::transfer::outgoing::{TransferFacts, TransferVerdict, judge};
+use crate::domain::transfer::outgoing::{TransferFacts, TransferVerdict, assess_transfer};
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
-use crate::domain::transfer::{Sending, SettledBy, Transfer, TransferStatus};
+use crate::domain::transfer::{SendingState, SettledBy, Transfer, TransferStatus};
 use crate::service::{Error, Service};
 use crate::store::{
     Reader, Tx, chains, ledger, sent_outputs, sent_transactions, transfer_reviews, transfers,
@@ -23,19 +23,19 @@ use crate::store::{
 use serde_json::json;
 
 /// Stored facts about a transfer.
-pub(in crate::service) struct KnownFacts {
+pub(in crate::service) struct StoredFacts {
     is_watched: bool,
     transaction: Option<AttachedTransaction>,
     pub(super) outputs: Vec<SentOutput>,
-    pub(in crate::service) reviews: Vec<Review>,
+    pub(in crate::service) reviews: Vec<TransferReview>,
     scanned_to: Time,
     now: Time,
 }
 
-impl KnownFacts {
+impl StoredFacts {
     /// Returns the verdict on a transfer that follows from these facts.
     pub(in crate::service) fn verdict(&self, of: &Transfer) -> TransferVerdict {
-        let open: Vec<Review> = self.reviews.iter().filter(is_open).cloned().collect();
+        let open: Vec<TransferReview> = self.reviews.iter().filter(is_open).cloned().collect();
         let facts = TransferFacts {
             is_watched: self.is_watched,
             transaction: self.transaction.as_ref(),
@@ -44,10 +44,10 @@ impl KnownFacts {
             scanned_to: self.scanned_to,
             now: self.now,
         };
-        judge(of, &facts)
+        assess_transfer(of, &facts)
     }
 
-    fn open(&self, kind: ReviewKind) -> Option<&Review> {
+    fn find_open(&self, kind: ReviewKind) -> Option<&TransferReview> {
         let mut open = self.reviews.iter().filter(is_open);
         open.find(|review| review.kind == kind)
     }
@@ -55,7 +55,7 @@ impl KnownFacts {
     /// Returns `true` if a person booked the amount back after the transaction was gone, and decided on no later
     /// arrival.
     fn is_booked_back(&self) -> bool {
-        let decided = |review: &&Review| match review.kind {
+        let decided = |review: &&TransferReview| match review.kind {
             ReviewKind::Gone => true,
             ReviewKind::Arrived => review.ended_at.is_some(),
             ReviewKind::Overpaid | ReviewKind::BeyondReach => false,
@@ -72,17 +72,17 @@ impl KnownFacts {
 /// Reason for the end of a review whose transaction is confirmed again.
 const CONFIRMED_AGAIN: &str = "the transaction is confirmed again";
 
-fn is_open(review: &&Review) -> bool {
+fn is_open(review: &&TransferReview) -> bool {
     review.ended_at.is_none()
 }
 
 /// Reads the stored facts about a transfer. `is_real`: its chain is not simulated. `has_node`: its chain has a node.
-pub(in crate::service) fn known_facts(
+pub(in crate::service) fn read_facts(
     db: &Reader<'_>,
     now: Time,
     of: &Transfer,
     (is_real, has_node): (bool, bool),
-) -> Result<KnownFacts, Error> {
+) -> Result<StoredFacts, Error> {
     let (mode, chain) = (of.mode, of.asset.chain);
     let (transaction, outputs) = match &of.txid {
         None => (None, Vec::new()),
@@ -93,14 +93,14 @@ pub(in crate::service) fn known_facts(
     };
     let scanned_to = if is_real {
         // If the chain was never read, no deadline starts.
-        chains::scanned(db)?
+        chains::lagging_chains(db)?
             .scanned_to(chain)
             .unwrap_or(Time(0))
             .min(now)
     } else {
         now
     };
-    Ok(KnownFacts {
+    Ok(StoredFacts {
         is_watched: if is_real {
             has_node
         } else {
@@ -116,14 +116,14 @@ pub(in crate::service) fn known_facts(
 
 impl Service {
     /// Reads the stored facts about a transfer.
-    pub(super) fn facts(
+    pub(super) fn transfer_facts(
         &self,
         db: &Reader<'_>,
         now: Time,
         of: &Transfer,
-    ) -> Result<KnownFacts, Error> {
+    ) -> Result<StoredFacts, Error> {
         let is_real = !self.is_simulated(of.mode);
-        known_facts(db, now, of, (is_real, self.live.has_node(of.asset.chain)))
+        read_facts(db, now, of, (is_real, self.live.has_node(of.asset.chain)))
     }
 
     /// Returns the transfers of a mode that need a review, newest first.
@@ -134,7 +134,7 @@ impl Service {
         mode: Mode,
     ) -> Result<Vec<Transfer>, Error> {
         let is_real = !self.is_simulated(mode);
-        let found = to_review(db, now, mode, |chain| (is_real, self.live.has_node(chain)))?;
+        let found = list_to_review(db, now, mode, |chain| (is_real, self.live.has_node(chain)))?;
         let mut found: Vec<Transfer> = found.into_iter().map(|(transfer, _)| transfer).collect();
         found.sort_by_key(|transfer| std::cmp::Reverse(transfer.seq));
         Ok(found)
@@ -147,7 +147,7 @@ impl Service {
         now: Time,
         of: &Transfer,
     ) -> Result<(), Error> {
-        let facts = self.facts(tx, now, of)?;
+        let facts = self.transfer_facts(tx, now, of)?;
         let verdict = facts.verdict(of);
         match of.status {
             TransferStatus::Processing if verdict.is_covered => {
@@ -156,10 +156,13 @@ impl Service {
                     by: SettledBy::Chain,
                     reason: None,
                 };
-                let paid = self.step(tx, now, By::Chain, of, TransferStep::Pay(settlement))?;
+                let paid =
+                    self.apply_step(tx, now, StepActor::Chain, of, TransferStep::Pay(settlement))?;
                 if verdict.is_overpaid {
-                    let (sent, id) = (paid.asset.text(verdict.amount_seen), paid.asset.id);
-                    let amount = paid.terms.map(|terms| paid.asset.text(terms.amount_crypto));
+                    let (sent, id) = (paid.asset.format_units(verdict.amount_seen), paid.asset.id);
+                    let amount = paid
+                        .terms
+                        .map(|terms| paid.asset.format_units(terms.amount_crypto));
                     let amount = amount.unwrap_or_default();
                     let problem = format!("{sent} {id} were sent, of {amount}");
                     open_review(tx, now, &paid, (ReviewKind::Overpaid, &problem))?;
@@ -167,10 +170,10 @@ impl Service {
                 Ok(())
             }
             TransferStatus::Paid if of.dispatch.settled_by == Some(SettledBy::Chain) => {
-                let open = facts.open(ReviewKind::Gone);
+                let open = facts.find_open(ReviewKind::Gone);
                 let txid = of.txid.as_deref().unwrap_or_default();
                 match (verdict.is_covered, open, facts.is_booked_back()) {
-                    (true, Some(open), _) => end_by_itself(tx, now, of, open, CONFIRMED_AGAIN),
+                    (true, Some(open), _) => end_automatically(tx, now, of, open, CONFIRMED_AGAIN),
                     (true, None, true) => {
                         let problem = format!(
                             "transaction {txid} is confirmed again, after its amount was booked back"
@@ -196,7 +199,7 @@ impl Service {
                         "transaction {txid} is confirmed, although the {} is {}",
                         of.kind, of.status
                     );
-                    open_arrived(tx, now, of, &problem)?;
+                    open_arrival_review(tx, now, of, &problem)?;
                 }
                 Ok(())
             }
@@ -209,7 +212,11 @@ impl Service {
     }
 
     /// Returns `true` if the transaction of a paid transfer is gone, and a person has not decided on it yet.
-    pub(super) fn is_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
+    pub(super) fn is_transaction_gone(
+        &self,
+        db: &Reader<'_>,
+        of: &Transfer,
+    ) -> Result<bool, Error> {
         let reviews = transfer_reviews::of_transfer(db, of.seq)?;
         let mut open = reviews.iter().filter(is_open);
         Ok(open.any(|review| review.kind == ReviewKind::Gone))
@@ -222,19 +229,21 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_transition` that names `force`.
-    pub(super) fn may_fail(
+    pub(super) fn check_may_fail(
         &self,
         db: &Reader<'_>,
         of: &Transfer,
         is_forced: bool,
     ) -> Result<(), Error> {
-        let signed_nothing =
-            matches!(of.sending, Some(Sending::Declined | Sending::Retry)) && of.txid.is_none();
+        let signed_nothing = matches!(
+            of.sending,
+            Some(SendingState::Declined | SendingState::Retry)
+        ) && of.txid.is_none();
         let was_handed_over = of.dispatch.handed_over_at.is_some() && !signed_nothing;
         if is_forced
             || !was_handed_over
             || self.is_simulated(of.mode)
-            || self.is_proved_gone(db, of)?
+            || self.is_transaction_proved_gone(db, of)?
         {
             return Ok(());
         }
@@ -243,12 +252,12 @@ impl Service {
              transaction and attach the right one",
             of.kind
         );
-        Err(Refusal::about(Code::InvalidTransition, "force", message).into())
+        Err(Refusal::for_param(Code::InvalidTransition, "force", message).into())
     }
 
     /// Returns `true` if the attached transaction can never be confirmed. It reverted, or another transaction used
     /// its inputs or its nonce, in a block that is final or beyond the horizon.
-    fn is_proved_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
+    fn is_transaction_proved_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
         let chain = of.asset.chain;
         let Some(txid) = &of.txid else {
             return Ok(false);
@@ -270,7 +279,7 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         of: &Transfer,
         request: &MoveRequest,
     ) -> Result<Transfer, Error> {
@@ -290,41 +299,48 @@ impl Service {
         let is_own = |txid: &String| open.problem.contains(txid.as_str());
         let has_arrived = open.kind == ReviewKind::Arrived && of.txid.as_ref().is_some_and(is_own);
         if is_adjusted {
-            adjust(tx, now, of, (open.kind, reason))?;
+            book_review_adjustment(tx, now, of, (open.kind, reason))?;
         } else if open.kind == ReviewKind::Gone {
             let message = "a reason does not end the review of a transaction that disappeared: attach another one, or adjust the balance";
-            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
         } else if has_arrived {
             let message = "a reason does not end this review, as its own transaction has arrived: adjust the balance";
-            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
         }
-        transfer_reviews::end(tx, open.seq, reason, now)?;
+        transfer_reviews::end_review(tx, open.seq, reason, now)?;
         let detail = json!({
             "review": open.id, "kind": open.kind, "reason": reason, "adjusted": is_adjusted,
         });
         let verb = request.action.as_str();
-        note(tx, now, by.name(), verb, of, &detail)?;
+        write_audit_entry(tx, now, by.actor_name(), verb, of, &detail)?;
         transfers::note_change(tx);
         Ok(of.clone())
     }
 }
 
 /// Ends a review without a decision by a person, and writes the end to the audit log.
-fn end_by_itself(
+fn end_automatically(
     tx: &Tx<'_>,
     now: Time,
     of: &Transfer,
-    review: &Review,
+    review: &TransferReview,
     reason: &str,
 ) -> Result<(), Error> {
-    transfer_reviews::end(tx, review.seq, reason, now)?;
+    transfer_reviews::end_review(tx, review.seq, reason, now)?;
     let detail = json!({ "review": review.id, "kind": review.kind, "reason": reason });
-    note(tx, now, By::Chain.name(), "resolve", of, &detail)
+    write_audit_entry(
+        tx,
+        now,
+        StepActor::Chain.actor_name(),
+        "resolve",
+        of,
+        &detail,
+    )
 }
 
 /// Books the amount of a transfer back if its transaction is gone. Books the amount out if the transaction arrived
 /// after the end of the transfer.
-fn adjust(
+fn book_review_adjustment(
     tx: &Tx<'_>,
     now: Time,
     of: &Transfer,
@@ -335,7 +351,7 @@ fn adjust(
         ReviewKind::Arrived => of.amount.negated()?,
         ReviewKind::Overpaid | ReviewKind::BeyondReach => {
             let message = format!("a review of kind {kind} is ended by a reason: action resolve");
-            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
         }
     };
     let entry = LedgerEntry {
@@ -355,21 +371,21 @@ fn adjust(
 
 /// Returns the transfers of a mode that need a review, each with its problem. `of_chain` returns whether a chain is
 /// real, and whether it has a node.
-pub fn to_review(
+pub fn list_to_review(
     db: &Reader<'_>,
     now: Time,
     mode: Mode,
     of_chain: impl Fn(Chain) -> (bool, bool),
 ) -> Result<Vec<(Transfer, String)>, Error> {
-    let mut found = transfers::processing(db, mode)?;
-    for seq in transfer_reviews::open_transfers(db, mode)? {
+    let mut found = transfers::list_processing(db, mode)?;
+    for seq in transfer_reviews::transfers_under_review(db, mode)? {
         if !found.iter().any(|transfer| transfer.seq == seq) {
             found.push(transfers::by_seq(db, seq)?);
         }
     }
     let mut to_review = Vec::new();
     for transfer in found {
-        let facts = known_facts(db, now, &transfer, of_chain(transfer.asset.chain))?;
+        let facts = read_facts(db, now, &transfer, of_chain(transfer.asset.chain))?;
         let verdict = facts.verdict(&transfer);
         if verdict.state == OnChainState::NeedsReview {
             to_review.push((transfer, verdict.problem.unwrap_or_default()));

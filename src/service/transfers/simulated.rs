@@ -1,6 +1,6 @@
 //! Simulates the chains of transfers in the sandbox, so that a transfer can be settled by its chain.
 
-use super::By;
+use super::StepActor;
 use crate::domain::id;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
@@ -9,7 +9,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::SentState;
 use crate::domain::transfer::request::MoveRequest;
-use crate::domain::transfer::step::{ChainCase, TransferAction, TransferStep};
+use crate::domain::transfer::step::{SimulatedChainState, TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
 use crate::service::intake::ObservationChange as ChainMove;
 use crate::service::{Error, Service};
@@ -20,27 +20,27 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_transition` if the transfer is not in `processing` and has no simulated transaction.
-    pub(super) fn simulate_chain(
+    pub(super) fn simulate_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        by: By<'_>,
+        by: StepActor<'_>,
         of: &Transfer,
         request: &MoveRequest,
     ) -> Result<Transfer, Error> {
         let case = request.state.ok_or_else(|| {
-            let texts = ChainCase::TEXTS.join(", ");
+            let texts = SimulatedChainState::TEXTS.join(", ");
             Refusal::field("state", format!("must be one of {texts}"))
         })?;
         if !self.is_simulated(of.mode) {
             let message = "the chain of a real transfer is not simulated";
-            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
         }
         let mut at = of.clone();
         if at.status == TransferStatus::Approved {
-            at = self.step(tx, now, by, &at, TransferStep::Process(None))?;
+            at = self.apply_step(tx, now, by, &at, TransferStep::Process(None))?;
         }
-        let is_sent = sent_transaction(tx, &at)?;
+        let is_sent = has_transaction(tx, &at)?;
         if at.status != TransferStatus::Processing && !is_sent {
             return Err(invalid_step(at.kind, at.status, TransferAction::Chain).into());
         }
@@ -50,52 +50,58 @@ impl Service {
         }
         let txid = at.txid.clone().unwrap_or_default();
         match case {
-            ChainCase::OtherAddress => {
-                self.pay_nothing(tx, now, &at, (&txid, SentState::Mempool))?
+            SimulatedChainState::OtherAddress => {
+                self.simulate_not_paying(tx, now, &at, (&txid, SentState::Mempool))?
             }
-            ChainCase::Dropped => self.pay_nothing(tx, now, &at, (&txid, SentState::Absent))?,
-            ChainCase::Seen | ChainCase::Confirmed | ChainCase::Short => {
-                self.pay_simulated(tx, now, &at, (&txid, case))?;
+            SimulatedChainState::Dropped => {
+                self.simulate_not_paying(tx, now, &at, (&txid, SentState::Absent))?
+            }
+            SimulatedChainState::Seen
+            | SimulatedChainState::Confirmed
+            | SimulatedChainState::Short => {
+                self.simulate_paying(tx, now, &at, (&txid, case))?;
             }
         }
         Ok(transfers::by_seq(tx, of.seq)?)
     }
 
     /// Simulates a transaction that pays the destination the amount, or half of it.
-    fn pay_simulated(
+    fn simulate_paying(
         &self,
         tx: &Tx<'_>,
         now: Time,
         of: &Transfer,
-        (txid, case): (&str, ChainCase),
+        (txid, case): (&str, SimulatedChainState),
     ) -> Result<(), Error> {
         let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
         let amount = match case {
-            ChainCase::Short => Units(amount.0.div_ceil(2)),
-            ChainCase::Seen
-            | ChainCase::Confirmed
-            | ChainCase::Dropped
-            | ChainCase::OtherAddress => amount,
+            SimulatedChainState::Short => Units(amount.0.div_ceil(2)),
+            SimulatedChainState::Seen
+            | SimulatedChainState::Confirmed
+            | SimulatedChainState::Dropped
+            | SimulatedChainState::OtherAddress => amount,
         };
-        let seen = arrival(of, txid, (amount, now));
+        let seen = simulated_output(of, txid, (amount, now));
         let place = seen.key();
-        let known = observations::at(tx, &place)?;
+        let known = observations::by_key(tx, &place)?;
         let state = known.as_ref().map(|known| known.state);
         let is_other = known.is_some_and(|known| known.seen.amount != amount);
         if is_other || state.is_none() {
-            self.observe(tx, now, &seen, None)?;
+            self.record_observation(tx, now, &seen, None)?;
         } else if state == Some(PaymentState::Dropped) {
-            self.advance(tx, now, &place, ChainMove::Seen)?.booked()?;
+            self.change_observation(tx, now, &place, ChainMove::Seen)?
+                .into_booked()?;
         }
-        self.set_simulated(tx, now, of, (txid, SentState::Mempool))?;
-        let state = observations::at(tx, &place)?.map(|known| known.state);
+        self.set_transaction_state(tx, now, of, (txid, SentState::Mempool))?;
+        let state = observations::by_key(tx, &place)?.map(|known| known.state);
         match (case, state) {
-            (ChainCase::Confirmed, Some(PaymentState::Seen)) => {
-                self.advance(tx, now, &place, ChainMove::Confirmed)?
-                    .booked()?;
+            (SimulatedChainState::Confirmed, Some(PaymentState::Seen)) => {
+                self.change_observation(tx, now, &place, ChainMove::Confirmed)?
+                    .into_booked()?;
             }
-            (ChainCase::Seen, Some(PaymentState::Confirmed)) => {
-                self.advance(tx, now, &place, ChainMove::Seen)?.booked()?;
+            (SimulatedChainState::Seen, Some(PaymentState::Confirmed)) => {
+                self.change_observation(tx, now, &place, ChainMove::Seen)?
+                    .into_booked()?;
             }
             _ => {}
         }
@@ -104,23 +110,23 @@ impl Service {
 
     /// Simulates a transaction that does not pay the destination: it is in the mempool and pays elsewhere, or it is
     /// gone.
-    fn pay_nothing(
+    fn simulate_not_paying(
         &self,
         tx: &Tx<'_>,
         now: Time,
         of: &Transfer,
         (txid, state): (&str, SentState),
     ) -> Result<(), Error> {
-        let place = arrival(of, txid, (Units::ZERO, now)).key();
-        let known = observations::at(tx, &place)?;
+        let place = simulated_output(of, txid, (Units::ZERO, now)).key();
+        let known = observations::by_key(tx, &place)?;
         if known.is_some_and(|known| known.state != PaymentState::Dropped) {
-            self.advance(tx, now, &place, ChainMove::Dropped)?
-                .booked()?;
+            self.change_observation(tx, now, &place, ChainMove::Dropped)?
+                .into_booked()?;
         }
-        self.set_simulated(tx, now, of, (txid, state))
+        self.set_transaction_state(tx, now, of, (txid, state))
     }
 
-    fn set_simulated(
+    fn set_transaction_state(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -141,7 +147,7 @@ impl Service {
 }
 
 /// Returns the only output of a simulated transaction.
-fn arrival(of: &Transfer, txid: &str, (amount, seen_at): (Units, Time)) -> Observation {
+fn simulated_output(of: &Transfer, txid: &str, (amount, seen_at): (Units, Time)) -> Observation {
     Observation {
         mode: of.mode,
         asset: of.asset,
@@ -156,7 +162,7 @@ fn arrival(of: &Transfer, txid: &str, (amount, seen_at): (Units, Time)) -> Obser
 }
 
 /// Returns `true` if the transfer has a simulated transaction.
-fn sent_transaction(tx: &Tx<'_>, of: &Transfer) -> Result<bool, Error> {
+fn has_transaction(tx: &Tx<'_>, of: &Transfer) -> Result<bool, Error> {
     let Some(txid) = &of.txid else {
         return Ok(false);
     };

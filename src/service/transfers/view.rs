@@ -11,25 +11,25 @@ use crate::store::{Reader, chain_cursors, confirmation_tiers, transfer_proposals
 
 impl Service {
     /// Returns a payout or refund with the fields for the operator.
-    pub(in crate::service) fn for_operator(
+    pub(in crate::service) fn render_for_operator(
         &self,
         db: &Reader<'_>,
         now: Time,
         of: &Transfer,
     ) -> Result<Json, Error> {
-        let chain_told = self.on_chain(db, now, of)?;
+        let chain_told = self.transfer_on_chain(db, now, of)?;
         Ok(render::transfer_for_operator(of, &chain_told)?)
     }
 
     /// Returns the state of a transfer on its chain.
-    pub(in crate::service) fn on_chain(
+    pub(in crate::service) fn transfer_on_chain(
         &self,
         db: &Reader<'_>,
         now: Time,
         of: &Transfer,
     ) -> Result<TransferOnChain, Error> {
         let (asset, chain) = (of.asset, of.asset.chain);
-        let facts = self.facts(db, now, of)?;
+        let facts = self.transfer_facts(db, now, of)?;
         let verdict = facts.verdict(of);
         let (mut confirmations, mut confirmations_needed) = (None, None);
         if !self.is_simulated(of.mode)
@@ -49,7 +49,7 @@ impl Service {
             });
             confirmations = counts.min();
             let tiers = confirmation_tiers::for_asset(db, asset)?;
-            confirmations_needed = confirmations.map(|_| tiers.needed(None));
+            confirmations_needed = confirmations.map(|_| tiers.needed_for(None));
         }
         let proposals = transfer_proposals::of_transfer(db, of.seq)?;
         Ok(TransferOnChain {
@@ -58,14 +58,17 @@ impl Service {
                 txid: of.txid.clone(),
                 confirmations,
                 confirmations_needed,
-                amount_seen: of.txid.is_some().then(|| asset.text(verdict.amount_seen)),
+                amount_seen: of
+                    .txid
+                    .is_some()
+                    .then(|| asset.format_units(verdict.amount_seen)),
                 problem: verdict.problem,
             },
             proposals: proposals
                 .into_iter()
                 .map(|one| ProposalView {
                     txid: one.txid,
-                    amount_crypto: asset.text(one.amount),
+                    amount_crypto: asset.format_units(one.amount),
                     seen_at: one.seen_at,
                     block_height: one.block.map(|block| block.height),
                 })

@@ -4,12 +4,13 @@ use super::arrivals::{WATCHED_MS, open_review};
 use crate::domain::asset::{AssetKind, Chain, Mode};
 use crate::domain::chain::{CHAINS, Depth};
 use crate::domain::following::{
-    BalanceChange, Conflict, SentFound, SentOpen, SentRead, SentTransaction,
+    BalanceChange, SentLookup, SentLookupAnswer, SentTransaction, SpendConflict,
+    UnsettledTransaction,
 };
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::on_chain::{AttachedTransaction, ReviewKind, SentState};
-use crate::service::chains::rescan_from;
+use crate::service::chains::order_rescan_unless_covered;
 use crate::service::{Error, Service};
 use crate::store::{
     Reader, StoreError, Tx, chain_cursors, sent_outputs, sent_transactions, transfer_proposals,
@@ -33,49 +34,51 @@ impl Service {
     }
 
     /// Records a node's report about an attached transaction.
-    pub(in crate::service) fn hear_of_sent(
+    pub(in crate::service) fn record_sent_report(
         &self,
         tx: &Tx<'_>,
         now: Time,
         chain: Chain,
-        read: &SentRead,
+        read: &SentLookup,
     ) -> Result<(), Error> {
         sent_transactions::note_asked(tx, chain, &read.txid, now)?;
         let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &read.txid)? else {
             return Ok(());
         };
         match &read.found {
-            SentFound::Present(found) => return self.present(tx, now, chain, (known, found)),
-            SentFound::Absent => lose(&mut known),
-            SentFound::CannotTell => {
+            SentLookupAnswer::Present(found) => {
+                return self.record_present(tx, now, chain, (known, found));
+            }
+            SentLookupAnswer::Absent => mark_absent(&mut known),
+            SentLookupAnswer::CannotTell => {
                 if known.state == SentState::Mempool {
-                    lose(&mut known);
+                    mark_absent(&mut known);
                 }
                 if !known.is_read_back {
                     known.is_read_back = true;
-                    read_back(tx, now, chain, &read.txid)?;
+                    order_read_back(tx, now, chain, &read.txid)?;
                 }
             }
-            SentFound::Gone { by, block } => {
-                lose(&mut known);
+            SentLookupAnswer::Gone { by, block } => {
+                mark_absent(&mut known);
                 known.gone_by = by.clone().or(Some("another transaction".to_owned()));
                 known.gone_height = Some(block.height);
             }
-            SentFound::ReplacedBy { by, block } => {
-                self.follow(tx, now, chain, (&read.txid, by))?;
-                lose(&mut known);
+            SentLookupAnswer::ReplacedBy { by, block } => {
+                self.follow_replacement(tx, now, chain, (&read.txid, by))?;
+                mark_absent(&mut known);
                 known.gone_by = Some(by.clone());
                 known.gone_height = Some(block.height);
             }
-            SentFound::Unanswered(problem) => {
+            SentLookupAnswer::Unanswered(problem) => {
                 known.problem = Some(format!("transaction {} {problem}", read.txid));
             }
         }
         sent_transactions::update(tx, &known)?;
-        self.share(tx, now, (Mode::Live, chain, &read.txid))
+        self.assign_outputs(tx, now, (Mode::Live, chain, &read.txid))
     }
 
-    fn present(
+    fn record_present(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -99,27 +102,27 @@ impl Service {
         }
         known.nonce = found.nonce.or(known.nonce);
         (known.gone_by, known.gone_height) = (None, None);
-        known.problem = cannot_tell(&known.txid, &found.balances);
+        known.problem = missing_trace_problem(&known.txid, &found.balances);
         sent_transactions::update(tx, &known)?;
         for seen in &found.received {
-            let all = transfers::to_address(tx, Mode::Live, chain, &seen.address)?;
+            let all = transfers::list_to_address(tx, Mode::Live, chain, &seen.address)?;
             let txid = Some(&known.txid);
             if all.iter().any(|transfer| transfer.txid.as_ref() == txid) {
-                self.observe(tx, now, seen, None)?;
+                self.record_observation(tx, now, seen, None)?;
             }
         }
-        self.share(tx, now, (Mode::Live, chain, &known.txid))
+        self.assign_outputs(tx, now, (Mode::Live, chain, &known.txid))
     }
 
     /// Records that another transaction spends an input of an attached one.
-    pub(in crate::service) fn hear_of_conflict(
+    pub(in crate::service) fn record_conflict(
         &self,
         tx: &Tx<'_>,
         now: Time,
         chain: Chain,
-        conflict: &Conflict,
+        conflict: &SpendConflict,
     ) -> Result<(), Error> {
-        self.follow(tx, now, chain, (&conflict.txid, &conflict.by))?;
+        self.follow_replacement(tx, now, chain, (&conflict.txid, &conflict.by))?;
         let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &conflict.txid)?
         else {
             return Ok(());
@@ -127,7 +130,7 @@ impl Service {
         if known.state == SentState::Mined {
             return Ok(());
         }
-        lose(&mut known);
+        mark_absent(&mut known);
         known.gone_by = Some(conflict.by.clone());
         known.gone_height = conflict.block.as_ref().map(|block| block.height);
         Ok(sent_transactions::update(tx, &known)?)
@@ -137,14 +140,14 @@ impl Service {
     /// are none.
     ///
     /// Opens a review of each transfer that was approved before `unread`, as blocks of that time are not read.
-    pub(in crate::service) fn transfers_dated(
+    pub(in crate::service) fn record_watch_height(
         &self,
         tx: &Tx<'_>,
         now: Time,
         chain: Chain,
         (unread, height): (Time, u32),
     ) -> Result<bool, Error> {
-        let undated = transfers::undated(tx, chain)?;
+        let undated = transfers::without_first_block(tx, chain)?;
         for transfer in &undated {
             let mut after = transfer.clone();
             after.dispatch.watched_from = Some(height);
@@ -164,26 +167,28 @@ impl Service {
     }
 
     /// Takes all sent transactions and proposals out of the blocks above this height.
-    pub(in crate::service) fn give_up_sent(
+    pub(in crate::service) fn unconfirm_sent_above(
         &self,
         tx: &Tx<'_>,
         chain: Chain,
         height: u32,
     ) -> Result<(), Error> {
-        sent_transactions::give_up(tx, chain, height)?;
-        Ok(transfer_proposals::take_out_above(tx, chain, height)?)
+        sent_transactions::roll_back_above(tx, chain, height)?;
+        Ok(transfer_proposals::remove_from_blocks_above(
+            tx, chain, height,
+        )?)
     }
 }
 
 /// Marks a transaction that was seen before as absent, which means in no block and not in the mempool.
-fn lose(known: &mut AttachedTransaction) {
+fn mark_absent(known: &mut AttachedTransaction) {
     if known.state != SentState::Unseen {
         (known.state, known.block_height) = (SentState::Absent, None);
     }
 }
 
 /// Returns the problem of a node without traces, which cannot tell whether a contract paid the destination.
-fn cannot_tell(txid: &str, balances: &[BalanceChange]) -> Option<String> {
+fn missing_trace_problem(txid: &str, balances: &[BalanceChange]) -> Option<String> {
     let change = balances.first()?;
     let BalanceChange {
         address,
@@ -198,18 +203,23 @@ fn cannot_tell(txid: &str, balances: &[BalanceChange]) -> Option<String> {
 }
 
 /// Orders a rescan since the approval, for a transaction that a node cannot look up by ID.
-fn read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
+fn order_read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
     let attached = transfers::attached(tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();
     let watched_from = watched_from.filter_map(|transfer| transfer.dispatch.watched_from);
     let from = watched_from.min();
-    from.map_or(Ok(()), |from| rescan_from(tx, now, chain, from))
+    from.map_or(Ok(()), |from| {
+        order_rescan_unless_covered(tx, now, chain, from)
+    })
 }
 
 /// Returns the transactions that the next step looks up by ID at a node.
-pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<SentOpen>, Error> {
+pub(in crate::service) fn transactions_to_query(
+    db: &Reader<'_>,
+    chain: Chain,
+) -> Result<Vec<UnsettledTransaction>, Error> {
     let mut open = Vec::new();
-    for known in sent_transactions::to_ask(db, chain, ASKED_MAX)? {
+    for known in sent_transactions::next_to_ask_for(db, chain, ASKED_MAX)? {
         let attached = transfers::attached(db, Mode::Live, chain, &known.txid)?;
         let mut native_to = Vec::new();
         let mut candidates = Vec::new();
@@ -223,7 +233,7 @@ pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<Se
             }
             candidates.dedup();
         }
-        open.push(SentOpen {
+        open.push(UnsettledTransaction {
             txid: known.txid,
             spends: known.spends,
             nonce: known.nonce,
@@ -235,8 +245,11 @@ pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<Se
 }
 
 /// Returns the oldest approval of a live transfer whose watched height is unknown.
-pub(in crate::service) fn undated(db: &Reader<'_>, chain: Chain) -> Result<Option<Time>, Error> {
-    let undated = transfers::undated(db, chain)?;
+pub(in crate::service) fn oldest_undated_approval(
+    db: &Reader<'_>,
+    chain: Chain,
+) -> Result<Option<Time>, Error> {
+    let undated = transfers::without_first_block(db, chain)?;
     let approved = undated.iter().filter_map(|transfer| transfer.approved_at);
     Ok(approved.min())
 }
@@ -264,9 +277,13 @@ pub(in crate::service) fn each_destination(
 }
 
 /// Takes a sent transaction out of its block, which no longer contains it.
-pub(in crate::service) fn take_out(tx: &Tx<'_>, chain: Chain, txid: &str) -> Result<(), Error> {
+pub(in crate::service) fn remove_from_block(
+    tx: &Tx<'_>,
+    chain: Chain,
+    txid: &str,
+) -> Result<(), Error> {
     if !sent_outputs::of_transaction(tx, Mode::Live, chain, txid)?.is_empty() {
-        sent_transactions::take_out(tx, chain, txid)?;
+        sent_transactions::remove_from_block(tx, chain, txid)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::domain::transfer::{SettledBy, TransferKind};
 use crate::store::statement::rows;
 
 /// A payout or refund with its newest audit log entries.
-pub struct NotedTransfer {
+pub struct AuditedTransfer {
     /// Id of the transfer.
     pub id: String,
     /// Whether this is a payout or a refund.
@@ -42,11 +42,11 @@ rows! {
         id, kind, account, currency, amount, asset, to_address, rate: Option<Rate>, network_fee: Option<Units>,
         amount_crypto: Option<Units>, requests, request_action: Option<String>, request_account,
         request: Option<String>, approval, settled_by, payment,
-    ) -> NotedTransfer {
+    ) -> AuditedTransfer {
         let terms = rate.zip(network_fee.zip(amount_crypto));
         let terms = terms.map(|(rate, (network_fee, amount_crypto))| TransferTerms { rate, network_fee, amount_crypto });
         let request = request_action.zip(request).map(|(action, detail)| (action, request_account, detail));
-        Ok(NotedTransfer {
+        Ok(AuditedTransfer {
             id, kind, account, currency, amount, asset, to_address, terms, requests, request, approval,
             settled_by, payment,
         })

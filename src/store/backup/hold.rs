@@ -3,14 +3,14 @@
 //! Invariant: the server neither pays nor hands out anything a second time, as far as the copy and the replaced file
 //! show.
 
-use super::replaced::{LaterTransfer, Replaced, ReplacedWallet};
-use super::{Copy, GAP, StoreError};
+use super::replaced::{LaterTransfer, ReplacedFile, ReplacedWallet};
+use super::{BackupCopy, GAP, StoreError};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::progress::{Progress, ProgressSink};
 use crate::domain::time::Time;
 use crate::domain::wallet::INDEX_END;
 use crate::store::file::RESTORED;
-use crate::store::open::open_plain;
+use crate::store::open::open_unshared;
 use crate::store::statement::{commands, values};
 use rusqlite::{Connection, named_params};
 
@@ -42,7 +42,7 @@ pub struct MovedWallet {
 
 /// The changes that were made to a copy before its restore.
 #[derive(Debug, Default)]
-pub struct HeldCopy {
+pub struct CopyChanges {
     /// Wallets whose next index was moved.
     pub indexes: Vec<MovedWallet>,
     /// Number of pool addresses that are no longer handed out.
@@ -88,20 +88,20 @@ commands! {
     NOTE_RESTORED = "update file set restored = :restored";
 }
 
-impl Copy {
+impl BackupCopy {
     /// Changes the copy so that a server that continues from it neither pays nor hands out anything a second time.
     /// For this, it reads the file that the copy will replace.
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written, or `next` has an index for a chain without a wallet.
-    pub fn hold(
+    pub fn prevent_repeats(
         &self,
         now: Time,
         next: &[NextIndex],
         tell: &mut ProgressSink<'_>,
-    ) -> Result<HeldCopy, StoreError> {
-        let mut conn = open_plain(&self.temporary)?;
-        let mut replaced = Replaced::read(&self.to, &conn, tell);
+    ) -> Result<CopyChanges, StoreError> {
+        let mut conn = open_unshared(&self.temporary)?;
+        let mut replaced = ReplacedFile::read(&self.to, &conn, tell);
         let mut warnings = Vec::new();
         if let Some(why) = &replaced.unread {
             let warning = format!(
@@ -112,8 +112,8 @@ impl Copy {
             tell(Progress::Note(&warning));
             warnings.push(warning);
         }
-        let held = hold_in(&mut conn, &mut replaced, next, now);
-        let mut held = held.map_err(|error| self.named(error))?;
+        let held = prevent_repeats_in(&mut conn, &mut replaced, next, now);
+        let mut held = held.map_err(|error| self.explain_disk_full(error))?;
         held.warnings = warnings;
         conn.close().map_err(|(_, error)| error)?;
         Ok(held)
@@ -121,15 +121,15 @@ impl Copy {
 }
 
 /// Makes all changes to the copy in one transaction.
-fn hold_in(
+fn prevent_repeats_in(
     conn: &mut Connection,
-    replaced: &mut Replaced,
+    replaced: &mut ReplacedFile,
     next: &[NextIndex],
     now: Time,
-) -> Result<HeldCopy, StoreError> {
+) -> Result<CopyChanges, StoreError> {
     let tx = conn.transaction()?;
     let indexes = move_wallets(&tx, &replaced.wallets, next, now)?;
-    let held = HeldCopy {
+    let held = CopyChanges {
         indexes,
         retired: RETIRE_POOL
             .execute(&tx, &[])?
@@ -140,7 +140,7 @@ fn hold_in(
         later: std::mem::take(&mut replaced.transfers),
         warnings: Vec::new(),
     };
-    let here = RESTORED.first_on(&tx, &[])?.unwrap_or_default();
+    let here = RESTORED.first_on_conn(&tx, &[])?.unwrap_or_default();
     let restored = here.max(replaced.restored).saturating_add(1);
     NOTE_RESTORED.execute(&tx, named_params! { ":restored": restored })?;
     END_SESSIONS.execute(&tx, &[])?;
@@ -162,7 +162,7 @@ fn move_wallets(
     let mut moved = Vec::new();
     let mut in_copy = Vec::new();
     for (seq, mode, pool, id, key, chain_code, next_index, beyond) in
-        COPIED_WALLETS.all_on(conn, &[])?
+        COPIED_WALLETS.all_on_conn(conn, &[])?
     {
         let same = replaced.iter().position(|other| {
             (other.mode, &other.pool, &other.key, &other.chain_code)
@@ -252,7 +252,7 @@ fn add_wallet(
 
 /// Adds imported addresses of the replaced file to the copy, as retired. So another import does not make them free
 /// again.
-fn add_pool_addresses(conn: &Connection, replaced: &Replaced) -> Result<usize, StoreError> {
+fn add_pool_addresses(conn: &Connection, replaced: &ReplacedFile) -> Result<usize, StoreError> {
     let mut added: usize = 0;
     for (pool, address, imported_at) in &replaced.pool_addresses {
         let params =

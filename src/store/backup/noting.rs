@@ -1,16 +1,16 @@
 //! Writes the audit log entry of a restore into the copy, and reads the log heads of the replaced file.
 
-use super::Copy;
+use super::BackupCopy;
 use crate::domain::history::LogHead;
 use crate::domain::time::Time;
-use crate::store::audit_log::{self, NewEntry};
-use crate::store::connection::prepare;
+use crate::store::audit_log::{self, NewAuditEntry};
+use crate::store::connection::configure;
 use crate::store::lock::Lock;
-use crate::store::open::open_plain;
+use crate::store::open::open_unshared;
 use crate::store::{StoreError, history, states};
 use rusqlite::{Connection, OpenFlags};
 
-impl Copy {
+impl BackupCopy {
     /// Returns the log heads of the file that will be replaced; nothing if they cannot be read.
     ///
     /// # Errors
@@ -19,11 +19,11 @@ impl Copy {
         if !self.to.exists() {
             return Ok(Vec::new());
         }
-        let _lock = Lock::beside(&self.to)?;
+        let _lock = Lock::shared(&self.to)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let found = Connection::open_with_flags(&self.to, flags).and_then(|conn| {
-            prepare(&conn)?;
-            history::heads_on(&conn)
+            configure(&conn)?;
+            history::log_heads_on_conn(&conn)
         });
         // A damaged file, a file of another program and a file of an old version have no readable log heads.
         Ok(found.unwrap_or_default())
@@ -33,11 +33,11 @@ impl Copy {
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written.
-    pub fn note(&self, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
-        let mut conn = open_plain(&self.temporary)?;
+    pub fn note(&self, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), StoreError> {
+        let mut conn = open_unshared(&self.temporary)?;
         let tx = conn.transaction()?;
-        let states = states::of_restored(&tx)?;
-        audit_log::insert_on(&tx, entry, Some(&states), now)?;
+        let states = states::hashes_after_restore(&tx)?;
+        audit_log::insert_on_conn(&tx, entry, Some(&states), now)?;
         tx.commit()?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }

@@ -94,7 +94,7 @@ values! {
 
 /// The contents of the replaced file that a restore uses.
 #[derive(Default)]
-pub(super) struct Replaced {
+pub(super) struct ReplacedFile {
     /// Reason why the file was not read completely; `None` if it was.
     pub(super) unread: Option<String>,
     /// Number of times that a server continued from a restored copy.
@@ -105,10 +105,14 @@ pub(super) struct Replaced {
     pub(super) transfers: Vec<LaterTransfer>,
 }
 
-impl Replaced {
+impl ReplacedFile {
     /// Reads the file at `path`, which the copy will replace.
-    pub(super) fn read(path: &Path, copy: &Connection, tell: &mut ProgressSink<'_>) -> Replaced {
-        let mut replaced = Replaced::default();
+    pub(super) fn read(
+        path: &Path,
+        copy: &Connection,
+        tell: &mut ProgressSink<'_>,
+    ) -> ReplacedFile {
+        let mut replaced = ReplacedFile::default();
         if !path.exists() {
             replaced.unread = Some("does not exist".to_owned());
         } else if let Err(error) = replaced.fill(path, copy, tell) {
@@ -124,19 +128,19 @@ impl Replaced {
         copy: &Connection,
         tell: &mut ProgressSink<'_>,
     ) -> Result<(), StoreError> {
-        let source = Source::open(path, tell)?.up_to_date(path, tell)?;
+        let source = Source::open(path, tell)?.into_upgraded(path, tell)?;
         let conn = &source.conn;
-        self.wallets = WALLETS.all_on(conn, &[])?;
-        self.restored = RESTORED.first_on(conn, &[])?.unwrap_or_default();
-        self.pool_addresses = POOL_ADDRESSES.all_on(conn, &[])?;
+        self.wallets = WALLETS.all_on_conn(conn, &[])?;
+        self.restored = RESTORED.first_on_conn(conn, &[])?.unwrap_or_default();
+        self.pool_addresses = POOL_ADDRESSES.all_on_conn(conn, &[])?;
         let reader = Reader::new(conn);
         let is_later = |transfer: &LaterTransfer| {
-            let copied = COPIED.first_on(copy, named_params! { ":id": transfer.id })?;
+            let copied = COPIED.first_on_conn(copy, named_params! { ":id": transfer.id })?;
             Ok(copied.is_none_or(|copied| is_earlier(&copied, transfer)))
         };
-        self.transfers = TRANSFERS.first_that(&reader, &[], usize::MAX, is_later)?;
+        self.transfers = TRANSFERS.first_matching(&reader, &[], usize::MAX, is_later)?;
         for transfer in &mut self.transfers {
-            let copied = COPIED.first_on(copy, named_params! { ":id": transfer.id })?;
+            let copied = COPIED.first_on_conn(copy, named_params! { ":id": transfer.id })?;
             transfer.copied = copied.map(|(status, _)| status);
         }
         Ok(())
@@ -145,14 +149,14 @@ impl Replaced {
 
 /// Returns `true` if a transfer of the copy has an earlier status than in the replaced file, or another transaction.
 fn is_earlier((status, txid): &(TransferStatus, Option<String>), replaced: &LaterTransfer) -> bool {
-    let (copied, later) = (progress(*status), progress(replaced.status));
+    let (copied, later) = (status_rank(*status), status_rank(replaced.status));
     let is_changed =
         *status != replaced.status || (replaced.txid.is_some() && *txid != replaced.txid);
     copied < later || (copied == later && is_changed)
 }
 
 /// Returns the rank of a status in the order of processing, from 0 to 3.
-fn progress(status: TransferStatus) -> u8 {
+fn status_rank(status: TransferStatus) -> u8 {
     match status {
         TransferStatus::Requested => 0,
         TransferStatus::Approved => 1,

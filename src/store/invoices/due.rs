@@ -10,21 +10,25 @@ use crate::store::statement::values;
 use crate::store::{Reader, StoreError};
 
 values! {
-    fn due_of(db, waits_for: &str, up_to: Time, limit: u32) -> Vec<(expires_at: Time, seq: i64)> =
+    fn due_waiting_for(db, waits_for: &str, up_to: Time, limit: u32) -> Vec<(expires_at: Time, seq: i64)> =
         "select expires_at, seq from invoices \
             where waits_for = :waits_for and status in ('created', 'awaiting_payment') and expires_at <= :up_to \
             order by expires_at limit :limit";
 
-    fn first_after(db, waits_for: &str, after: Time) -> (expires_at: Option<Time>) =
+    fn first_expiry_after(db, waits_for: &str, after: Time) -> (expires_at: Option<Time>) =
         "select min(expires_at) as expires_at from invoices \
             where waits_for = :waits_for and status in ('created', 'awaiting_payment') and expires_at > :after";
 
-    fn waited_for(db) -> Vec<(waits_for: String)> = file "sql/invoices/waited_for.sql";
+    fn waited_for_chains(db) -> Vec<(waits_for: String)> = file "sql/invoices/waited_for.sql";
 }
 
 /// The statements of the expiry worker.
 #[cfg(test)]
-pub(in crate::store) const EXPIRY: [&str; 3] = [due_of::SQL, first_after::SQL, waited_for::SQL];
+pub(in crate::store) const EXPIRY: [&str; 3] = [
+    due_waiting_for::SQL,
+    first_expiry_after::SQL,
+    waited_for_chains::SQL,
+];
 
 /// Returns open invoices whose deadline has passed, longest overdue first. Leaves out invoices that wait for a chain
 /// that lags.
@@ -35,9 +39,9 @@ pub fn due(
     limit: u32,
 ) -> Result<Vec<i64>, StoreError> {
     let mut due: Vec<(Time, i64)> = Vec::new();
-    for waits_for in waited_for(db)? {
-        let up_to = scanned.expired_up_to(&waits_for, now);
-        due.extend(due_of(db, &waits_for, up_to, limit)?);
+    for waits_for in waited_for_chains(db)? {
+        let up_to = scanned.latest_expired_deadline(&waits_for, now);
+        due.extend(due_waiting_for(db, &waits_for, up_to, limit)?);
     }
     due.sort_unstable();
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -47,11 +51,11 @@ pub fn due(
 /// Returns the time at which the next open invoice expires.
 pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>, StoreError> {
     let mut next: Option<Time> = None;
-    for waits_for in waited_for(db)? {
-        let first = first_after(db, &waits_for, Time(i64::MIN))?;
+    for waits_for in waited_for_chains(db)? {
+        let first = first_expiry_after(db, &waits_for, Time(i64::MIN))?;
         // If no chain lags, the scanned time includes every deadline.
         let beyond_scan = match scanned.all_scanned_to(&waits_for) {
-            Some(to) => first_after(db, &waits_for, to)?,
+            Some(to) => first_expiry_after(db, &waits_for, to)?,
             None => None,
         };
         for deadline in [first, beyond_scan].into_iter().flatten() {
@@ -64,6 +68,6 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
 
 /// Returns `true` if an open invoice has to wait whenever this chain lags.
 pub fn is_any_waiting(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
-    let sets = waited_for(db)?;
+    let sets = waited_for_chains(db)?;
     Ok(sets.iter().any(|set| is_waited_for(set, chain)))
 }

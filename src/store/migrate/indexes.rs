@@ -22,15 +22,15 @@ pub(super) const SINCE: usize = 4;
 
 /// Stores wallet, index and script of each derived address of an older file. Such a file has only simulated
 /// addresses.
-pub(super) fn work_out(conn: &Connection) -> Result<(), StoreError> {
-    for (wallet, mode, pool, next_index) in WALLETS.all_on(conn, &[])? {
+pub(super) fn save_wallet_indexes(conn: &Connection) -> Result<(), StoreError> {
+    for (wallet, mode, pool, next_index) in WALLETS.all_on_conn(conn, &[])? {
         let mut pools = Chain::first_of_each_pool();
         let of_nothing = || StoreError::Failed(format!("there is no pool {pool:?}"));
         let chain = pools
             .find(|chain| chain.address_pool() == pool)
             .ok_or_else(of_nothing)?;
         for index in 0..u64::try_from(next_index).unwrap_or(0) {
-            let address = address::simulated(mode, chain, index);
+            let address = address::simulated_address(mode, chain, index);
             let derived = named_params! {
                 ":wallet": wallet, ":index": i64::try_from(index).unwrap_or(i64::MAX), ":mode": mode, ":pool": pool,
                 ":address": address, ":script": address::output_script(chain, &address),

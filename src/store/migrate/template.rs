@@ -7,14 +7,14 @@
 const BLOCK_BYTES: usize = 64;
 /// All blocks of the file. Only the compiler reads them, and they are not in the program.
 const WHOLE: &[[u8; BLOCK_BYTES]] = include_bytes!("../../../sql/template.db").as_chunks().0;
-const FILLED_COUNT: usize = count(WHOLE);
+const FILLED_COUNT: usize = count_filled(WHOLE);
 /// The blocks that are not all zeros, each with its position in the file.
-static FILLED: [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled();
+static FILLED_BLOCKS: [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled_blocks();
 
 /// Returns the bytes of a new file.
 pub(in crate::store) fn template() -> Vec<u8> {
     let mut blocks = vec![[0; BLOCK_BYTES]; WHOLE.len()];
-    for (place, filled) in &FILLED {
+    for (place, filled) in &FILLED_BLOCKS {
         if let Some(block) = blocks.get_mut(usize::from(*place)) {
             *block = *filled;
         }
@@ -33,7 +33,7 @@ const fn is_filled(block: &[u8; BLOCK_BYTES]) -> bool {
     false
 }
 
-const fn count(mut blocks: &[[u8; BLOCK_BYTES]]) -> usize {
+const fn count_filled(mut blocks: &[[u8; BLOCK_BYTES]]) -> usize {
     let mut count: usize = 0;
     while let [block, rest @ ..] = blocks {
         if is_filled(block) {
@@ -44,7 +44,7 @@ const fn count(mut blocks: &[[u8; BLOCK_BYTES]]) -> usize {
     count
 }
 
-const fn filled() -> [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] {
+const fn filled_blocks() -> [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] {
     let mut filled = [(0, [0; BLOCK_BYTES]); FILLED_COUNT];
     let mut places: &mut [(u16, [u8; BLOCK_BYTES])] = &mut filled;
     let mut blocks = WHOLE;

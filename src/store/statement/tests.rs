@@ -12,20 +12,20 @@ use rusqlite::{Batch, Connection, StatementStatus, named_params};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// An empty database with the newest schema, which all tests share.
-static FRESH: LazyLock<Mutex<Connection>> = LazyLock::new(|| {
+static FRESH_SCHEMA: LazyLock<Mutex<Connection>> = LazyLock::new(|| {
     let conn = Connection::open_in_memory().unwrap();
-    migrate::replay(&conn, migrate::NEWEST).unwrap();
+    migrate::create_schema(&conn, migrate::NEWEST).unwrap();
     Mutex::new(conn)
 });
 
-fn fresh() -> MutexGuard<'static, Connection> {
+fn fresh_schema() -> MutexGuard<'static, Connection> {
     // Tests do not write to it, so it stays valid after a failed test.
-    FRESH.lock().unwrap_or_else(PoisonError::into_inner)
+    FRESH_SCHEMA.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks that SQLite prepares a statement against the newest schema, and that the statement has these columns.
 pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
-    let conn = fresh();
+    let conn = fresh_schema();
     let mut statements = Batch::new(&conn, sql);
     let statement = statements
         .next()
@@ -58,15 +58,15 @@ pub(in crate::store) fn check_function(sql: &str, columns: &[&str], params: &[&s
 
 #[test]
 fn every_statement_of_the_reset_script_is_prepared() {
-    let conn = fresh();
+    let conn = fresh_schema();
     for sql in file::RESET.split_inclusive(";\n") {
         conn.prepare(sql).unwrap();
     }
 }
 
 /// Returns the query plan of a statement, a line for each table.
-fn plan(sql: &str) -> Vec<String> {
-    let conn = fresh();
+fn query_plan(sql: &str) -> Vec<String> {
+    let conn = fresh_schema();
     let mut plan = conn.prepare(&format!("explain query plan {sql}")).unwrap();
     // The plan is the same for all values of the parameters, so they are not bound.
     let mut rows = plan.raw_query();
@@ -79,8 +79,8 @@ fn plan(sql: &str) -> Vec<String> {
 
 /// Fails if the query plan of a statement scans a whole table.
 #[track_caller]
-fn reads_no_whole_table(sql: &str) {
-    let plan = plan(sql);
+fn assert_no_table_scan(sql: &str) {
+    let plan = query_plan(sql);
     let mut scans = plan.iter().filter(|line| line.starts_with("SCAN "));
     let scan = scans.find(|line| *line != "SCAN CONSTANT ROW");
     assert_eq!(scan, None, "{sql}: {plan:?}");
@@ -97,24 +97,24 @@ fn watcher_statements_scan_no_table() {
         chains::lagging::SQL,
         customers::BY_SEQ.sql(),
         deliveries::INSERT.sql(),
-        deposits::fix_row::SQL,
+        deposits::update_terms::SQL,
         deposits::insert::SQL,
         deposits::of_observation::SQL,
         endpoints::OF_ACCOUNT.sql(),
         events::INSERT.sql(),
-        invoice_steps::payment::SQL,
-        invoice_steps::status::SQL,
+        invoice_steps::insert_payment_state::SQL,
+        invoice_steps::insert_status::SQL,
         invoices::BY_SEQ.sql(),
         invoices::update_row::SQL,
         ledger::INSERT.sql(),
         ledger::unreversed::SQL,
-        observations::at::SQL,
-        observations::cannot_be_booked::SQL,
-        observations::give_way::SQL,
+        observations::by_key::SQL,
+        observations::mark_unbookable::SQL,
+        observations::move_to_free_place::SQL,
         observations::insert::SQL,
         observations::of_transaction::SQL,
         observations::put_in_block::SQL,
-        observations::seen_earlier::SQL,
+        observations::set_earlier_seen_at::SQL,
         observations::update_row::SQL,
         own_transfers::is_declared::SQL,
         own_transfers::insert::SQL,
@@ -128,10 +128,10 @@ fn watcher_statements_scan_no_table() {
         unmatched_payments::insert::SQL,
         unmatched_payments::of_observation::SQL,
     ] {
-        reads_no_whole_table(sql);
+        assert_no_table_scan(sql);
     }
     // The lookup of an address uses all columns of the unique key.
-    let plan = plan(addresses::owner_columns::SQL);
+    let plan = query_plan(addresses::owner_columns::SQL);
     assert!(
         plan.first()
             .unwrap()
@@ -143,12 +143,12 @@ fn watcher_statements_scan_no_table() {
 // These statements run at every step of the sender.
 #[test]
 fn transfers_to_send_are_found_by_index() {
-    let plan = plan(transfers::to_send::SQL);
+    let plan = query_plan(transfers::to_send::SQL);
     assert!(
         plan.first().unwrap().contains("transfers_approved"),
         "{plan:?}"
     );
-    reads_no_whole_table(transfers::sending::SQL);
+    assert_no_table_scan(transfers::with_running_command::SQL);
 }
 
 // An account may have many transfers, so each list needs an index with all its conditions.
@@ -168,9 +168,9 @@ fn lists_of_transfers_read_only_fitting_rows() {
             transfers::page_of_all_by_status::SQL,
             "mode=? AND kind=? AND status=? AND seq<?",
         ),
-        (transfers::refunds::SQL, "invoice=?"),
+        (transfers::count_refunds::SQL, "invoice=?"),
     ] {
-        let plan = plan(sql);
+        let plan = query_plan(sql);
         let mut lines = plan.iter();
         let of_transfers = lines.find(|line| line.contains(&format!("({found})")));
         assert!(of_transfers.is_some(), "{sql}: {plan:?}");
@@ -192,7 +192,7 @@ commands! {
 /// invoices, which all wait for a chain that lags.
 fn steps_of_expiry(invoices: i64) -> Vec<i32> {
     let conn = Connection::open_in_memory().unwrap();
-    migrate::replay(&conn, migrate::NEWEST).unwrap();
+    migrate::create_schema(&conn, migrate::NEWEST).unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
     for number in 1..=invoices {
         let waits_for = if number % 2 == 0 {
@@ -224,7 +224,7 @@ fn steps_of_expiry(invoices: i64) -> Vec<i32> {
 #[test]
 fn invoices_that_wait_for_a_lagging_chain_are_not_read() {
     for sql in invoices::EXPIRY {
-        let plan = plan(sql);
+        let plan = query_plan(sql);
         let scan = plan.iter().find(|line| line.contains("SCAN i"));
         assert_eq!(scan, None, "{sql}: {plan:?}");
         let mut lines = plan.iter();

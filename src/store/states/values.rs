@@ -32,18 +32,18 @@ pub enum ValueKind {
 
 /// Key of a value in its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum ValueKey {
     /// Key of a table with number keys.
     Number(i64),
     /// Key of a table with text keys.
     Text(String),
 }
 
-impl ToSql for Key {
+impl ToSql for ValueKey {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         match self {
-            Key::Number(number) => number.to_sql(),
-            Key::Text(text) => text.to_sql(),
+            ValueKey::Number(number) => number.to_sql(),
+            ValueKey::Text(text) => text.to_sql(),
         }
     }
 }
@@ -77,17 +77,20 @@ impl ValueKind {
     }
 
     /// Returns a key before all values of the kind, and one after them.
-    fn ends(self) -> (Key, Key) {
+    fn key_bounds(self) -> (ValueKey, ValueKey) {
         match self {
             ValueKind::Account
             | ValueKind::User
             | ValueKind::Wallet
             | ValueKind::PayoutAddress
-            | ValueKind::Maintenance => (Key::Number(0), Key::Number(i64::MAX)),
+            | ValueKind::Maintenance => (ValueKey::Number(0), ValueKey::Number(i64::MAX)),
             ValueKind::Key
             | ValueKind::CoinOff
             | ValueKind::Confirmations
-            | ValueKind::NetworkFee => (Key::Text(String::new()), Key::Text("~".to_owned())),
+            | ValueKind::NetworkFee => (
+                ValueKey::Text(String::new()),
+                ValueKey::Text("~".to_owned()),
+            ),
         }
     }
 }
@@ -180,35 +183,40 @@ values! {
 }
 
 /// Passes every value of a kind to `each`.
-pub fn each(
+pub fn each_value(
     db: &Reader<'_>,
     kind: ValueKind,
     each: impl FnMut(ValueState),
 ) -> Result<(), StoreError> {
-    let (first, last) = kind.ends();
+    let (first, last) = kind.key_bounds();
     let params = named_params! { ":first": first, ":last": last };
     kind.query().each(db, params, each)
 }
 
 /// Returns the values of a kind with this key. An account's payout addresses all have the key of the account.
-pub(super) fn with_key(
+pub(super) fn values_with_key(
     db: &Reader<'_>,
     kind: ValueKind,
-    key: &Key,
+    key: &ValueKey,
 ) -> Result<Vec<ValueState>, StoreError> {
     let params = named_params! { ":first": key, ":last": key };
     kind.query().all(db, params)
 }
 
 /// Returns the hash of pool addresses. `first` and `last` are the `seq` of the first and last address.
-pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<HashLink, StoreError> {
+pub fn pool_hash(
+    db: &Reader<'_>,
+    pool: &str,
+    first: i64,
+    last: i64,
+) -> Result<HashLink, StoreError> {
     let mut form = HashedFields::default();
     let params = named_params! { ":pool": pool, ":first": first, ":last": last };
     POOL.each(db, params, |address| {
         form.add("address", HashedValue::Text(address.as_bytes()));
     })?;
     Ok(HashLink::for_value(
-        &super::pool_name(pool, first, last),
+        &super::pool_import_name(pool, first, last),
         &form,
     ))
 }
@@ -216,7 +224,7 @@ pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<Has
 /// Returns the number of addresses of each pool that are outside the given ranges.
 ///
 /// `ends` has the pool and the `seq` of the first and last address of each range.
-pub fn pool_counts(
+pub fn pool_counts_outside(
     db: &Reader<'_>,
     ends: &[(String, i64, i64)],
 ) -> Result<Vec<(String, i64)>, StoreError> {

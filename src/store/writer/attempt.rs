@@ -40,7 +40,7 @@ impl Tx<'_> {
         self.check_open()?;
         if outcome.is_err() {
             self.truncate_touched(touched);
-            self.changes_accounts();
+            self.note_account_change();
             rollback(self)?;
         }
         release(self)?;

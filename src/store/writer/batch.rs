@@ -19,38 +19,38 @@
 //! it from its start whenever a savepoint ends.
 
 use super::job::Job;
-use super::{Changes, Reader, StoreError, Thread, Tx};
-use crate::store::states::Pending;
+use super::{Changes, Reader, StoreError, Tx, WriterThread};
+use crate::store::states::PendingChanges;
 use std::cell::{Cell, RefCell};
 
 type Batch = [Box<dyn Job>];
 
-impl Thread {
+impl WriterThread {
     /// Runs a batch in one transaction.
     pub(super) fn run_batch(
         &self,
         batch: &mut Batch,
         changes: &RefCell<Changes>,
     ) -> Result<(), StoreError> {
-        self.health.check()?;
-        self.statement("begin immediate")?;
+        self.health.check_writable()?;
+        self.run_statement("begin immediate")?;
         // No other process can write from here until the end of the transaction.
         self.notice_foreign_writes();
         self.locked_checks.set(0);
         let ended = match self.run_jobs(batch, changes) {
-            Ok(true) => self.statement("commit"),
+            Ok(true) => self.run_statement("commit"),
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
         if ended.is_err() {
-            self.memo.forget();
+            self.memo.clear();
         }
         if !self.file.conn.is_autocommit() {
-            self.memo.forget();
-            self.statement("rollback")?;
+            self.memo.clear();
+            self.run_statement("rollback")?;
         }
         // If the disk has just failed, this write returns the same error as later writes.
-        ended.map_err(|error| self.health.check().err().unwrap_or(error))
+        ended.map_err(|error| self.health.check_writable().err().unwrap_or(error))
     }
 
     /// Runs every job. Returns `false` if there is nothing to commit.
@@ -77,7 +77,7 @@ impl Thread {
         jobs: &mut Batch,
         changes: &RefCell<Changes>,
     ) -> Result<bool, StoreError> {
-        self.statement("savepoint jobs")?;
+        self.run_statement("savepoint jobs")?;
         let alone = jobs.len() == 1;
         let needs_own_savepoint = Cell::new(false);
         let shared = (!alone).then_some(&needs_own_savepoint);
@@ -92,10 +92,10 @@ impl Thread {
             }
         }
         if rolls_back {
-            self.memo.forget();
-            self.statement("rollback to jobs")?;
+            self.memo.clear();
+            self.run_statement("rollback to jobs")?;
         }
-        self.statement("release jobs")?;
+        self.run_statement("release jobs")?;
         Ok(alone || !rolls_back)
     }
 
@@ -116,11 +116,11 @@ impl Thread {
             changes,
             needs_own_savepoint,
             deferred: RefCell::new(None),
-            pending: Pending::default(),
+            pending: PendingChanges::default(),
         };
         let is_done = job.run(&tx);
         if self.file.conn.is_autocommit() {
-            self.health.check()?;
+            self.health.check_writable()?;
         }
         tx.check_open()?;
         Ok(is_done)

@@ -20,7 +20,7 @@ pub struct TouchedInvoice {
 }
 
 /// Changed invoices in order; `None` while settling is not deferred.
-pub(super) type Deferred = RefCell<Option<Vec<TouchedInvoice>>>;
+pub(super) type DeferredInvoices = RefCell<Option<Vec<TouchedInvoice>>>;
 
 impl Tx<'_> {
     /// Runs work, and returns the invoices that have to be settled after it.
@@ -39,7 +39,7 @@ impl Tx<'_> {
         self.deferred.replace(Some(Vec::new()));
         let done = work();
         let touched = self.deferred.take().unwrap_or_default();
-        Ok((done?, each_once(&touched)))
+        Ok((done?, deduplicate(&touched)))
     }
 
     /// Defers the settling of an invoice. Returns `false` if settling is not deferred, so that the caller must settle
@@ -64,7 +64,7 @@ impl Tx<'_> {
 
 /// Returns each invoice once, in the order of its first occurrence. `always_notifies` is set if any occurrence has
 /// it.
-fn each_once(touched: &[TouchedInvoice]) -> Vec<TouchedInvoice> {
+fn deduplicate(touched: &[TouchedInvoice]) -> Vec<TouchedInvoice> {
     let mut places: HashMap<i64, usize> = HashMap::new();
     let mut once: Vec<TouchedInvoice> = Vec::new();
     for one in touched {

@@ -7,10 +7,10 @@
 //!
 //! Invariant: after a disk failure nothing is checkpointed.
 
-use super::Thread;
+use super::WriterThread;
 use crate::store::connection::WRITER_BUSY;
-use crate::store::health::Refusing;
-use crate::store::lock::FoundPlace;
+use crate::store::health::WriteRefusal;
+use crate::store::lock::PlaceState;
 use crate::store::lock_holder;
 use crate::store::paths::with_suffix;
 use crate::store::statement::values;
@@ -38,13 +38,13 @@ values! {
     IS_COPIED(found: bool) = "select exists (select 1 from sqlite_schema where name = '_litestream_lock') as found";
 }
 
-impl Thread {
+impl WriterThread {
     /// Checkpoints the log for the last time, unless the disk has failed or the database is locked.
     pub(super) fn close(&self) {
         // The log of a locked database is left to the next start.
-        let is_locked = self.health.refusing() == Some(Refusing::Locked);
+        let is_locked = self.health.refusal() == Some(WriteRefusal::Locked);
         if self.file.alone && !self.health.needs_restart() && !is_locked {
-            let moved = self.is_copied().and_then(|is_copied| {
+            let moved = self.has_litestream().and_then(|is_copied| {
                 if is_copied {
                     // Closing the file also checkpoints, unless another process has the file open.
                     return Ok(());
@@ -69,12 +69,12 @@ impl Thread {
 
     /// Refuses writes if the file is out of its place, because a restart would not find later writes.
     pub(super) fn check_place(&self) {
-        let found = self.file.place.look();
-        if found == FoundPlace::InPlace || self.is_gone.replace(true) {
+        let found = self.file.place.current_state();
+        if found == PlaceState::InPlace || self.is_gone.replace(true) {
             return;
         }
-        let is_sound = self.health.refusing() != Some(Refusing::DiskFailed);
-        if found == FoundPlace::Moved && self.file.alone && is_sound {
+        let is_sound = self.health.refusal() != Some(WriteRefusal::DiskFailed);
+        if found == PlaceState::Moved && self.file.alone && is_sound {
             // The log still belongs to this file, so a checkpoint moves its pages to the moved file.
             let moved = self
                 .file
@@ -89,23 +89,26 @@ impl Thread {
 
     /// Refuses writes from now on, because another program has locked the database. A command only logs this.
     pub(super) fn refuse_locked(&self) {
-        if self.health.refusing().is_none() {
+        if self.health.refusal().is_none() {
             let path = self.file.conn.path().map(Path::new);
             let holder = path.and_then(lock_holder::find_holder);
             let holder = holder.unwrap_or_else(|| "the system does not tell which".to_owned());
             if self.file.alone {
-                self.health.refuse(Refusing::Locked, &holder);
+                self.health.refuse(WriteRefusal::Locked, &holder);
             } else {
                 // A command writes only once or twice, and never checks whether the lock was released.
-                log::error!("write refused: reason={} holder={holder}", Refusing::Locked);
+                log::error!(
+                    "write refused: reason={} holder={holder}",
+                    WriteRefusal::Locked
+                );
             }
         }
     }
 
     /// Checks in idle times whether another program has locked the database or released its lock.
     fn check_lock(&self) {
-        let refusing = self.health.refusing();
-        if !self.file.alone || !matches!(refusing, None | Some(Refusing::Locked)) {
+        let refusing = self.health.refusal();
+        if !self.file.alone || !matches!(refusing, None | Some(WriteRefusal::Locked)) {
             return;
         }
         match self.is_locked() {
@@ -119,7 +122,7 @@ impl Thread {
             Ok(false) => {
                 self.locked_checks.set(0);
                 if refusing.is_some() {
-                    self.health.recovered();
+                    self.health.accept_writes();
                 }
             }
             Err(error) => self.health.observe(&error),
@@ -132,18 +135,20 @@ impl Thread {
         let taken = self.file.conn.execute_batch("begin immediate; rollback");
         self.file.conn.busy_timeout(WRITER_BUSY)?;
         match taken {
-            Err(error) if Refusing::from_error(&error) == Some(Refusing::Locked) => Ok(true),
+            Err(error) if WriteRefusal::from_error(&error) == Some(WriteRefusal::Locked) => {
+                Ok(true)
+            }
             taken => taken.map(|()| false),
         }
     }
 
     /// Checks after a full disk whether there is room again.
     fn check_room(&self) {
-        if self.health.refusing() != Some(Refusing::DiskFull) {
+        if self.health.refusal() != Some(WriteRefusal::DiskFull) {
             return;
         }
         match self.file.conn.execute_batch(PROBE) {
-            Ok(()) => self.health.recovered(),
+            Ok(()) => self.health.accept_writes(),
             Err(error) => self.health.observe(&error),
         }
         if !self.file.conn.is_autocommit() {
@@ -157,7 +162,7 @@ impl Thread {
         self.check_lock();
         self.check_room();
         if self.may_checkpoint() && self.is_log_large() {
-            let cut = self.is_copied().and_then(|is_copied| match is_copied {
+            let cut = self.has_litestream().and_then(|is_copied| match is_copied {
                 true => Ok(false),
                 false => self.cut_log(),
             });
@@ -166,8 +171,8 @@ impl Thread {
     }
 
     /// Returns `true` if Litestream copies the file. Nothing is committed between this check and a checkpoint.
-    fn is_copied(&self) -> rusqlite::Result<bool> {
-        Ok(IS_COPIED.first_on(&self.file.conn, &[])? == Some(true))
+    fn has_litestream(&self) -> rusqlite::Result<bool> {
+        Ok(IS_COPIED.first_on_conn(&self.file.conn, &[])? == Some(true))
     }
 
     /// Returns `true` if the log file exceeds its maximum size.
@@ -187,41 +192,42 @@ impl Thread {
         if !self.may_checkpoint() {
             return;
         }
-        let moved = self
-            .pages("pragma wal_checkpoint(noop)")
-            .and_then(|(written, moved)| {
-                if written < LOG_PAGES_MAX || moved == written {
-                    Ok(())
-                } else if self.is_copied()? {
-                    if written >= LEFT_PAGES_MAX && self.cut_log()? {
-                        log::warn!(
-                            "write-ahead log cut off, Litestream does not run: pages={written}"
-                        );
+        let moved =
+            self.run_checkpoint("pragma wal_checkpoint(noop)")
+                .and_then(|(written, moved)| {
+                    if written < LOG_PAGES_MAX || moved == written {
+                        Ok(())
+                    } else if self.has_litestream()? {
+                        if written >= LEFT_PAGES_MAX && self.cut_log()? {
+                            log::warn!(
+                                "write-ahead log cut off, Litestream does not run: pages={written}"
+                            );
+                        }
+                        Ok(())
+                    } else if self.is_log_large() {
+                        self.cut_log().map(drop)
+                    } else {
+                        self.run_checkpoint("pragma wal_checkpoint(passive)")
+                            .map(drop)
                     }
-                    Ok(())
-                } else if self.is_log_large() {
-                    self.cut_log().map(drop)
-                } else {
-                    self.pages("pragma wal_checkpoint(passive)").map(drop)
-                }
-            });
+                });
         self.log_failure(moved);
     }
 
     fn may_checkpoint(&self) -> bool {
-        self.file.alone && self.health.refusing().is_none()
+        self.file.alone && self.health.refusal().is_none()
     }
 
     /// Checkpoints and truncates the log, without waiting for other users of the file. Returns `true` on success.
     fn cut_log(&self) -> rusqlite::Result<bool> {
         self.file.conn.busy_timeout(Duration::ZERO)?;
-        let cut = self.pages("pragma wal_checkpoint(truncate)");
+        let cut = self.run_checkpoint("pragma wal_checkpoint(truncate)");
         self.file.conn.busy_timeout(WRITER_BUSY)?;
         cut.map(|(left, _)| left == 0)
     }
 
     /// Runs a checkpoint statement. Returns the number of pages in the log, and how many of them are in the file.
-    fn pages(&self, checkpoint: &str) -> rusqlite::Result<(i64, i64)> {
+    fn run_checkpoint(&self, checkpoint: &str) -> rusqlite::Result<(i64, i64)> {
         let mut statement = self.file.conn.prepare_cached(checkpoint)?;
         statement.query_row([], |row| Ok((row.get("log")?, row.get("checkpointed")?)))
     }

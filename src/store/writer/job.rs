@@ -22,7 +22,7 @@ pub(super) trait Job: Send {
 }
 
 /// Work with the result of its last run, and the channel for its answer.
-pub(super) struct Submitted<W, T, E> {
+pub(super) struct SubmittedJob<W, T, E> {
     pub(super) work: W,
     pub(super) is_repeatable: bool,
     /// `None` while the job is pending.
@@ -30,7 +30,7 @@ pub(super) struct Submitted<W, T, E> {
     pub(super) answer: oneshot::Sender<Result<T, E>>,
 }
 
-impl<W, T, E> Job for Submitted<W, T, E>
+impl<W, T, E> Job for SubmittedJob<W, T, E>
 where
     W: FnMut(&Tx<'_>) -> Result<T, E> + Send,
     T: Send,
@@ -39,7 +39,7 @@ where
     fn run(&mut self, tx: &Tx<'_>) -> bool {
         let work = || {
             let value = (self.work)(tx)?;
-            tx.note_rest()?;
+            tx.note_pending()?;
             Ok(value)
         };
         let panicked = |_| Err(StoreError::Failed("a write panicked".to_owned()).into());

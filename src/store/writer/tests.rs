@@ -16,7 +16,7 @@ use crate::domain::progress::ignore_progress;
 use crate::domain::time::Time;
 use crate::store::lock::{FilePlace, Lock};
 use crate::store::paths::with_suffix;
-use crate::store::{Durability, Opening, Store, StoreError, accounts};
+use crate::store::{Durability, Store, StoreError, StoreOptions, accounts};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl TempFile {
     /// Opens the file. The channel gets the changes of every commit.
     fn open(&self) -> (Store, Receiver<Changes>) {
         let (tell, told) = channel();
-        let opening = Opening {
+        let opening = StoreOptions {
             path: self.0.clone(),
             durability: Durability::Process,
             create: true,
@@ -58,8 +58,8 @@ impl TempFile {
 impl TempFile {
     /// Opens the file with a connection for a writer, without readers.
     fn raw_file(&self) -> OpenFile {
-        let lock = Lock::beside(&self.0).unwrap();
-        let conn = raw(&self.0);
+        let lock = Lock::shared(&self.0).unwrap();
+        let conn = open_raw(&self.0);
         OpenFile {
             place: Arc::new(FilePlace::locate(&self.0, &conn).unwrap()),
             conn,
@@ -79,29 +79,29 @@ impl Drop for TempFile {
 }
 
 /// Inserts an account with this name.
-fn put(tx: &Tx<'_>, name: &str) -> Result<(), StoreError> {
+fn insert_account(tx: &Tx<'_>, name: &str) -> Result<(), StoreError> {
     let (id, secret) = (name.to_owned(), "secret".to_owned());
     accounts::insert(tx, &Account::new(id, name.to_owned(), secret, Time(0))).map(drop)
 }
 
 /// Returns the names of all committed accounts.
-fn names(store: &Store) -> Vec<String> {
+fn account_names(store: &Store) -> Vec<String> {
     let all = store.read(accounts::all).unwrap();
     all.into_iter().map(|account| account.name).collect()
 }
 
-type Answered = oneshot::Receiver<Result<(), StoreError>>;
+type AnswerReceiver = oneshot::Receiver<Result<(), StoreError>>;
 
 /// Submits a job that runs once.
 fn submit(
     store: &Store,
     work: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
-) -> Answered {
+) -> AnswerReceiver {
     store.submit_once(work).unwrap()
 }
 
 /// Waits for the answer of a job. An error is returned as text.
-fn wait_for(answered: Answered) -> Result<(), String> {
+fn wait_for_answer(answered: AnswerReceiver) -> Result<(), String> {
     let answer = answered
         .blocking_recv()
         .map_err(|_| "no answer".to_owned())?;
@@ -111,7 +111,7 @@ fn wait_for(answered: Answered) -> Result<(), String> {
 /// A job that keeps the writer busy until it is released.
 struct BlockingJob {
     go: Sender<()>,
-    answered: Answered,
+    answered: AnswerReceiver,
 }
 
 impl BlockingJob {
@@ -143,7 +143,7 @@ impl BlockingJob {
     /// Releases the job and returns its answer.
     fn release(self) -> Result<(), String> {
         self.go.send(()).unwrap();
-        wait_for(self.answered)
+        wait_for_answer(self.answered)
     }
 }
 
@@ -152,7 +152,7 @@ fn panic_quietly() -> ! {
     std::panic::resume_unwind(Box::new("on purpose"))
 }
 
-fn refuse() -> Result<(), StoreError> {
+fn fail() -> Result<(), StoreError> {
     Err(StoreError::Failed("refused".to_owned()))
 }
 
@@ -162,26 +162,28 @@ fn failed_job_rolls_back_its_own_rows_only() {
     let (store, told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let answers = [
-        submit(&store, |tx| put(tx, "a")),
-        submit(&store, |tx| put(tx, "b").and_then(|()| refuse())),
+        submit(&store, |tx| insert_account(tx, "a")),
+        submit(&store, |tx| insert_account(tx, "b").and_then(|()| fail())),
         submit(&store, |tx| {
-            put(tx, "c")?;
+            insert_account(tx, "c")?;
             panic_quietly()
         }),
-        submit(&store, |tx| put(tx, "d").and_then(|()| put(tx, "a"))),
+        submit(&store, |tx| {
+            insert_account(tx, "d").and_then(|()| insert_account(tx, "a"))
+        }),
         submit(&store, |tx| {
             // A job that ignores the error of a statement keeps its other rows.
-            assert!(put(tx, "a").is_err());
-            put(tx, "e")
+            assert!(insert_account(tx, "a").is_err());
+            insert_account(tx, "e")
         }),
     ];
     assert_eq!(held.release(), Ok(()));
-    let [a, b, c, d, e] = answers.map(wait_for);
+    let [a, b, c, d, e] = answers.map(wait_for_answer);
     assert_eq!((a, e), (Ok(()), Ok(())));
     assert_eq!(b, Err("refused".to_owned()));
     assert_eq!(c, Err("a write panicked".to_owned()));
     assert!(d.is_err_and(|text| text.contains("UNIQUE")));
-    assert_eq!(names(&store), ["a", "e"]);
+    assert_eq!(account_names(&store), ["a", "e"]);
     assert_eq!(
         told.try_iter().count(),
         2,
@@ -193,14 +195,20 @@ fn failed_job_rolls_back_its_own_rows_only() {
 fn failed_job_alone_in_its_batch_rolls_back() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    assert!(wait_for(submit(&store, |tx| put(tx, "a").and_then(|()| refuse()))).is_err());
+    assert!(
+        wait_for_answer(submit(&store, |tx| insert_account(tx, "a").and_then(|()| fail())))
+            .is_err()
+    );
     let panics = submit(&store, |tx| {
-        put(tx, "b")?;
+        insert_account(tx, "b")?;
         panic_quietly()
     });
-    assert!(wait_for(panics).is_err());
-    assert_eq!(wait_for(submit(&store, |tx| put(tx, "c"))), Ok(()));
-    assert_eq!(names(&store), ["c"]);
+    assert!(wait_for_answer(panics).is_err());
+    assert_eq!(
+        wait_for_answer(submit(&store, |tx| insert_account(tx, "c"))),
+        Ok(())
+    );
+    assert_eq!(account_names(&store), ["c"]);
 }
 
 #[test]
@@ -209,20 +217,20 @@ fn answer_comes_after_the_commit() {
     let (store, told) = folder.open();
     let (beside, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
-    let mut first = submit(&store, |tx| put(tx, "a"));
-    let (second, running) = BlockingJob::submit(&store, |tx| put(tx, "b"));
+    let mut first = submit(&store, |tx| insert_account(tx, "a"));
+    let (second, running) = BlockingJob::submit(&store, |tx| insert_account(tx, "b"));
     assert_eq!(held.release(), Ok(()));
     running.recv_timeout(PATIENCE).unwrap();
     assert!(first.try_recv().is_err(), "its batch still runs");
-    assert_eq!(names(&beside), [""; 0]);
+    assert_eq!(account_names(&beside), [""; 0]);
     assert_eq!(
         told.try_iter().count(),
         1,
         "nobody is told of what may not come"
     );
     assert_eq!(second.release(), Ok(()));
-    assert_eq!(names(&beside), ["a", "b"]);
-    assert_eq!(wait_for(first), Ok(()));
+    assert_eq!(account_names(&beside), ["a", "b"]);
+    assert_eq!(wait_for_answer(first), Ok(()));
 }
 
 #[test]
@@ -233,15 +241,15 @@ fn changes_are_passed_after_the_commit_and_before_the_answer() {
     let (go, went) = channel();
     let went = std::sync::Mutex::new(went);
     let on_commit = move |_: &Changes| {
-        tell.send(names(&beside)).unwrap();
+        tell.send(account_names(&beside)).unwrap();
         went.lock().unwrap().recv_timeout(PATIENCE).unwrap();
     };
     let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
-    let mut answered = writer.submit(false, |tx| put(tx, "a")).unwrap();
+    let mut answered = writer.submit(false, |tx| insert_account(tx, "a")).unwrap();
     assert_eq!(told.recv_timeout(PATIENCE).unwrap(), ["a"]);
     assert!(answered.try_recv().is_err());
     go.send(()).unwrap();
-    assert_eq!(wait_for(answered), Ok(()));
+    assert_eq!(wait_for_answer(answered), Ok(()));
 }
 
 #[test]
@@ -249,19 +257,22 @@ fn full_queue_refuses_a_job() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
-    let waiting: Vec<Answered> = (0..WAITING_MAX)
+    let waiting: Vec<AnswerReceiver> = (0..WAITING_MAX)
         .map(|_| submit(&store, |_| Ok(())))
         .collect();
-    assert_eq!(store.waiting(), WAITING_MAX);
+    assert_eq!(store.waiting_count(), WAITING_MAX);
     let refused = store.submit_once(|_| Ok::<(), StoreError>(()));
     assert!(matches!(refused, Err(StoreError::Overloaded)));
-    assert_eq!(store.waiting(), WAITING_MAX);
+    assert_eq!(store.waiting_count(), WAITING_MAX);
     assert_eq!(held.release(), Ok(()));
     for answered in waiting {
-        assert_eq!(wait_for(answered), Ok(()));
+        assert_eq!(wait_for_answer(answered), Ok(()));
     }
-    assert_eq!(store.waiting(), 0);
-    assert_eq!(wait_for(submit(&store, |tx| put(tx, "a"))), Ok(()));
+    assert_eq!(store.waiting_count(), 0);
+    assert_eq!(
+        wait_for_answer(submit(&store, |tx| insert_account(tx, "a"))),
+        Ok(())
+    );
 }
 
 #[test]
@@ -270,15 +281,15 @@ fn waiting_jobs_run_before_the_file_is_closed() {
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let count = BATCH_MAX + 10;
-    let job = |number: usize| submit(&store, move |tx| put(tx, &number.to_string()));
-    let waiting: Vec<Answered> = (0..count).map(job).collect();
+    let job = |number: usize| submit(&store, move |tx| insert_account(tx, &number.to_string()));
+    let waiting: Vec<AnswerReceiver> = (0..count).map(job).collect();
     let closing = std::thread::spawn(move || drop(store));
     assert_eq!(held.release(), Ok(()));
     closing.join().unwrap();
     for answered in waiting {
-        assert_eq!(wait_for(answered), Ok(()));
+        assert_eq!(wait_for_answer(answered), Ok(()));
     }
-    assert_eq!(names(&folder.open().0).len(), count);
+    assert_eq!(account_names(&folder.open().0).len(), count);
 }
 
 #[test]
@@ -289,17 +300,17 @@ fn job_may_own_the_last_store() {
     let own = store.clone();
     let answered = submit(&store, move |tx| {
         let _own = own;
-        put(tx, "a")
+        insert_account(tx, "a")
     });
     drop(store);
     assert_eq!(held.release(), Ok(()));
-    assert_eq!(wait_for(answered), Ok(()));
-    assert_eq!(names(&folder.open().0), ["a"]);
+    assert_eq!(wait_for_answer(answered), Ok(()));
+    assert_eq!(account_names(&folder.open().0), ["a"]);
 }
 
 /// Checks that the next change is the write of another process.
 #[track_caller]
-fn expect_foreign_write(told: &Receiver<Changes>) {
+fn assert_foreign_write_next(told: &Receiver<Changes>) {
     let changes = told.recv_timeout(PATIENCE).unwrap();
     assert!(changes.everything, "{changes:?}");
 }
@@ -309,17 +320,26 @@ fn write_of_another_process_invalidates_caches() {
     let folder = TempFile::new();
     let (store, told) = folder.open();
     let (beside, told_beside) = folder.open();
-    assert_eq!(wait_for(submit(&beside, |tx| put(tx, "a"))), Ok(()));
-    expect_foreign_write(&told);
+    assert_eq!(
+        wait_for_answer(submit(&beside, |tx| insert_account(tx, "a"))),
+        Ok(())
+    );
+    assert_foreign_write_next(&told);
     let own = told_beside.recv_timeout(PATIENCE).unwrap();
     assert!(!own.everything, "one's own write is not another's");
-    assert_eq!(wait_for(submit(&beside, |tx| put(tx, "b"))), Ok(()));
-    assert_eq!(wait_for(submit(&store, |tx| put(tx, "c"))), Ok(()));
-    expect_foreign_write(&told);
+    assert_eq!(
+        wait_for_answer(submit(&beside, |tx| insert_account(tx, "b"))),
+        Ok(())
+    );
+    assert_eq!(
+        wait_for_answer(submit(&store, |tx| insert_account(tx, "c"))),
+        Ok(())
+    );
+    assert_foreign_write_next(&told);
 }
 
 /// Opens a connection that writes beside a store.
-fn raw(path: &Path) -> Connection {
+fn open_raw(path: &Path) -> Connection {
     let conn = Connection::open(path).unwrap();
     conn.busy_timeout(Duration::ZERO).unwrap();
     conn

@@ -7,7 +7,7 @@ use askama::Template;
 /// A page whose content a script creates.
 #[derive(Template)]
 #[template(path = "app.html", config = "src/web/askama.toml")]
-pub struct App<'a> {
+pub struct AppPage<'a> {
     /// Title of the page.
     pub title: &'a str,
     /// Relative path to the root of the server, for example `../`.
@@ -21,13 +21,13 @@ pub struct App<'a> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::App;
+    use super::AppPage;
     use askama::Template;
 
     #[test]
-    fn every_field_is_a_text_wherever_it_stands() {
+    fn app_page_escapes_every_field() {
         let hostile = "{{x}}\"'><b>&";
-        let page = App {
+        let page = AppPage {
             title: hostile,
             root: hostile,
             script: hostile,

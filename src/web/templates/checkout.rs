@@ -2,32 +2,32 @@
 //!
 //! Invariant: texts are in the language of the page, and all values are already inserted.
 
-use super::{Moment, WayOut};
+use super::{ExitLink, Moment};
 use crate::domain::qr::Qr;
-use crate::domain::url::Site;
+use crate::domain::url::SiteUrl;
 use crate::web::words::Words;
 use askama::Template;
 
 /// The body of a checkout page, with the data that the script needs to update the page.
 #[derive(Template)]
 #[template(path = "checkout/live.html", config = "src/web/askama.toml")]
-pub struct Live<Body: Template> {
+pub struct LiveCheckout<Body: Template> {
     /// Texts of the page's language.
     pub words: &'static Words,
     /// Name of the page's state. When the state changes, the script moves the focus to the heading.
     pub state: &'static str,
     /// Polling interval and event stream of the page.
-    pub live: Updates,
+    pub live: PageUpdates,
     /// Hidden fields of the form with the buttons of a test invoice.
-    pub hidden: Hidden,
+    pub hidden: HiddenFields,
     /// Buttons of a test invoice, `None` for another invoice.
-    pub trial: Option<Trial>,
+    pub trial: Option<SimulationButtons>,
     /// Template of the content, which depends on the state.
     pub body: Body,
 }
 
 /// Polling interval and event stream, with which a checkout page learns of changes.
-pub struct Updates {
+pub struct PageUpdates {
     /// Polling interval of the script, in seconds.
     pub poll_seconds: u32,
     /// Relative URL of the event stream, `None` if the page needs none.
@@ -36,7 +36,7 @@ pub struct Updates {
 
 /// Hidden fields of the forms on a checkout page.
 #[derive(Clone)]
-pub struct Hidden {
+pub struct HiddenFields {
     /// Token that opens the checkout of the invoice.
     pub token: String,
     /// Language that the customer chose, `None` without a choice.
@@ -46,7 +46,7 @@ pub struct Hidden {
 }
 
 /// Buttons that simulate payments of a test invoice.
-pub struct Trial {
+pub struct SimulationButtons {
     /// Id of the invoice.
     pub invoice_id: String,
     /// Form value and label of each button.
@@ -54,7 +54,7 @@ pub struct Trial {
 }
 
 /// Time that the customer has left to pay.
-pub struct Left {
+pub struct TimeLeft {
     /// Time left to pay, in seconds.
     pub seconds: i64,
     /// Sentence with the time left to pay.
@@ -62,17 +62,17 @@ pub struct Left {
 }
 
 /// The coins that a customer can choose.
-pub struct Coins<'a> {
+pub struct CoinOptions<'a> {
     /// Id of the invoice.
     pub invoice_id: &'a str,
     /// Hidden fields of the form that chooses a coin.
-    pub hidden: Hidden,
+    pub hidden: HiddenFields,
     /// Coins that can be chosen. There may be none.
-    pub coins: Vec<Coin>,
+    pub coins: Vec<CoinOption>,
 }
 
 /// A coin that a customer can choose.
-pub struct Coin {
+pub struct CoinOption {
     /// Id of the asset.
     pub id: &'static str,
     /// Name of the coin without its network.
@@ -94,7 +94,7 @@ pub struct Coin {
 /// The checkout page before the customer chooses a coin.
 #[derive(Template)]
 #[template(path = "checkout/choose.html", config = "src/web/askama.toml")]
-pub struct Choose<'a> {
+pub struct CoinChoicePage<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
     /// Heading, which states the price.
@@ -102,17 +102,17 @@ pub struct Choose<'a> {
     /// Description of the purchase.
     pub description: Option<&'a str>,
     /// Time left to pay.
-    pub left: Option<Left>,
+    pub left: Option<TimeLeft>,
     /// Coins that the customer can choose. There may be none.
-    pub coins: Coins<'a>,
+    pub coins: CoinOptions<'a>,
     /// Link back to the shop.
-    pub way_out: Option<WayOut<'a>>,
+    pub way_out: Option<ExitLink<'a>>,
 }
 
 /// The checkout page that shows amount, address and deadline of the payment.
 #[derive(Template)]
 #[template(path = "checkout/pay.html", config = "src/web/askama.toml")]
-pub struct Pay<'a> {
+pub struct PaymentPage<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
     /// Id of the invoice.
@@ -124,11 +124,11 @@ pub struct Pay<'a> {
     /// Heading, which states the amount to send.
     pub heading: String,
     /// Time left to pay.
-    pub left: Option<Left>,
+    pub left: Option<TimeLeft>,
     /// Sentence with the amount received so far, if more must be sent.
     pub received: Option<String>,
     /// Payments that were seen and are not confirmed.
-    pub unconfirmed: Vec<Unconfirmed<'a>>,
+    pub unconfirmed: Vec<UnconfirmedPayment<'a>>,
     /// QR code that a wallet can scan, `None` if its text is too long.
     pub qr: Option<Qr>,
     /// Text alternative for the QR code.
@@ -154,14 +154,14 @@ pub struct Pay<'a> {
     /// Deadline of the payment.
     pub until: Moment,
     /// Other coins to change to, `None` if there are none.
-    pub other_coins: Option<Coins<'a>>,
+    pub other_coins: Option<CoinOptions<'a>>,
     /// Link back to the shop.
-    pub way_out: Option<WayOut<'a>>,
+    pub way_out: Option<ExitLink<'a>>,
 }
 
 /// Kind of outcome of an invoice, which selects the icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OutcomeKind {
     /// The invoice is paid.
     Good,
     /// A payment is in progress.
@@ -173,13 +173,13 @@ pub enum Kind {
 /// The checkout page when the customer has nothing left to do.
 #[derive(Template)]
 #[template(path = "checkout/state.html", config = "src/web/askama.toml")]
-pub struct State<'a> {
+pub struct OutcomePage<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
     /// Id of the invoice.
     pub invoice_id: &'a str,
     /// Kind of outcome, which selects the icon.
-    pub kind: Kind,
+    pub kind: OutcomeKind,
     /// Heading that states the outcome.
     pub heading: &'static str,
     /// Sentence that explains the outcome.
@@ -189,15 +189,15 @@ pub struct State<'a> {
     /// Labels and values, for example the price and the amount received.
     pub facts: Vec<(&'static str, String)>,
     /// Payments that were seen and are not confirmed.
-    pub unconfirmed: Vec<Unconfirmed<'a>>,
+    pub unconfirmed: Vec<UnconfirmedPayment<'a>>,
     /// `true` if the page has advice for a customer whose payment is not shown.
     pub asks_for_sent: bool,
     /// Link back to the shop.
-    pub way_out: Option<WayOut<'a>>,
+    pub way_out: Option<ExitLink<'a>>,
 }
 
 /// A payment that was seen and is not confirmed.
-pub struct Unconfirmed<'a> {
+pub struct UnconfirmedPayment<'a> {
     /// Amount with its coin, for example `0.1 BTC`.
     pub amount: String,
     /// Sentence with the number of confirmations.
@@ -209,5 +209,5 @@ pub struct Unconfirmed<'a> {
     /// Id of the transaction.
     pub txid: &'a str,
     /// Link to the transaction in a block explorer.
-    pub explorer: Option<Site<'a>>,
+    pub explorer: Option<SiteUrl<'a>>,
 }

@@ -7,7 +7,7 @@ use askama::Template;
 /// The body of a payment link's page: a description and a form that creates the invoice.
 #[derive(Template)]
 #[template(path = "link/link.html", config = "src/web/askama.toml")]
-pub struct Link<'a> {
+pub struct LinkPage<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
     /// Language that the customer chose, `None` without a choice.

@@ -1,12 +1,14 @@
 //! Tests that pages show inserted values as text, never as markup.
 
 use super::{
-    Choose, Coin, Coins, Frame, Hidden, Kind, LanguageLink, Left, Link, LinkQr, Live, Moment, Page,
-    Pay, Price, Problem, Setup, SetupDone, Shop, State, Trial, Unconfirmed, Updates, WayOut,
+    CoinChoicePage, CoinOption, CoinOptions, ErrorPage, ExitLink, Frame, HiddenFields,
+    LanguageLink, LinkPage, LinkQr, LiveCheckout, Moment, OutcomeKind, OutcomePage, Page,
+    PageUpdates, PaymentPage, Price, SetupDone, SetupForm, Shop, SimulationButtons, TimeLeft,
+    UnconfirmedPayment,
 };
 use crate::domain::language::Language;
 use crate::domain::qr::Qr;
-use crate::domain::url::{Destination, Site};
+use crate::domain::url::{SiteOrAppUrl, SiteUrl};
 use crate::web::STYLE;
 use crate::web::words::Words;
 use askama::Template;
@@ -24,34 +26,34 @@ fn hostile() -> String {
 }
 
 fn words() -> &'static Words {
-    Words::of(Language::English)
+    Words::for_language(Language::English)
 }
 
-fn way_out() -> Option<WayOut<'static>> {
-    Some(WayOut {
+fn way_out() -> Option<ExitLink<'static>> {
+    Some(ExitLink {
         kind: HOSTILE,
-        url: Destination::parse(URL)?,
+        url: SiteOrAppUrl::parse(URL)?,
         text: HOSTILE,
     })
 }
 
-fn hidden() -> Hidden {
-    Hidden {
+fn hidden() -> HiddenFields {
+    HiddenFields {
         token: hostile(),
         lang: Some(HOSTILE),
         parent: Some(hostile()),
     }
 }
 
-fn left() -> Option<Left> {
-    Some(Left {
+fn left() -> Option<TimeLeft> {
+    Some(TimeLeft {
         seconds: 10,
         text: hostile(),
     })
 }
 
-fn coins() -> Coins<'static> {
-    let coin = || Coin {
+fn coins() -> CoinOptions<'static> {
+    let coin = || CoinOption {
         id: HOSTILE,
         name: HOSTILE,
         symbol: HOSTILE,
@@ -61,7 +63,7 @@ fn coins() -> Coins<'static> {
         is_for_tests: true,
         due: hostile(),
     };
-    Coins {
+    CoinOptions {
         invoice_id: HOSTILE,
         hidden: hidden(),
         coins: vec![coin(), coin()],
@@ -73,10 +75,10 @@ const COINS: usize = 2 * 8 + 4;
 
 /// Asserts that the page shows the hostile text this many times, and escapes it each time.
 #[track_caller]
-fn shows(body: impl Template, times: usize) {
+fn assert_escaped(body: impl Template, times: usize) {
     let shop = Shop {
         name: HOSTILE,
-        logo: Site::parse(URL).ok(),
+        logo: SiteUrl::parse(URL).ok(),
     };
     let link = LanguageLink {
         href: hostile(),
@@ -109,11 +111,11 @@ fn shows(body: impl Template, times: usize) {
     assert_eq!(rest.matches('"').count() % 2, 0, "{page}");
 }
 
-fn live<Body: Template>(body: Body, trial: Option<Trial>) -> Live<Body> {
-    Live {
+fn live<Body: Template>(body: Body, trial: Option<SimulationButtons>) -> LiveCheckout<Body> {
+    LiveCheckout {
         words: words(),
         state: HOSTILE,
-        live: Updates {
+        live: PageUpdates {
             poll_seconds: 10,
             events: Some(hostile()),
         },
@@ -124,8 +126,8 @@ fn live<Body: Template>(body: Body, trial: Option<Trial>) -> Live<Body> {
 }
 
 #[test]
-fn every_field_of_a_checkout_is_a_text_wherever_it_stands() {
-    let choose = || Choose {
+fn checkout_page_escapes_every_field() {
+    let choose = || CoinChoicePage {
         words: words(),
         heading: hostile(),
         description: Some(HOSTILE),
@@ -133,28 +135,28 @@ fn every_field_of_a_checkout_is_a_text_wherever_it_stands() {
         coins: coins(),
         way_out: way_out(),
     };
-    shows(choose(), 3 + COINS + 2);
-    let no_coins = Coins {
+    assert_escaped(choose(), 3 + COINS + 2);
+    let no_coins = CoinOptions {
         coins: Vec::new(),
         ..coins()
     };
-    let without = Choose {
+    let without = CoinChoicePage {
         coins: no_coins,
         ..choose()
     };
-    shows(without, 3 + 2);
-    let trial = Trial {
+    assert_escaped(without, 3 + 2);
+    let trial = SimulationButtons {
         invoice_id: hostile(),
         cases: vec![(HOSTILE, HOSTILE), (HOSTILE, HOSTILE)],
     };
     let whole = live(choose(), Some(trial));
-    shows(whole, 3 + COINS + 2 + 2 + 4 + 4);
-    shows(live(choose(), None), 3 + COINS + 2 + 2);
+    assert_escaped(whole, 3 + COINS + 2 + 2 + 4 + 4);
+    assert_escaped(live(choose(), None), 3 + COINS + 2 + 2);
 }
 
 #[test]
-fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
-    let unconfirmed = |explorer| Unconfirmed {
+fn payment_page_escapes_every_field() {
+    let unconfirmed = |explorer| UnconfirmedPayment {
         amount: hostile(),
         depth: hostile(),
         progress: Some((1, 2)),
@@ -162,7 +164,7 @@ fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
         txid: HOSTILE,
         explorer,
     };
-    let pay = || Pay {
+    let pay = || PaymentPage {
         words: words(),
         invoice_id: HOSTILE,
         price: hostile(),
@@ -189,41 +191,41 @@ fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
         other_coins: Some(coins()),
         way_out: way_out(),
     };
-    shows(pay(), 21 + COINS + 2);
-    let top_up = Pay {
+    assert_escaped(pay(), 21 + COINS + 2);
+    let top_up = PaymentPage {
         received: Some(hostile()),
         unconfirmed: vec![unconfirmed(None)],
         other_coins: None,
         uri: None,
         ..pay()
     };
-    shows(top_up, 21 + 5 + 2);
-    let state = State {
+    assert_escaped(top_up, 21 + 5 + 2);
+    let state = OutcomePage {
         words: words(),
         invoice_id: HOSTILE,
-        kind: Kind::Waits,
+        kind: OutcomeKind::Waits,
         heading: HOSTILE,
         message: HOSTILE,
         description: Some(HOSTILE),
         facts: vec![(HOSTILE, hostile()), (HOSTILE, hostile())],
-        unconfirmed: [None, Site::parse(URL).ok()].map(unconfirmed).into(),
+        unconfirmed: [None, SiteUrl::parse(URL).ok()].map(unconfirmed).into(),
         asks_for_sent: true,
         way_out: way_out(),
     };
-    shows(state, 4 + 4 + 2 * 5 + 2);
+    assert_escaped(state, 4 + 4 + 2 * 5 + 2);
 }
 
 #[test]
-fn every_field_of_another_page_is_a_text_wherever_it_stands() {
-    let problem = Problem {
+fn other_pages_escape_every_field() {
+    let problem = ErrorPage {
         words: words(),
         heading: HOSTILE,
         message: hostile(),
         request_id: HOSTILE,
         back: Some(hostile()),
     };
-    shows(problem, 4);
-    let link = || Link {
+    assert_escaped(problem, 4);
+    let link = || LinkPage {
         words: words(),
         lang: Some(HOSTILE),
         id: HOSTILE,
@@ -234,9 +236,9 @@ fn every_field_of_another_page_is_a_text_wherever_it_stands() {
         example: hostile(),
         price: Price::Named(HOSTILE),
     };
-    shows(link(), 10);
+    assert_escaped(link(), 10);
     let price = Price::Fixed(hostile());
-    shows(Link { price, ..link() }, 8);
+    assert_escaped(LinkPage { price, ..link() }, 8);
     let code = LinkQr {
         words: words(),
         lang: Some(HOSTILE),
@@ -247,19 +249,19 @@ fn every_field_of_another_page_is_a_text_wherever_it_stands() {
         qr_label: hostile(),
         url: hostile(),
     };
-    shows(code, 6);
-    let setup = Setup {
+    assert_escaped(code, 6);
+    let setup = SetupForm {
         token: HOSTILE,
         email: HOSTILE,
         problem: Some(HOSTILE),
         password_chars_min: 10,
     };
-    shows(setup, 3);
-    shows(SetupDone { email: HOSTILE }, 1);
+    assert_escaped(setup, 3);
+    assert_escaped(SetupDone { email: HOSTILE }, 1);
 }
 
 #[test]
-fn the_page_around_is_named_by_a_text_and_scripts_are_files() {
+fn parent_origin_is_escaped_and_scripts_are_files() {
     let frame = Frame {
         parent: Some(hostile()),
         script: Some("folder/file.js"),

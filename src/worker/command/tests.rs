@@ -1,6 +1,6 @@
 //! Tests of commands that answer, hang, fail, answer wrongly, write too much or are killed.
 
-use super::{Answered, Command, Program};
+use super::{Command, CommandResult, Program};
 use crate::domain::time::Time;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Returns a program that runs a shell script with sh.
-fn script(text: &str) -> Program {
+fn shell_script(text: &str) -> Program {
     let words = json!(["/bin/sh", "-c", text]).to_string();
     Program::parse(&words).unwrap()
 }
 
 /// Runs a script with `{"id":"1"}` as its input.
-async fn run(text: &str, timeout_ms: u64) -> Answered {
+async fn run_script(text: &str, timeout_ms: u64) -> CommandResult {
     let (_stop, hears) = watch::channel(false);
     let command = Command {
-        program: script(text),
+        program: shell_script(text),
         timeout: Duration::from_millis(timeout_ms),
         stop: hears,
         stop_grace: Duration::ZERO,
@@ -27,40 +27,40 @@ async fn run(text: &str, timeout_ms: u64) -> Answered {
 }
 
 #[track_caller]
-fn object(value: Value) -> Map<String, Value> {
+fn to_fields(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
 #[tokio::test]
-async fn it_reads_json_and_answers_json() {
-    let answered = run("read line; echo \"{\\\"got\\\": $line}\"", 60_000).await;
-    assert_eq!(answered, Ok(object(json!({ "got": { "id": "1" } }))));
-    let deaf = run("exec <&-; echo '  {}  '", 60_000).await;
+async fn command_reads_and_writes_json() {
+    let answered = run_script("read line; echo \"{\\\"got\\\": $line}\"", 60_000).await;
+    assert_eq!(answered, Ok(to_fields(json!({ "got": { "id": "1" } }))));
+    let deaf = run_script("exec <&-; echo '  {}  '", 60_000).await;
     assert_eq!(deaf, Ok(Map::new()));
-    let loud = run("head -c 300000 /dev/zero >&2; echo {}", 60_000).await;
+    let loud = run_script("head -c 300000 /dev/zero >&2; echo {}", 60_000).await;
     assert_eq!(loud, Ok(Map::new()));
 }
 
 #[tokio::test]
-async fn its_environment_is_empty_and_it_stands_in_the_root() {
+async fn command_runs_in_the_root_with_an_empty_environment() {
     let script = "printf '{\"environ\": \"%s\", \"at\": \"%s\"}' \"$(cat /proc/$$/environ | tr '\\0' ' ')\" \"$(pwd)\"";
-    let answered = run(script, 60_000).await;
-    assert_eq!(answered, Ok(object(json!({ "environ": "", "at": "/" }))));
+    let answered = run_script(script, 60_000).await;
+    assert_eq!(answered, Ok(to_fields(json!({ "environ": "", "at": "/" }))));
 }
 
 #[tokio::test]
-async fn it_has_three_descriptors_also_where_others_are_not_closed_by_themselves() {
+async fn command_gets_only_the_three_standard_descriptors() {
     let listed = "for one in /proc/$$/fd/*; do [ -e $one ] && all=\"$all ${one##*/}\"; done; echo \"{\\\"has\\\":\\\"$all\\\"}\"";
     // Simulates a descriptor that the process inherited, or that a C library has opened.
     let handed_down = std::fs::File::open("/etc/passwd").unwrap();
     rustix::io::fcntl_setfd(&handed_down, rustix::io::FdFlags::empty()).unwrap();
-    let answered = run(listed, 60_000).await;
-    assert_eq!(answered, Ok(object(json!({ "has": " 0 1 2" }))));
+    let answered = run_script(listed, 60_000).await;
+    assert_eq!(answered, Ok(to_fields(json!({ "has": " 0 1 2" }))));
     drop(handed_down);
 }
 
 #[tokio::test]
-async fn what_it_did_is_not_known_unless_it_says_so_and_ends_well() {
+async fn failed_exit_or_invalid_answer_is_an_error() {
     for (script, why) in [
         ("echo '{}'; exit 1", "exit status: 1"),
         ("echo '{}'; kill -9 $$", "signal: 9"),
@@ -76,7 +76,7 @@ async fn what_it_did_is_not_known_unless_it_says_so_and_ends_well() {
         ),
         ("yes", "over 65536 bytes"),
     ] {
-        let why_not = run(script, 60_000).await.unwrap_err();
+        let why_not = run_script(script, 60_000).await.unwrap_err();
         assert!(why_not.contains(why), "{script}: {why_not}");
     }
 }
@@ -102,7 +102,7 @@ impl Fifo {
 
     /// Asserts that every holder of the pipe has exited without writing.
     #[track_caller]
-    fn is_let_go_of(&self, by: &str) {
+    fn assert_released(&self, by: &str) {
         let read = self.end.recv_timeout(Duration::from_secs(60));
         assert_eq!(read, Ok(Vec::new()), "{by}");
     }
@@ -115,7 +115,7 @@ impl Drop for Fifo {
 }
 
 #[tokio::test]
-async fn what_it_leaves_behind_ends_with_it() {
+async fn remaining_child_processes_are_killed_at_the_end() {
     // A background process holds the pipe open after the command itself has ended.
     let quiet = "exec 3>FIFO; (sleep 1000 & wait) <&3 >&3 2>&3 & exec 3>&-;";
     for (script, outcome) in [
@@ -137,27 +137,28 @@ async fn what_it_leaves_behind_ends_with_it() {
         } else {
             60_000
         };
-        let answered = run(&format!("{quiet} {script}"), timeout_ms).await;
+        let answered = run_script(&format!("{quiet} {script}"), timeout_ms).await;
         match (answered, outcome) {
             (Ok(answer), Ok(())) => assert_eq!(answer, Map::new(), "{script}"),
             (Err(why_not), Err(why)) => assert!(why_not.contains(why), "{script}: {why_not}"),
             (answered, _) => unreachable!("{script}: {answered:?}"),
         }
-        fifo.is_let_go_of(script);
+        fifo.assert_released(script);
     }
 }
 
 #[tokio::test]
-async fn one_that_nobody_waits_for_any_more_is_killed_with_all_it_started() {
+async fn dropped_run_kills_the_command_and_its_children() {
     let fifo = Fifo::new();
     let text = format!("exec 3>{}; (sleep 1000 & wait) & wait", fifo.path.display());
-    let given_up = tokio::time::timeout(Duration::from_millis(500), run(&text, 60_000)).await;
+    let given_up =
+        tokio::time::timeout(Duration::from_millis(500), run_script(&text, 60_000)).await;
     assert!(given_up.is_err(), "{given_up:?}");
-    fifo.is_let_go_of(&text);
+    fifo.assert_released(&text);
 }
 
 #[tokio::test]
-async fn one_that_is_not_there_did_nothing_that_is_known() {
+async fn missing_program_is_reported_as_not_started() {
     let (_stop, hears) = watch::channel(false);
     let command = Command {
         program: Program {
@@ -173,7 +174,7 @@ async fn one_that_is_not_there_did_nothing_that_is_known() {
 }
 
 #[test]
-fn a_setting_is_a_path_or_a_list() {
+fn program_setting_is_a_path_or_a_json_array() {
     let plain = Program::parse("/bin/sh").unwrap();
     assert_eq!(plain, Program::parse("[\"/bin/sh\"]").unwrap());
     let more = Program::parse("[\"/bin/sh\", \"-c\", \"a b\"]").unwrap();

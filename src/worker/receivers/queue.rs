@@ -6,7 +6,7 @@ use super::FAILURES_MAX;
 pub(in crate::worker) struct QueueAttempt {
     pub(super) queue: String,
     /// Speed of the queue when the attempt began.
-    pub(super) speed: Speed,
+    pub(super) speed: QueueSpeed,
 }
 
 /// Numbers of attempts under way, by the speed of their queue when they began.
@@ -14,7 +14,7 @@ pub(in crate::worker) struct QueueAttempt {
 /// An attempt never moves to a faster speed: otherwise it would leave its sum while it hangs. It moves to slow when
 /// its queue becomes slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct UnderWay {
+pub(super) struct AttemptCounts {
     pub(super) unknown: usize,
     pub(super) quick: usize,
     pub(super) slow: usize,
@@ -22,21 +22,21 @@ pub(super) struct UnderWay {
 
 /// The state of one queue.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Queue {
-    pub(super) under_way: UnderWay,
+pub(super) struct QueueState {
+    pub(super) under_way: AttemptCounts,
     /// Maximum number of attempts under way, judged only by the answers of the receiver.
     pub(super) share: usize,
-    pub(super) speed: Speed,
+    pub(super) speed: QueueSpeed,
     /// Sequence number of the queue's last attempt among all attempts. 0 if there was none.
     pub(super) turn: u64,
-    pub(super) row: Row,
+    pub(super) row: FailureStreak,
     /// Time of the last sign of life, in milliseconds of uptime: an attempt ended, or the first quick attempt began.
     pub(super) alive_ms: i64,
 }
 
 /// Speed of a queue's last attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Speed {
+pub(super) enum QueueSpeed {
     /// No attempt has ended yet.
     #[default]
     Unknown,
@@ -46,14 +46,14 @@ pub(super) enum Speed {
 
 /// The number of failures in a row, and the time of the last attempt.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Row {
+pub(super) struct FailureStreak {
     pub(super) failures: u32,
     /// Time when the last attempt began, in milliseconds of uptime.
     pub(super) begun_ms: i64,
 }
 
-impl Row {
-    pub(super) fn end(&mut self, is_success: bool) {
+impl FailureStreak {
+    pub(super) fn record_result(&mut self, is_success: bool) {
         self.failures = if is_success {
             0
         } else {
@@ -62,7 +62,7 @@ impl Row {
     }
 
     /// Returns the rest of the pause, in milliseconds.
-    pub(super) fn pause_ms(self, pause_ms: i64, now_ms: i64) -> i64 {
+    pub(super) fn remaining_pause_ms(self, pause_ms: i64, now_ms: i64) -> i64 {
         if self.failures < FAILURES_MAX {
             return 0;
         }
@@ -71,58 +71,58 @@ impl Row {
     }
 }
 
-impl UnderWay {
-    pub(super) fn all(self) -> usize {
-        self.others().saturating_add(self.quick)
+impl AttemptCounts {
+    pub(super) fn total(self) -> usize {
+        self.not_quick_count().saturating_add(self.quick)
     }
 
     /// Returns the number of attempts of queues that are not known to be quick.
-    pub(super) fn others(self) -> usize {
+    pub(super) fn not_quick_count(self) -> usize {
         self.unknown.saturating_add(self.slow)
     }
 
-    fn of_speed(&mut self, speed: Speed) -> &mut usize {
+    fn count_mut(&mut self, speed: QueueSpeed) -> &mut usize {
         match speed {
-            Speed::Unknown => &mut self.unknown,
-            Speed::Quick => &mut self.quick,
-            Speed::Slow => &mut self.slow,
+            QueueSpeed::Unknown => &mut self.unknown,
+            QueueSpeed::Quick => &mut self.quick,
+            QueueSpeed::Slow => &mut self.slow,
         }
     }
 
     /// Replaces the attempts of one queue in a sum over several queues.
-    pub(super) fn recount(&mut self, mut before: UnderWay, mut after: UnderWay) {
-        for speed in [Speed::Unknown, Speed::Quick, Speed::Slow] {
-            let sum = self.of_speed(speed);
+    pub(super) fn update_sum(&mut self, mut before: AttemptCounts, mut after: AttemptCounts) {
+        for speed in [QueueSpeed::Unknown, QueueSpeed::Quick, QueueSpeed::Slow] {
+            let sum = self.count_mut(speed);
             *sum = sum
-                .saturating_sub(*before.of_speed(speed))
-                .saturating_add(*after.of_speed(speed));
+                .saturating_sub(*before.count_mut(speed))
+                .saturating_add(*after.count_mut(speed));
         }
     }
 }
 
-impl Queue {
-    pub(super) fn begin(&mut self) {
-        let count = self.under_way.of_speed(self.speed);
+impl QueueState {
+    pub(super) fn add_attempt(&mut self) {
+        let count = self.under_way.count_mut(self.speed);
         *count = count.saturating_add(1);
     }
 
-    pub(super) fn end(&mut self, began: Speed) {
+    pub(super) fn remove_attempt(&mut self, began: QueueSpeed) {
         // If no attempt of this speed is left, the attempt has been moved to slow.
-        let speed = match *self.under_way.of_speed(began) {
-            0 => Speed::Slow,
+        let speed = match *self.under_way.count_mut(began) {
+            0 => QueueSpeed::Slow,
             _ => began,
         };
-        let count = self.under_way.of_speed(speed);
+        let count = self.under_way.count_mut(speed);
         *count = count.saturating_sub(1);
     }
 
-    pub(super) fn set_speed(&mut self, speed: Speed) {
+    pub(super) fn set_speed(&mut self, speed: QueueSpeed) {
         self.speed = speed;
-        if speed == Speed::Slow {
-            let slow = self.under_way.all();
-            self.under_way = UnderWay {
+        if speed == QueueSpeed::Slow {
+            let slow = self.under_way.total();
+            self.under_way = AttemptCounts {
                 slow,
-                ..UnderWay::default()
+                ..AttemptCounts::default()
             };
         }
     }

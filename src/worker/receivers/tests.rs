@@ -4,9 +4,9 @@ mod speeds;
 mod waits;
 
 use super::{
-    ACCOUNT_OTHERS_MAX, ACCOUNT_SLOW_MAX, CROWD, FAILURES_MAX, OTHERS_MAX, QUEUES_FEW,
-    QUICK_MS_MAX, QueueAttempt, REMEMBERED_MAX, Receivers, SHARE_FIRST, SHARE_MAX, SLOW_MAX, Speed,
-    THREADS_MAX, UnderWay, WaitingQueue,
+    ACCOUNT_OTHERS_MAX, ACCOUNT_SLOW_MAX, AttemptCounts, CROWD, FAILURES_MAX, OTHERS_MAX,
+    QUEUES_FEW, QUICK_MS_MAX, QueueAttempt, QueueSpeed, REMEMBERED_MAX, ReceiverStates,
+    SHARE_FIRST, SHARE_MAX, SLOW_MAX, THREADS_MAX, WaitingQueue,
 };
 use crate::domain::time::Time;
 
@@ -14,7 +14,7 @@ use crate::domain::time::Time;
 const HANGING_MS: i64 = 10_000;
 
 /// Returns a queue with a due delivery, tried before or not.
-fn waiting(name: &str, was_tried: bool) -> WaitingQueue {
+fn waiting_queue(name: &str, was_tried: bool) -> WaitingQueue {
     WaitingQueue {
         queue: name.to_owned(),
         due_at: Time(0),
@@ -23,40 +23,40 @@ fn waiting(name: &str, was_tried: bool) -> WaitingQueue {
 }
 
 /// Begins as many attempts as a queue may have. Returns their number.
-fn fill(receivers: &mut Receivers, name: &str) -> usize {
-    let room = receivers.room(name);
-    (0..room).for_each(|_| drop(receivers.began(name, 0)));
+fn fill_queue(receivers: &mut ReceiverStates, name: &str) -> usize {
+    let room = receivers.free_slots(name);
+    (0..room).for_each(|_| drop(receivers.begin_attempt(name, 0)));
     room
 }
 
 /// Begins as many attempts of these queues as possible. Returns their number.
-fn fill_all(receivers: &mut Receivers, names: &[String]) -> usize {
-    names.iter().map(|name| fill(receivers, name)).sum()
+fn fill_queues(receivers: &mut ReceiverStates, names: &[String]) -> usize {
+    names.iter().map(|name| fill_queue(receivers, name)).sum()
 }
 
 /// Begins and ends one attempt.
-fn attempt(receivers: &mut Receivers, name: &str, is_success: bool, latency_ms: i64) {
-    let attempt = receivers.began(name, 0);
-    receivers.ended(&attempt, is_success, latency_ms, 0);
+fn make_attempt(receivers: &mut ReceiverStates, name: &str, is_success: bool, latency_ms: i64) {
+    let attempt = receivers.begin_attempt(name, 0);
+    receivers.end_attempt(&attempt, is_success, latency_ms, 0);
 }
 
 /// Ends an attempt that began while its queue had this speed.
-fn end(receivers: &mut Receivers, name: &str, speed: Speed, latency_ms: i64) {
+fn end_attempt(receivers: &mut ReceiverStates, name: &str, speed: QueueSpeed, latency_ms: i64) {
     let queue = name.to_owned();
     let attempt = QueueAttempt { queue, speed };
     let is_success = latency_ms < HANGING_MS;
-    receivers.ended(&attempt, is_success, latency_ms, 0);
+    receivers.end_attempt(&attempt, is_success, latency_ms, 0);
 }
 
 /// Returns names of queues of one account.
-fn queues(origin: &str, count: usize, account: &str) -> Vec<String> {
+fn queue_names(origin: &str, count: usize, account: &str) -> Vec<String> {
     (0..count)
         .map(|number| format!("https://{origin}{number} {account}"))
         .collect()
 }
 
 /// Returns names of queues, each of a different account.
-fn strangers(count: usize) -> Vec<String> {
+fn queue_names_of_new_accounts(count: usize) -> Vec<String> {
     (0..count)
         .map(|number| format!("https://shop{number} account{number}"))
         .collect()
@@ -64,30 +64,36 @@ fn strangers(count: usize) -> Vec<String> {
 
 #[test]
 fn share_grows_with_success_and_falls_with_failure() {
-    let mut receivers = Receivers::default();
+    let mut receivers = ReceiverStates::default();
     let mut shares = Vec::new();
     for is_success in [true, true, true, true, true, false, true] {
-        shares.push(receivers.room("a 1"));
-        attempt(&mut receivers, "a 1", is_success, 0);
+        shares.push(receivers.free_slots("a 1"));
+        make_attempt(&mut receivers, "a 1", is_success, 0);
     }
     assert_eq!(shares, [SHARE_FIRST, 4, 8, 16, SHARE_MAX, SHARE_MAX, 1]);
-    assert_eq!(fill(&mut receivers, "a 1"), SHARE_FIRST);
+    assert_eq!(fill_queue(&mut receivers, "a 1"), SHARE_FIRST);
     assert_eq!(
-        (receivers.room("a 1"), receivers.under_way("a 1")),
+        (
+            receivers.free_slots("a 1"),
+            receivers.under_way_count("a 1")
+        ),
         (0, SHARE_FIRST)
     );
 }
 
 #[test]
 fn idle_queues_are_remembered() {
-    let mut receivers = Receivers::default();
-    attempt(&mut receivers, "quick 1", true, QUICK_MS_MAX);
-    attempt(&mut receivers, "slow 2", true, QUICK_MS_MAX + 1);
+    let mut receivers = ReceiverStates::default();
+    make_attempt(&mut receivers, "quick 1", true, QUICK_MS_MAX);
+    make_attempt(&mut receivers, "slow 2", true, QUICK_MS_MAX + 1);
     receivers.refresh(&[], 0);
-    let begun = fill_all(&mut receivers, &strangers(1_000));
+    let begun = fill_queues(&mut receivers, &queue_names_of_new_accounts(1_000));
     assert_eq!(begun, OTHERS_MAX);
     assert_eq!(
-        (receivers.room("quick 1"), receivers.room("slow 2")),
+        (
+            receivers.free_slots("quick 1"),
+            receivers.free_slots("slow 2")
+        ),
         (4, 0)
     );
 }
@@ -95,238 +101,252 @@ fn idle_queues_are_remembered() {
 #[test]
 fn account_with_a_thousand_hanging_origins_gets_a_third_of_the_senders() {
     for (hung_before, most) in [(false, THREADS_MAX / 3), (true, ACCOUNT_SLOW_MAX)] {
-        let mut receivers = Receivers::default();
-        attempt(&mut receivers, "https://quick 1", true, 1);
-        let hanging = queues("hanging", 1_000, "1");
+        let mut receivers = ReceiverStates::default();
+        make_attempt(&mut receivers, "https://quick 1", true, 1);
+        let hanging = queue_names("hanging", 1_000, "1");
         for name in &hanging {
             if hung_before {
-                attempt(&mut receivers, name, false, HANGING_MS);
+                make_attempt(&mut receivers, name, false, HANGING_MS);
             }
         }
-        assert_eq!(fill_all(&mut receivers, &hanging), most);
+        assert_eq!(fill_queues(&mut receivers, &hanging), most);
         // Queues of endpoints count as queues of their account.
-        let room = receivers.room("https://new 1 endpoint");
+        let room = receivers.free_slots("https://new 1 endpoint");
         assert_eq!(room, usize::from(hung_before));
-        assert_eq!(receivers.room("https://quick 1"), SHARE_FIRST);
+        assert_eq!(receivers.free_slots("https://quick 1"), SHARE_FIRST);
         // Queues of another account still get an attempt, even for the same origin.
-        assert_eq!(receivers.room("https://hanging0 2"), 1);
-        assert_eq!(receivers.room("https://new 2"), 1);
+        assert_eq!(receivers.free_slots("https://hanging0 2"), 1);
+        assert_eq!(receivers.free_slots("https://new 2"), 1);
     }
 }
 
 #[test]
 fn any_number_of_hanging_accounts_leaves_room_for_another() {
-    let mut receivers = Receivers::default();
+    let mut receivers = ReceiverStates::default();
     let mut begun = Vec::new();
     for account in 0..8 {
-        let hanging = queues("hanging", 1_000, &account.to_string());
-        begun.push(fill_all(&mut receivers, &hanging));
-        assert!(receivers.room("https://new another") > 0, "{begun:?}");
+        let hanging = queue_names("hanging", 1_000, &account.to_string());
+        begun.push(fill_queues(&mut receivers, &hanging));
+        assert!(receivers.free_slots("https://new another") > 0, "{begun:?}");
     }
     assert_eq!(begun, [256, 128, 64, 32, 16, 8, 4, 2]);
     // While attempts end, all accounts reach the same number.
     for _ in 0..20 {
         for account in 0..8 {
-            let hanging = queues("hanging", 1_000, &account.to_string());
+            let hanging = queue_names("hanging", 1_000, &account.to_string());
             for name in &hanging {
-                if receivers.under_way(name) > 0 {
-                    end(&mut receivers, name, Speed::Unknown, HANGING_MS);
+                if receivers.under_way_count(name) > 0 {
+                    end_attempt(&mut receivers, name, QueueSpeed::Unknown, HANGING_MS);
                     break;
                 }
             }
-            fill_all(&mut receivers, &hanging);
+            fill_queues(&mut receivers, &hanging);
         }
     }
-    assert!(receivers.room("https://new another") > 0);
-    assert!(receivers.under_way.others() <= OTHERS_MAX);
+    assert!(receivers.free_slots("https://new another") > 0);
+    assert!(receivers.under_way.not_quick_count() <= OTHERS_MAX);
 }
 
 #[test]
 fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
-    let mut receivers = Receivers::default();
-    let quick = strangers(THREADS_MAX - OTHERS_MAX);
+    let mut receivers = ReceiverStates::default();
+    let quick = queue_names_of_new_accounts(THREADS_MAX - OTHERS_MAX);
     for name in &quick {
-        attempt(&mut receivers, name, true, 1);
+        make_attempt(&mut receivers, name, true, 1);
     }
     // The receiver rejects deliveries, but quickly.
-    attempt(&mut receivers, "https://refusing 1", false, 1);
+    make_attempt(&mut receivers, "https://refusing 1", false, 1);
     for account in 0..1_000 {
-        fill_all(
+        fill_queues(
             &mut receivers,
-            &queues("hanging", 4, &format!("h{account}")),
+            &queue_names("hanging", 4, &format!("h{account}")),
         );
     }
-    assert_eq!(receivers.under_way.all(), OTHERS_MAX);
-    assert_eq!(receivers.room("https://refusing 1"), 1);
+    assert_eq!(receivers.under_way.total(), OTHERS_MAX);
+    assert_eq!(receivers.free_slots("https://refusing 1"), 1);
     for name in &quick {
-        let room = receivers.room(name);
+        let room = receivers.free_slots(name);
         assert!((1..=SHARE_FIRST).contains(&room), "{name}");
-        receivers.began(name, 0);
+        receivers.begin_attempt(name, 0);
     }
-    assert_eq!(receivers.under_way.all(), THREADS_MAX);
-    assert_eq!(receivers.room("https://refusing 1"), 0);
+    assert_eq!(receivers.under_way.total(), THREADS_MAX);
+    assert_eq!(receivers.free_slots("https://refusing 1"), 0);
 }
 
 #[test]
 fn hanging_queues_do_not_reduce_the_share_of_a_quick_one() {
-    let mut receivers = Receivers::default();
+    let mut receivers = ReceiverStates::default();
     for _ in 0..10 {
-        attempt(&mut receivers, "https://busy 1", true, 1);
+        make_attempt(&mut receivers, "https://busy 1", true, 1);
     }
     for account in 2..5 {
-        fill_all(
+        fill_queues(
             &mut receivers,
-            &queues("hanging", 1_000, &account.to_string()),
+            &queue_names("hanging", 1_000, &account.to_string()),
         );
     }
-    assert!(receivers.under_way.others() > CROWD);
-    assert_eq!(receivers.room("https://busy 1"), SHARE_MAX);
+    assert!(receivers.under_way.not_quick_count() > CROWD);
+    assert_eq!(receivers.free_slots("https://busy 1"), SHARE_MAX);
 }
 
 #[test]
 fn new_queue_begins_with_one_attempt_beside_many() {
-    let mut receivers = Receivers::default();
-    let hanging = queues("hanging", QUEUES_FEW, "1");
+    let mut receivers = ReceiverStates::default();
+    let hanging = queue_names("hanging", QUEUES_FEW, "1");
     let begun: Vec<usize> = hanging
         .iter()
-        .map(|name| fill(&mut receivers, name))
+        .map(|name| fill_queue(&mut receivers, name))
         .collect();
     assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
     // The account has many queues, so its new queue begins with one attempt.
-    assert_eq!(fill(&mut receivers, "new 1"), 1);
-    end(&mut receivers, "new 1", Speed::Unknown, 1);
-    assert_eq!(receivers.room("new 1"), SHARE_FIRST);
-    assert_eq!(receivers.room("new 2"), SHARE_FIRST);
+    assert_eq!(fill_queue(&mut receivers, "new 1"), 1);
+    end_attempt(&mut receivers, "new 1", QueueSpeed::Unknown, 1);
+    assert_eq!(receivers.free_slots("new 1"), SHARE_FIRST);
+    assert_eq!(receivers.free_slots("new 2"), SHARE_FIRST);
     // With many attempts in all accounts, a new queue of any account begins with one attempt.
-    fill_all(&mut receivers, &strangers(CROWD / SHARE_FIRST));
-    assert_eq!(receivers.room("new 2"), 1);
+    fill_queues(
+        &mut receivers,
+        &queue_names_of_new_accounts(CROWD / SHARE_FIRST),
+    );
+    assert_eq!(receivers.free_slots("new 2"), 1);
 }
 
 #[test]
 fn twenty_failures_in_a_row_pause_a_queue_until_a_success() {
-    let mut receivers = Receivers::new(50);
+    let mut receivers = ReceiverStates::new(50);
     let (failing, beside) = ("https://host 1 endpoint", "https://host 1 another");
-    let fail = |receivers: &mut Receivers| {
-        let attempt = receivers.began(failing, 1_000);
-        receivers.ended(&attempt, false, 1, 1_001);
+    let fail = |receivers: &mut ReceiverStates| {
+        let attempt = receivers.begin_attempt(failing, 1_000);
+        receivers.end_attempt(&attempt, false, 1, 1_001);
     };
     for _ in 1..FAILURES_MAX {
         fail(&mut receivers);
-        assert_eq!(receivers.pause_ms(failing, 1_000), 0);
+        assert_eq!(receivers.remaining_pause_ms(failing, 1_000), 0);
     }
     fail(&mut receivers);
-    let pauses =
-        [1_000, 1_010, 1_049, 1_050, 9_000].map(|now_ms| receivers.pause_ms(failing, now_ms));
+    let pauses = [1_000, 1_010, 1_049, 1_050, 9_000]
+        .map(|now_ms| receivers.remaining_pause_ms(failing, now_ms));
     assert_eq!(pauses, [50, 40, 1, 0, 0]);
     // Neither another endpoint of the same account nor its `webhookUrl`s pause.
     for other in [beside, "https://host 1"] {
-        attempt(&mut receivers, other, false, 1);
-        assert_eq!(receivers.pause_ms(other, 0), 0);
+        make_attempt(&mut receivers, other, false, 1);
+        assert_eq!(receivers.remaining_pause_ms(other, 0), 0);
     }
     receivers.refresh(&[], 1_000);
-    assert_eq!(receivers.pause_ms(failing, 1_000), 50);
-    attempt(&mut receivers, failing, true, 1);
-    assert_eq!(receivers.pause_ms(failing, 0), 0);
+    assert_eq!(receivers.remaining_pause_ms(failing, 1_000), 50);
+    make_attempt(&mut receivers, failing, true, 1);
+    assert_eq!(receivers.remaining_pause_ms(failing, 0), 0);
     // A pause of 0, as in the sandbox, disables pauses.
-    let mut receivers = Receivers::new(0);
+    let mut receivers = ReceiverStates::new(0);
     (0..100).for_each(|_| fail(&mut receivers));
-    assert_eq!(receivers.pause_ms(failing, 1_000), 0);
+    assert_eq!(receivers.remaining_pause_ms(failing, 1_000), 0);
 }
 
 #[test]
 fn failing_origins_of_an_account_share_their_pauses() {
-    let mut receivers = Receivers::new(50);
-    attempt(&mut receivers, "https://good 1", true, 1);
-    let failing = queues("failing", FAILURES_MAX as usize, "1");
+    let mut receivers = ReceiverStates::new(50);
+    make_attempt(&mut receivers, "https://good 1", true, 1);
+    let failing = queue_names("failing", FAILURES_MAX as usize, "1");
     for name in &failing {
-        assert_eq!(receivers.pause_ms(name, 900), 0, "it is new");
-        let attempt = receivers.began(name, 900);
-        receivers.ended(&attempt, false, 1, 901);
+        assert_eq!(receivers.remaining_pause_ms(name, 900), 0, "it is new");
+        let attempt = receivers.begin_attempt(name, 900);
+        receivers.end_attempt(&attempt, false, 1, 901);
     }
-    assert_eq!(receivers.pause_ms(&failing[0], 910), 40);
+    assert_eq!(receivers.remaining_pause_ms(&failing[0], 910), 40);
     // The next attempt of any of these queues pauses all of them. An attempt of a new origin does not.
-    let next = receivers.began(&failing[0], 1_000);
-    receivers.ended(&next, false, 1, 1_001);
-    attempt(&mut receivers, "https://failing 1", false, 1);
+    let next = receivers.begin_attempt(&failing[0], 1_000);
+    receivers.end_attempt(&next, false, 1, 1_001);
+    make_attempt(&mut receivers, "https://failing 1", false, 1);
     for name in &failing {
-        assert_eq!(receivers.pause_ms(name, 1_010), 40);
-        assert_eq!(receivers.pause_ms(name, 1_050), 0);
+        assert_eq!(receivers.remaining_pause_ms(name, 1_010), 40);
+        assert_eq!(receivers.remaining_pause_ms(name, 1_050), 0);
     }
     // A queue whose last attempt did not fail has no pause.
     for name in ["https://good 1", "https://new 1", "https://failing0 2"] {
-        assert_eq!(receivers.pause_ms(name, 1_010), 0);
+        assert_eq!(receivers.remaining_pause_ms(name, 1_010), 0);
     }
-    attempt(&mut receivers, "https://good 1", true, 1);
-    assert_eq!(receivers.pause_ms(&failing[0], 1_010), 0);
+    make_attempt(&mut receivers, "https://good 1", true, 1);
+    assert_eq!(receivers.remaining_pause_ms(&failing[0], 1_010), 0);
 }
 
 #[test]
-fn oldest_turn_is_next_and_of_new_queues_what_is_due_first() {
-    let mut receivers = Receivers::default();
-    let mut all: Vec<WaitingQueue> = ["a", "b", "d", "e"].map(|name| waiting(name, false)).into();
+fn queues_are_sorted_by_last_turn_then_by_due_time() {
+    let mut receivers = ReceiverStates::default();
+    let mut all: Vec<WaitingQueue> = ["a", "b", "d", "e"]
+        .map(|name| waiting_queue(name, false))
+        .into();
     all.insert(
         2,
         WaitingQueue {
             due_at: Time(1),
-            ..waiting("c", false)
+            ..waiting_queue("c", false)
         },
     );
     for name in ["b", "a", "d", "b"] {
-        attempt(&mut receivers, name, false, 1);
+        make_attempt(&mut receivers, name, false, 1);
     }
-    let turns = receivers.in_turn(&all).into_iter();
+    let turns = receivers.sort_by_turn(&all).into_iter();
     let turns: Vec<&str> = turns.map(|one| one.queue.as_str()).collect();
     assert_eq!(turns, ["e", "c", "a", "d", "b"]);
 }
 
 #[test]
 fn queue_that_failed_before_a_restart_is_slow_after_it() {
-    let mut receivers = Receivers::default();
-    receivers.refresh(&[waiting("failed 1", true), waiting("new 1", false)], 0);
+    let mut receivers = ReceiverStates::default();
+    receivers.refresh(
+        &[
+            waiting_queue("failed 1", true),
+            waiting_queue("new 1", false),
+        ],
+        0,
+    );
     assert_eq!(
-        (receivers.room("failed 1"), receivers.room("new 1")),
+        (
+            receivers.free_slots("failed 1"),
+            receivers.free_slots("new 1")
+        ),
         (1, 4)
     );
     for account in 0..1_000 {
-        for name in queues("failed", 4, &account.to_string()) {
-            receivers.refresh(&[waiting(&name, true)], 0);
-            fill(&mut receivers, &name);
+        for name in queue_names("failed", 4, &account.to_string()) {
+            receivers.refresh(&[waiting_queue(&name, true)], 0);
+            fill_queue(&mut receivers, &name);
         }
     }
     assert_eq!(
-        (receivers.under_way.slow, receivers.room("new 1")),
+        (receivers.under_way.slow, receivers.free_slots("new 1")),
         (SLOW_MAX, 1)
     );
     // A queue that this process has tried keeps its speed.
-    let mut receivers = Receivers::default();
-    attempt(&mut receivers, "quick 1", true, 1);
-    receivers.refresh(&[waiting("quick 1", true)], 0);
-    assert_eq!(receivers.room("quick 1"), SHARE_FIRST);
+    let mut receivers = ReceiverStates::default();
+    make_attempt(&mut receivers, "quick 1", true, 1);
+    receivers.refresh(&[waiting_queue("quick 1", true)], 0);
+    assert_eq!(receivers.free_slots("quick 1"), SHARE_FIRST);
 }
 
 #[test]
 fn eviction_spares_other_accounts_and_quick_queues() {
-    let mut receivers = Receivers::default();
-    attempt(&mut receivers, "https://shop one", true, 1);
-    receivers.began("https://busy one", 0);
-    attempt(&mut receivers, "https://quick many", true, 1);
-    for name in queues("host", REMEMBERED_MAX * 2, "many") {
-        attempt(&mut receivers, &name, false, HANGING_MS);
+    let mut receivers = ReceiverStates::default();
+    make_attempt(&mut receivers, "https://shop one", true, 1);
+    receivers.begin_attempt("https://busy one", 0);
+    make_attempt(&mut receivers, "https://quick many", true, 1);
+    for name in queue_names("host", REMEMBERED_MAX * 2, "many") {
+        make_attempt(&mut receivers, &name, false, HANGING_MS);
     }
-    let waits = waiting("https://host0 many", true);
+    let waits = waiting_queue("https://host0 many", true);
     receivers.refresh(std::slice::from_ref(&waits), 0);
     assert!(receivers.queues.len() <= REMEMBERED_MAX);
-    assert_eq!(receivers.room("https://shop one"), SHARE_FIRST);
-    assert_eq!(receivers.room("https://quick many"), SHARE_FIRST);
-    assert_eq!(receivers.under_way("https://busy one"), 1);
+    assert_eq!(receivers.free_slots("https://shop one"), SHARE_FIRST);
+    assert_eq!(receivers.free_slots("https://quick many"), SHARE_FIRST);
+    assert_eq!(receivers.under_way_count("https://busy one"), 1);
     assert!(receivers.queues.contains_key(&waits.queue));
     assert_eq!(receivers.accounts.len(), 2);
     receivers.refresh(&[], 0);
     let many = receivers.accounts.get("many").map(|many| many.queues);
     assert_eq!(many, Some(receivers.queues.len() - 2));
     // An account is removed with its last queue.
-    for name in strangers(REMEMBERED_MAX * 2) {
-        attempt(&mut receivers, &name, true, 1);
+    for name in queue_names_of_new_accounts(REMEMBERED_MAX * 2) {
+        make_attempt(&mut receivers, &name, true, 1);
         receivers.refresh(&[], 0);
     }
     assert!(receivers.accounts.len() <= receivers.queues.len());

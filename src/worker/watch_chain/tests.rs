@@ -21,11 +21,11 @@ mod many;
 pub(super) mod shop;
 mod transfers;
 
-use super::Watch;
+use super::ChainWatch;
 use crate::chain::follow::WatchedAddresses;
 use crate::domain::asset::Chain;
 use crate::service::Service;
-use history::History;
+use history::ChainHistory;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, RwLock};
 
@@ -42,7 +42,7 @@ const RESTORED_ONCE_IN: u64 = 4;
 
 /// Totals of several histories.
 #[derive(Debug, Default)]
-struct Counts {
+struct HistoryCounts {
     transactions: usize,
     replacements: usize,
     forks: usize,
@@ -56,8 +56,8 @@ struct Counts {
     unknown: usize,
 }
 
-impl Counts {
-    fn add(&mut self, more: &Counts) {
+impl HistoryCounts {
+    fn add(&mut self, more: &HistoryCounts) {
         self.transactions += more.transactions;
         self.replacements += more.replacements;
         self.forks += more.forks;
@@ -71,12 +71,12 @@ impl Counts {
 }
 
 /// Returns a follower of a chain that watches these addresses.
-pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Watch {
+pub(super) fn start_watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> ChainWatch {
     let mut addresses = WatchedAddresses::default();
     for address in ours {
         addresses.insert(chain, address);
     }
-    Watch {
+    ChainWatch {
         service: Arc::downgrade(service),
         chain,
         addresses: Arc::new(RwLock::new(addresses)),
@@ -99,7 +99,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
     clippy::disallowed_methods,
     reason = "the length of a test is no setting"
 )]
-fn asked() -> (u64, u64) {
+fn requested_histories() -> (u64, u64) {
     let number = |name| {
         std::env::var(name)
             .ok()
@@ -110,7 +110,7 @@ fn asked() -> (u64, u64) {
 }
 
 /// Returns the number of histories of a coin. Tron and Solana need fewer.
-fn of_kind(asset: &str, many: u64) -> u64 {
+fn history_count(asset: &str, many: u64) -> u64 {
     match asset {
         "TRX" | "SOL" => many.div_ceil(4),
         _ => many,
@@ -118,81 +118,81 @@ fn of_kind(asset: &str, many: u64) -> u64 {
 }
 
 /// Runs the random histories of a coin.
-fn histories(asset: &str) {
-    let (many, first) = asked();
-    let many = of_kind(asset, many);
-    let mut counts = Counts::default();
+fn run_histories(asset: &str) {
+    let (many, first) = requested_histories();
+    let many = history_count(asset, many);
+    let mut counts = HistoryCounts::default();
     for seed in first..first + many {
-        match catch_unwind(AssertUnwindSafe(|| play(asset, seed))) {
+        match catch_unwind(AssertUnwindSafe(|| run_history(asset, seed))) {
             Ok(played) => counts.add(&played),
             Err(failed) => {
-                say(&format!(
+                print_line(&format!(
                     "{asset}: COFFER_HISTORIES=2 COFFER_SEED={seed} plays it again"
                 ));
                 resume_unwind(failed);
             }
         }
     }
-    say(&format!("{asset}: {many} from seed {first} on: {counts:?}"));
+    print_line(&format!("{asset}: {many} from seed {first} on: {counts:?}"));
 }
 
 #[expect(
     clippy::print_stderr,
     reason = "whoever runs the tests can play it again"
 )]
-fn say(text: &str) {
+fn print_line(text: &str) {
     eprintln!("{text}");
 }
 
-fn play(asset: &str, seed: u64) -> Counts {
-    let mut history = History::new(asset, seed);
+fn run_history(asset: &str, seed: u64) -> HistoryCounts {
+    let mut history = ChainHistory::new(asset, seed);
     for _ in 0..STEPS {
-        history.happens();
-        history.follows(true);
+        history.act_randomly();
+        history.follow_once(true);
     }
-    history.rests();
-    let seen = history.compares();
+    history.settle_all();
+    let seen = history.assert_matches_chain();
     // A complete rescan, with kills, results in the same outputs and the same balances.
-    let books = history.shop.books();
-    history.reads_again();
-    assert_eq!(history.compares(), seen, "seed {seed}");
-    assert_eq!(history.shop.books(), books, "seed {seed}");
+    let books = history.shop.merchant_balances();
+    history.rescan_all();
+    assert_eq!(history.assert_matches_chain(), seen, "seed {seed}");
+    assert_eq!(history.shop.merchant_balances(), books, "seed {seed}");
     if !seed.is_multiple_of(RESTORED_ONCE_IN) || !history.has_copy() {
         return history.counts;
     }
-    let mut restored = history.restored();
+    let mut restored = history.restore_copy();
     if seed.is_multiple_of(2 * RESTORED_ONCE_IN) {
-        restored.rests();
-        restored.reads_again();
+        restored.settle_all();
+        restored.rescan_all();
     } else {
-        restored.reads_again();
-        restored.rests();
+        restored.rescan_all();
+        restored.settle_all();
     }
     // The restored file has the same outputs, though it does not know all of their addresses.
-    assert_eq!(restored.compares(), seen, "seed {seed}");
-    let books = restored.shop.books();
-    restored.reads_again();
-    assert_eq!(restored.compares(), seen, "seed {seed}");
-    assert_eq!(restored.shop.books(), books, "seed {seed}");
+    assert_eq!(restored.assert_matches_chain(), seen, "seed {seed}");
+    let books = restored.shop.merchant_balances();
+    restored.rescan_all();
+    assert_eq!(restored.assert_matches_chain(), seen, "seed {seed}");
+    assert_eq!(restored.shop.merchant_balances(), books, "seed {seed}");
     restored.counts
 }
 
 #[test]
-fn the_file_knows_what_is_on_a_chain_of_outputs_whatever_happened() {
-    histories("BTC");
+fn file_matches_bitcoin_after_random_histories() {
+    run_histories("BTC");
 }
 
 #[test]
-fn the_file_knows_what_is_on_a_chain_of_accounts_whatever_happened() {
-    histories("ETH");
+fn file_matches_ethereum_after_random_histories() {
+    run_histories("ETH");
 }
 
 #[test]
-fn the_file_knows_what_is_on_tron_whatever_happened() {
-    histories("TRX");
+fn file_matches_tron_after_random_histories() {
+    run_histories("TRX");
 }
 
 #[test]
-fn the_file_knows_what_is_on_solana_whatever_happened() {
-    histories("SOL");
+fn file_matches_solana_after_random_histories() {
+    run_histories("SOL");
 }

@@ -7,8 +7,8 @@ mod head;
 mod tests;
 
 use super::waker::{ChainWaker, Pause};
-use super::{ChainProgress, StepError, Watch};
-use crate::chain::cost::{Cost, FEES_EVERY_MS};
+use super::{ChainProgress, ChainWatch, StepError};
+use crate::chain::cost::{FEES_EVERY_MS, RequestCost};
 use crate::chain::urls::Connector;
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
@@ -33,7 +33,7 @@ const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 
 /// The polling intervals of a node.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct PollIntervals {
     /// Polling interval while money is expected.
     pub expected: Duration,
     /// Polling interval at other times.
@@ -42,15 +42,15 @@ pub struct Pace {
     pub for_rates: Duration,
 }
 
-impl Pace {
+impl PollIntervals {
     /// Returns the polling intervals of a chain.
-    pub const fn of(chain: Chain) -> Pace {
+    pub const fn for_chain(chain: Chain) -> PollIntervals {
         let (expected, otherwise) = match chain {
             Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin => (10, 30),
             Chain::Ethereum | Chain::Base | Chain::Polygon | Chain::Tron => (15, 60),
             Chain::Solana => (10, 60),
         };
-        Pace {
+        PollIntervals {
             expected: Duration::from_secs(expected),
             otherwise: Duration::from_secs(otherwise),
             for_rates: FOR_RATES,
@@ -58,11 +58,14 @@ impl Pace {
     }
 
     /// Returns the number of requests per day: while no money is expected, and while money is expected.
-    pub fn requests_a_day(chain: Chain, cost: &Cost) -> (u64, u64) {
-        let pace = Pace::of(chain);
+    pub fn requests_per_day(chain: Chain, cost: &RequestCost) -> (u64, u64) {
+        let pace = PollIntervals::for_chain(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
         let (otherwise, expected) = (polls(pace.otherwise), polls(pace.expected));
-        (cost.a_day(otherwise), cost.a_day(expected))
+        (
+            cost.requests_per_day(otherwise),
+            cost.requests_per_day(expected),
+        )
     }
 }
 
@@ -85,17 +88,17 @@ impl Follower {
     ///
     /// The system cannot start a thread.
     pub fn start(
-        watch: Watch,
+        watch: ChainWatch,
         connect: Box<dyn Connector>,
         clock: Arc<Clock>,
-        pace: Pace,
+        pace: PollIntervals,
         waker: Arc<ChainWaker>,
     ) -> std::io::Result<Follower> {
         let (end, ended) = channel();
         let own = Arc::clone(&waker);
         let thread = std::thread::Builder::new().name(format!("chain {}", watch.chain));
         thread.spawn(move || {
-            Following::new(watch, connect, clock, pace, own).run();
+            FollowerState::new(watch, connect, clock, pace, own).run_until_stopped();
             // The send fails if the handle no longer waits.
             let _ = end.send(());
         })?;
@@ -110,18 +113,18 @@ impl Follower {
 
     /// Waits up to `within` for the end of the thread. Returns `false` if the thread still runs because its node does
     /// not answer.
-    pub fn has_ended(&self, within: Duration) -> bool {
+    pub fn ends_within(&self, within: Duration) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         !matches!(ended.recv_timeout(within), Err(RecvTimeoutError::Timeout))
     }
 }
 
 /// The state of a thread that follows a chain.
-struct Following {
-    watch: Watch,
+struct FollowerState {
+    watch: ChainWatch,
     connect: Box<dyn Connector>,
     clock: Arc<Clock>,
-    pace: Pace,
+    pace: PollIntervals,
     waker: Arc<ChainWaker>,
     /// Connection to the node in use.
     connected: Option<Box<dyn Node>>,
@@ -140,15 +143,15 @@ struct Following {
     head_age: HeadAge,
 }
 
-impl Following {
+impl FollowerState {
     fn new(
-        watch: Watch,
+        watch: ChainWatch,
         connect: Box<dyn Connector>,
         clock: Arc<Clock>,
-        pace: Pace,
+        pace: PollIntervals,
         waker: Arc<ChainWaker>,
-    ) -> Following {
-        Following {
+    ) -> FollowerState {
+        FollowerState {
             watch,
             connect,
             clock,
@@ -165,52 +168,52 @@ impl Following {
         }
     }
 
-    fn run(&mut self) {
+    fn run_until_stopped(&mut self) {
         let (clock, waker) = (Arc::clone(&self.clock), Arc::clone(&self.waker));
-        while let Some(pause) = self.turn() {
+        while let Some(pause) = self.run_step() {
             let node = self
                 .connected
                 .as_mut()
-                .filter(|node| pause.expected.is_some() && node.tells_news());
-            let news = node.map(|node| || node.has_news());
-            if !waker.rest(&clock, pause, news) {
+                .filter(|node| pause.expected.is_some() && node.sends_notifications());
+            let news = node.map(|node| || node.has_notification());
+            if !waker.wait_pause(&clock, pause, news) {
                 return;
             }
         }
     }
 
     /// Makes one step, and returns the pause after it. `None` if the server has stopped.
-    fn turn(&mut self) -> Option<Pause> {
-        if self.waker.take_money() {
+    fn run_step(&mut self) -> Option<Pause> {
+        if self.waker.take_money_signal() {
             self.asked_at = Some(self.clock.uptime());
         }
-        let stepped = match self.prepared() {
+        let stepped = match self.prepare_addresses() {
             // The node was not asked, so its last problem remains.
-            Ok(false) => return Some(Pause::of(Duration::ZERO)),
-            Ok(true) => self.stepped(),
+            Ok(false) => return Some(Pause::fixed(Duration::ZERO)),
+            Ok(true) => self.step_connected_node(),
             Err(failed) => Err(failed),
         };
         match stepped {
-            Ok(stands) => Some(self.after(&stands)),
+            Ok(stands) => Some(self.pause_after_step(&stands)),
             Err(StepError::Closed) => None,
             Err(failed) => {
-                let pause = self.after_failure(&failed);
-                if let Some(other) = self.connect.after_failures(self.failures) {
+                let pause = self.pause_after_failure(&failed);
+                if let Some(other) = self.connect.node_after_failures(self.failures) {
                     self.connected = Some(other);
                 }
-                Some(Pause::of(pause))
+                Some(Pause::fixed(pause))
             }
         }
     }
 
-    fn stepped(&mut self) -> Result<ChainProgress, StepError> {
+    fn step_connected_node(&mut self) -> Result<ChainProgress, StepError> {
         if self.connected.is_none() {
-            self.connected = self.connect.after_failures(0);
+            self.connected = self.connect.node_after_failures(0);
         }
         let node = self.connected.as_mut().ok_or(StepError::Closed)?;
         if !self.waker.has_rates() {
             // The newest block is requested at once, so that a node that hangs is noticed.
-            self.watch.greet(node.as_mut(), self.clock.now())?;
+            self.watch.poll_head(node.as_mut(), self.clock.now())?;
         }
         let begins = || log::debug!("waiting for the first rates: chain={}", self.watch.chain);
         if !self
@@ -219,16 +222,16 @@ impl Following {
         {
             return Err(StepError::Closed);
         }
-        let stands = self.watch.step(node.as_mut(), self.clock.now())?;
+        let stands = self.watch.make_step(node.as_mut(), self.clock.now())?;
         if matches!(stands, ChainProgress::AtHead(_)) {
-            self.ask_for_fees();
+            self.request_due_fees();
         }
         Ok(stands)
     }
 
     /// Requests the fees of the chain from time to time. If the node fails, they are requested again later, and the
     /// chain is still followed.
-    fn ask_for_fees(&mut self) {
+    fn request_due_fees(&mut self) {
         let uptime = self.clock.uptime();
         let is_due = |at: Time| uptime.since_ms(at) >= FEES_EVERY_MS;
         let Some(node) = self.connected.as_mut() else {
@@ -238,47 +241,47 @@ impl Following {
             return;
         }
         self.fees_asked_at = Some(uptime);
-        let asked = self.watch.ask_for_fees(node.as_mut(), self.clock.now());
+        let asked = self.watch.request_fees(node.as_mut(), self.clock.now());
         if let Err(failed @ (StepError::Node(_) | StepError::File(_))) = asked {
             log::debug!("no fee estimate: chain={} error={failed}", self.watch.chain);
         }
     }
 
     /// Returns `true` if all addresses are watched. Otherwise adds some of them.
-    fn prepared(&self) -> Result<bool, StepError> {
-        if self.watch.is_stale() {
-            self.watch.load().map(|()| false)
+    fn prepare_addresses(&self) -> Result<bool, StepError> {
+        if self.watch.must_load_addresses() {
+            self.watch.load_addresses().map(|()| false)
         } else {
-            self.watch.look_ahead()
+            self.watch.derive_ahead()
         }
     }
 
     /// Reports a successful step, and returns the pause after it.
-    fn after(&mut self, stands: &ChainProgress) -> Pause {
+    fn pause_after_step(&mut self, stands: &ChainProgress) -> Pause {
         let chain = self.watch.chain;
         if self.watch.was_rescan {
             self.rescan_fails = false;
         } else {
             self.failures = 0;
         }
-        if self.turns_after(stands) {
-            return Pause::of(Duration::ZERO);
+        if self.switch_url_after_step(stands) {
+            return Pause::fixed(Duration::ZERO);
         }
-        self.tell(match stands {
+        self.report_state(match stands {
             ChainProgress::NodeLags(lag) => Some(lag_problem(lag)),
             ChainProgress::Behind(_) | ChainProgress::AtHead(_) | ChainProgress::Stopped(_) => None,
         });
         match stands {
             ChainProgress::Behind(left) => {
                 if *left > 0 {
-                    self.say(
+                    self.log_problem(
                         Level::Warn,
                         "lagging",
                         "blocks=".to_owned(),
                         &left.to_string(),
                     );
                 }
-                Pause::of(Duration::ZERO)
+                Pause::fixed(Duration::ZERO)
             }
             ChainProgress::AtHead(head) => {
                 if self.said.take().is_some() {
@@ -286,9 +289,9 @@ impl Following {
                 }
                 if self.watch.has_rescan && !self.rescan_fails {
                     // The next part of a rescan does not wait for the next poll.
-                    return Pause::of(Duration::ZERO);
+                    return Pause::fixed(Duration::ZERO);
                 }
-                let most = if self.is_expected() {
+                let most = if self.is_money_expected() {
                     self.pace.expected
                 } else {
                     self.pace.otherwise
@@ -301,20 +304,20 @@ impl Following {
             ChainProgress::NodeLags(lag) => {
                 let problem = format!("missing={}", lag.lacks);
                 let more = format!(" newest={}", lag.head.block.height);
-                self.say(Level::Warn, "node lagging", problem, &more);
-                Pause::of(self.pace.expected)
+                self.log_problem(Level::Warn, "node lagging", problem, &more);
+                Pause::fixed(self.pace.expected)
             }
             ChainProgress::Stopped(why) => {
                 let more = format!("; to go on, run `coffer rescan {chain} --from HEIGHT`");
-                self.say(Level::Error, "stopped", format!("reason={why}"), &more);
-                Pause::of(self.pace.expected)
+                self.log_problem(Level::Error, "stopped", format!("reason={why}"), &more);
+                Pause::fixed(self.pace.expected)
             }
         }
     }
 
     /// Returns `true` if money is expected: something can be paid in time, a payment is unconfirmed, or an address
     /// was shown recently.
-    fn is_expected(&self) -> bool {
+    fn is_money_expected(&self) -> bool {
         let uptime = self.clock.uptime();
         if self
             .asked_at
@@ -328,12 +331,12 @@ impl Following {
     }
 
     /// Reports a failed step, and returns the pause after it.
-    fn after_failure(&mut self, failed: &StepError) -> Duration {
+    fn pause_after_failure(&mut self, failed: &StepError) -> Duration {
         self.rescan_fails |= self.watch.was_rescan;
         if let (true, Some(_)) = (self.watch.was_rescan, &self.watch.rescan_problem) {
             // The chain itself is still followed.
-            self.tell(None);
-            return jittered(BACK_OFF);
+            self.report_state(None);
+            return with_jitter(BACK_OFF);
         }
         let is_behind = matches!(failed, StepError::Node(NodeError::Behind));
         if !is_behind || self.failures > 2 {
@@ -341,18 +344,18 @@ impl Following {
                 Some(unread) if is_behind => unread_problem(unread),
                 Some(_) | None => failed.to_string(),
             };
-            self.lacks_block(is_behind);
-            self.tell(Some(problem));
-            self.say(Level::Warn, "step failed", format!("error={failed}"), "");
+            self.report_lacking_block(is_behind);
+            self.report_state(Some(problem));
+            self.log_problem(Level::Warn, "step failed", format!("error={failed}"), "");
             self.watch.is_connected = false;
         }
         let doubled = BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.failures = self.failures.saturating_add(1);
-        jittered(doubled.min(BACK_OFF_MAX))
+        with_jitter(doubled.min(BACK_OFF_MAX))
     }
 
     /// Reports the chain's problem to the operator: `problem`, or else a problem that does not stop the chain.
-    fn tell(&mut self, problem: Option<String>) {
+    fn report_state(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan = rescan.map(|why| format!("the rescan: its node {why}"));
         let besides = rescan.or_else(|| self.watch.final_problem.clone());
@@ -366,12 +369,12 @@ impl Following {
         let warning = || self.head_age.warning.clone();
         let problem = problem.or(besides).or_else(warning);
         if let Ok(service) = self.watch.service() {
-            service.hear_of_chain(self.watch.chain, problem, self.watch.watched());
+            service.report_follower_state(self.watch.chain, problem, self.watch.watched_count());
         }
     }
 
     /// Logs a problem once while it stays the same. A change of `more` alone is not logged.
-    fn say(&mut self, level: Level, event: &str, problem: String, more: &str) {
+    fn log_problem(&mut self, level: Level, event: &str, problem: String, more: &str) {
         if self.said.as_ref() != Some(&problem) {
             log::log!(level, "{event}: chain={} {problem}{more}", self.watch.chain);
             self.said = Some(problem);
@@ -380,7 +383,7 @@ impl Following {
 }
 
 /// Shortens a pause by up to a quarter at random, so that not all chains poll at once.
-fn jittered(pause: Duration) -> Duration {
+fn with_jitter(pause: Duration) -> Duration {
     let [dice] = random::<1>().unwrap_or([0]);
     let share = pause.checked_div(1024).unwrap_or_default();
     pause.saturating_sub(share.saturating_mul(u32::from(dice)))

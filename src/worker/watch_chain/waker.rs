@@ -22,7 +22,7 @@ pub struct Pause {
 
 impl Pause {
     /// Returns a pause that expected money does not shorten.
-    pub const fn of(most: Duration) -> Pause {
+    pub const fn fixed(most: Duration) -> Pause {
         Pause {
             most,
             expected: None,
@@ -33,12 +33,12 @@ impl Pause {
 /// The waker of one chain.
 #[derive(Default)]
 pub struct ChainWaker {
-    woken: Mutex<Woken>,
+    woken: Mutex<WakeSignals>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Woken {
+struct WakeSignals {
     stop: bool,
     money: bool,
     /// `true` once the first rates are known, not needed, or overdue.
@@ -46,36 +46,36 @@ struct Woken {
 }
 
 impl ChainWaker {
-    fn woken(&self) -> MutexGuard<'_, Woken> {
+    fn lock_signals(&self) -> MutexGuard<'_, WakeSignals> {
         self.woken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Signals that money is newly expected.
-    pub fn wake(&self) {
-        self.woken().money = true;
+    pub fn signal_money(&self) {
+        self.lock_signals().money = true;
         self.changed.notify_all();
     }
 
     /// Signals that the first rates are known or not needed.
-    pub fn hear_of_rates(&self) {
-        self.woken().rates = true;
+    pub fn signal_rates(&self) {
+        self.lock_signals().rates = true;
         self.changed.notify_all();
     }
 
     /// Returns `true` if the first rates are known, not needed, or overdue.
     pub(super) fn has_rates(&self) -> bool {
-        self.woken().rates
+        self.lock_signals().rates
     }
 
     /// Signals the thread to end.
     pub(super) fn ask_to_stop(&self) {
-        self.woken().stop = true;
+        self.lock_signals().stop = true;
         self.changed.notify_all();
     }
 
     /// Returns `true` if money became expected since the last call.
-    pub(super) fn take_money(&self) -> bool {
-        std::mem::take(&mut self.woken().money)
+    pub(super) fn take_money_signal(&self) -> bool {
+        std::mem::take(&mut self.lock_signals().money)
     }
 
     /// Waits up to `most` for the first rates, at most once. Calls `begins` if it has to wait. Returns `false` if the
@@ -87,7 +87,7 @@ impl ChainWaker {
         begins: impl FnOnce(),
     ) -> bool {
         let since = clock.stopwatch();
-        let mut woken = self.woken();
+        let mut woken = self.lock_signals();
         if !woken.rates {
             begins();
         }
@@ -106,7 +106,7 @@ impl ChainWaker {
 
     /// Waits until the pause is over, or until `news` returns `true`; `news` is called at intervals. Returns `false`
     /// if the thread is to end.
-    pub(super) fn rest(
+    pub(super) fn wait_pause(
         &self,
         clock: &Clock,
         pause: Pause,
@@ -114,7 +114,7 @@ impl ChainWaker {
     ) -> bool {
         let since = clock.stopwatch();
         loop {
-            let woken = self.woken();
+            let woken = self.lock_signals();
             let most = match pause.expected {
                 Some(expected) if woken.money => expected.min(pause.most),
                 Some(_) | None => pause.most,
@@ -153,22 +153,22 @@ impl Default for ChainWakers {
 
 impl ChainWakers {
     /// Returns the waker of a chain.
-    pub fn of(&self, chain: Chain) -> Arc<ChainWaker> {
+    pub fn for_chain(&self, chain: Chain) -> Arc<ChainWaker> {
         let found = self.0.iter().find(|(of, _)| *of == chain);
         found.map_or_else(Arc::default, |(_, waker)| Arc::clone(waker))
     }
 
     /// Signals all chains that the first rates are known or not needed.
-    pub fn hear_of_rates(&self) {
+    pub fn signal_rates(&self) {
         for (_, waker) in &self.0 {
-            waker.hear_of_rates();
+            waker.signal_rates();
         }
     }
 
     /// Signals a chain that money is newly expected.
-    pub fn wake(&self, chain: Chain) {
+    pub fn signal_money(&self, chain: Chain) {
         if let Some((_, waker)) = self.0.iter().find(|(of, _)| *of == chain) {
-            waker.wake();
+            waker.signal_money();
         }
     }
 }

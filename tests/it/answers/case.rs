@@ -30,11 +30,11 @@ pub enum Credential {
 }
 
 /// A value of a type that no field accepts.
-fn wrong_type() -> Value {
+fn value_of_wrong_type() -> Value {
     json!([[{ "a": 1 }]])
 }
 
-pub fn with_body(name: &str, body: &str) -> Case {
+pub fn case_with_body(name: &str, body: &str) -> Case {
     Case {
         name: name.to_owned(),
         body: body.to_owned(),
@@ -49,7 +49,7 @@ pub fn with_body(name: &str, body: &str) -> Case {
 /// the checks.
 pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Vec<Case> {
     let sent = valid.map_or_else(String::new, Value::to_string);
-    let base = with_body("valid", &sent);
+    let base = case_with_body("valid", &sent);
     let mut all = vec![base.clone()];
     if let Some(fields) = &operation.fields {
         all.extend(faulty_bodies(
@@ -78,7 +78,7 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
         queries
             .chain(["surprise=1".to_owned(), "%zz".to_owned()])
             .map(|query| Case {
-                name: format!("?{}", shortened(&query)),
+                name: format!("?{}", shorten(&query)),
                 query,
                 ..base.clone()
             }),
@@ -94,7 +94,7 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
     if operation.is_idempotent {
         let keys = [String::new(), "é".to_owned(), "k".repeat(300)];
         all.extend(keys.map(|key| Case {
-            name: format!("Idempotency-Key: {}", shortened(&key)),
+            name: format!("Idempotency-Key: {}", shorten(&key)),
             idempotency_key: Some(key),
             ..base.clone()
         }));
@@ -132,11 +132,11 @@ fn faulty_bodies(
             let mut body = valid.clone();
             body.remove(field);
             let body = Value::Object(body).to_string();
-            all.push(with_body(&format!("{field} missing"), &body));
+            all.push(case_with_body(&format!("{field} missing"), &body));
         }
         let faults = [
             ("null", Value::Null),
-            ("of a wrong type", wrong_type()),
+            ("of a wrong type", value_of_wrong_type()),
             ("as an object", json!({ "surprise": 1 })),
             ("as a number", json!(-1.5)),
             ("empty", json!("")),
@@ -145,14 +145,20 @@ fn faulty_bodies(
         ];
         let count = if is_brief { 2 } else { faults.len() };
         for (name, value) in faults.into_iter().take(count) {
-            all.push(with_body(&format!("{field} {name}"), &with(field, value)));
+            all.push(case_with_body(
+                &format!("{field} {name}"),
+                &with(field, value),
+            ));
         }
     }
-    all.push(with_body("an unknown field", &with("surprise", json!(1))));
+    all.push(case_with_body(
+        "an unknown field",
+        &with("surprise", json!(1)),
+    ));
     if let Some((field, value)) = valid.iter().next() {
         let body = Value::Object(valid.clone()).to_string();
         let twice = format!("{{\"{field}\":{value},{}", &body[1..]);
-        all.push(with_body("a field twice", &twice));
+        all.push(case_with_body("a field twice", &twice));
     }
     all
 }
@@ -161,11 +167,11 @@ fn faulty_bodies(
 fn malformed_bodies(valid: &str) -> Vec<Case> {
     let cut = valid.get(..valid.len().saturating_sub(1)).unwrap_or("");
     vec![
-        with_body("no body", ""),
-        with_body("an empty object", "{}"),
-        with_body("half a body", if cut.is_empty() { "{" } else { cut }),
-        with_body("an array", "[]"),
-        with_body(
+        case_with_body("no body", ""),
+        case_with_body("an empty object", "{}"),
+        case_with_body("half a body", if cut.is_empty() { "{" } else { cut }),
+        case_with_body("an array", "[]"),
+        case_with_body(
             "a body of 70 000 bytes",
             &format!("{{\"a\":\"{}\"}}", "x".repeat(70_000)),
         ),
@@ -182,7 +188,7 @@ pub fn body_with_other_faults(
     for field in fields {
         let value = valid.and_then(|valid| valid.get(field));
         match (named.contains(field), value) {
-            (false, _) => body.insert(field.clone(), wrong_type()),
+            (false, _) => body.insert(field.clone(), value_of_wrong_type()),
             (true, Some(value)) => body.insert(field.clone(), value.clone()),
             (true, None) => None,
         };
@@ -190,7 +196,7 @@ pub fn body_with_other_faults(
     Value::Object(body).to_string()
 }
 
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -11,33 +11,33 @@ mod recorder;
 mod world;
 
 use crate::support::golden::assert_matches;
-use recorder::Recorder;
+use recorder::ResponseRecorder;
 use std::collections::BTreeSet;
 
 #[test]
 fn merchant_responses_match_golden_files() {
-    check(|tag| !tag.starts_with("Operator") && !tag.starts_with("Sandbox"));
+    assert_responses_match(|tag| !tag.starts_with("Operator") && !tag.starts_with("Sandbox"));
 }
 
 #[test]
 fn operator_responses_match_golden_files() {
-    check(|tag| tag.starts_with("Operator"));
+    assert_responses_match(|tag| tag.starts_with("Operator"));
 }
 
 #[test]
 fn sandbox_responses_match_golden_files() {
-    check(|tag| tag.starts_with("Sandbox"));
+    assert_responses_match(|tag| tag.starts_with("Sandbox"));
 }
 
 /// Asserts that the responses of all operations with a wanted tag match their golden files.
 #[track_caller]
-fn check(is_wanted: fn(&str) -> bool) {
+fn assert_responses_match(is_wanted: fn(&str) -> bool) {
     let operations = document::operations();
     let tags: BTreeSet<&str> = operations
         .iter()
         .map(|operation| operation.tag.as_str())
         .collect();
-    let recorder = Recorder::new();
+    let recorder = ResponseRecorder::new();
     for tag in tags {
         // Other tests cover the tag `Process`: documents, counters and probes.
         if !is_wanted(tag) || tag == "Process" {
@@ -47,11 +47,11 @@ fn check(is_wanted: fn(&str) -> bool) {
             .iter()
             .filter(|operation| operation.tag == tag)
             .collect();
-        assert_matches(&file_name(tag), &recorder.record(&of_tag));
+        assert_matches(&golden_file_name(tag), &recorder.golden_text(&of_tag));
     }
 }
 
-fn file_name(tag: &str) -> String {
+fn golden_file_name(tag: &str) -> String {
     let words = tag
         .to_lowercase()
         .replace(": ", " ")

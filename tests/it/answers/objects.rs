@@ -22,7 +22,7 @@ const NAMED: [(&str, &str); 8] = [
 ];
 
 /// Ids of the created objects.
-pub struct Objects {
+pub struct SeededObjects {
     /// Id of one object for each collection of the path, except invoices.
     pub ids: BTreeMap<&'static str, String>,
     pub invoice_open: String,
@@ -42,9 +42,9 @@ fn first_id(list: &Value) -> String {
     list["data"][0]["id"].as_str().unwrap().to_owned()
 }
 
-impl Objects {
+impl SeededObjects {
     #[track_caller]
-    pub fn create(interface: &OperatorInterface) -> Objects {
+    pub fn create(interface: &OperatorInterface) -> SeededObjects {
         let shop = &interface.shop;
         let endpoint = json!({ "url": format!("{}/sandbox/inbox/shop", shop.url()) });
         let endpoint = id_of_created(&interface.request("POST", "endpoints", &endpoint));
@@ -57,13 +57,13 @@ impl Objects {
             shop.move_payment(&payment, "confirmed");
         }
         let payment = shop.pay(json!({ "invoice": invoice(TEST) }));
-        let mut objects = Objects {
+        let mut objects = SeededObjects {
             ids: BTreeMap::from([("endpoints", endpoint), ("payments", payment)]),
             invoice_open,
             invoice_paid,
         };
-        objects.create_money(interface);
-        objects.create_settings(interface);
+        objects.create_money_objects(interface);
+        objects.create_account_objects(interface);
         // This advance completes all deliveries.
         let advance = json!({ "advance": "1s" });
         shop.post("/sandbox/clock", None, advance).expect(200);
@@ -83,7 +83,7 @@ impl Objects {
 
     /// Creates a refund, a deposit, an unmatched payment and a payout.
     #[track_caller]
-    fn create_money(&mut self, interface: &OperatorInterface) {
+    fn create_money_objects(&mut self, interface: &OperatorInterface) {
         let shop = &interface.shop;
         let refund = json!({ "invoice": self.invoice_paid, "amount": "5.00" });
         let refund = id_of_created(&shop.post("/sandbox/refunds", None, refund));
@@ -105,7 +105,7 @@ impl Objects {
 
     /// Creates a key, a token, a link, a user, a server and a wallet.
     #[track_caller]
-    fn create_settings(&mut self, interface: &OperatorInterface) {
+    fn create_account_objects(&mut self, interface: &OperatorInterface) {
         let of_account =
             |rest: &str, body: Value| id_of_created(&interface.request("POST", rest, &body));
         let key = json!({ "class": "secret", "mode": "test" });

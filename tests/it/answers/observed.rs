@@ -43,7 +43,7 @@ pub fn describe_response(answer: &Response, audit: &[String]) -> String {
 }
 
 /// Returns the sequence number of the last audit log row.
-pub fn last_audit_row(file: &Connection) -> i64 {
+pub fn last_audit_seq(file: &Connection) -> i64 {
     let sql = "select coalesce(max(seq), 0) from audit_log";
     file.query_row(sql, [], |row| row.get(0)).unwrap()
 }
@@ -61,7 +61,7 @@ pub fn audit_rows(file: &Connection, after: i64) -> Vec<String> {
 /// Replaces random values: ids, keys, tokens, secrets and the last characters of keys.
 fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let text = without_real_times(text);
+    let text = replace_real_times(text);
     let mut rest = text.as_str();
     while !rest.is_empty() {
         let is_inside =
@@ -75,19 +75,19 @@ fn normalize(text: &str) -> String {
     }
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     for begin in ["\"last4\":\"", "\"latencyMs\":", "127.0.0.1:"] {
-        out = mask(&out, begin, is_word);
+        out = mask_after(&out, begin, is_word);
     }
     for begin in ["whsec_", "\"legacy_"] {
-        out = mask(&out, begin, |letter| letter != '"');
+        out = mask_after(&out, begin, |letter| letter != '"');
     }
     // Headers of a delivery contain the real time and a signature.
-    out = mask(&out, "\"headers\":{", |letter| letter != '}');
+    out = mask_after(&out, "\"headers\":{", |letter| letter != '}');
     // A QR code contains a secret, and its path starts with `M`.
-    mask(&out, "\"path\":\"M", |letter| letter != '"')
+    mask_after(&out, "\"path\":\"M", |letter| letter != '"')
 }
 
 /// Replaces each time that comes from the real clock. The sandbox clock of this test is in the year 2099.
-fn without_real_times(text: &str) -> String {
+fn replace_real_times(text: &str) -> String {
     let parts = text.split_inclusive('Z').map(|part| {
         let at = part.len().saturating_sub(TIME_BYTES);
         let time = part.get(at..).and_then(|time| time.parse::<Time>().ok());
@@ -100,7 +100,7 @@ fn without_real_times(text: &str) -> String {
 }
 
 /// Replaces the letters after each occurrence of `begin` by `*`, as long as `is_inside` accepts them.
-fn mask(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
+fn mask_after(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
     let mut parts = text.split(begin);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -1,8 +1,8 @@
 //! Sends the requests of operations in every situation and writes the golden text of the responses.
 
-use super::case::{Case, body_with_other_faults, cases, with_body};
+use super::case::{Case, body_with_other_faults, case_with_body, cases};
 use super::document::Operation;
-use super::observed::{audit_rows, describe_response, last_audit_row};
+use super::observed::{audit_rows, describe_response, last_audit_seq};
 use super::world::{Owner, SeededSandbox};
 use crate::support::{Response, polling};
 use rusqlite::Connection;
@@ -38,7 +38,7 @@ impl Situation {
     ];
 
     /// Returns `true` if the situation can change the response of the operation.
-    fn can_meet(self, operation: &Operation) -> bool {
+    fn applies_to(self, operation: &Operation) -> bool {
         let scheme = operation.scheme.as_deref();
         match self {
             Situation::Plain => true,
@@ -67,14 +67,14 @@ impl Situation {
 const HELD_ELSEWHERE: [&str; 3] = ["sandboxStream", "streamCheckout", "getSandboxOpenApi"];
 
 /// Responses of one operation, by case and situation.
-struct Table {
+struct ResponseTable {
     heading: String,
     /// Name of each case, with the number of its response in each situation. Numbers start at 1.
     rows: Vec<(String, [Option<usize>; Situation::ALL.len()])>,
     answers: Vec<String>,
 }
 
-impl Table {
+impl ResponseTable {
     fn add(&mut self, case: &str, situation: Situation, answer: String) {
         let number = match self.answers.iter().position(|known| *known == answer) {
             Some(at) => at,
@@ -94,7 +94,7 @@ impl Table {
         self.rows[at].1[situation as usize] = Some(number + 1);
     }
 
-    fn to_text(&self, text: &mut String) {
+    fn append_to(&self, text: &mut String) {
         writeln!(text, "\n== {}\n", self.heading).unwrap();
         for situation in Situation::ALL {
             write!(text, "{:>12}", format!("{situation:?}").to_lowercase()).unwrap();
@@ -115,15 +115,15 @@ impl Table {
 }
 
 /// A sandbox to which requests are sent, with a connection to its file.
-pub struct Recorder {
+pub struct ResponseRecorder {
     world: SeededSandbox,
     file: Connection,
 }
 
-impl Recorder {
-    pub fn new() -> Recorder {
+impl ResponseRecorder {
+    pub fn new() -> ResponseRecorder {
         let world = SeededSandbox::open();
-        let recorder = Recorder {
+        let recorder = ResponseRecorder {
             file: Connection::open(world.interface.shop.file()).unwrap(),
             world,
         };
@@ -132,36 +132,38 @@ impl Recorder {
     }
 
     /// Returns the golden text of these operations.
-    pub fn record(&self, operations: &[&Operation]) -> String {
+    pub fn golden_text(&self, operations: &[&Operation]) -> String {
         let operations: Vec<&Operation> = operations
             .iter()
             .copied()
             .filter(|one| !HELD_ELSEWHERE.contains(&one.id.as_str()))
             .collect();
-        let heading = |one: &&Operation| Table {
+        let heading = |one: &&Operation| ResponseTable {
             heading: format!("{}: {} {}", one.id, one.method, one.path),
             rows: Vec::new(),
             answers: Vec::new(),
         };
-        let mut tables: Vec<Table> = operations.iter().map(heading).collect();
+        let mut tables: Vec<ResponseTable> = operations.iter().map(heading).collect();
         for situation in Situation::ALL {
             self.enter(situation);
             for (operation, table) in operations.iter().zip(&mut tables) {
-                if situation.can_meet(operation) {
-                    self.add_cases(table, operation, situation);
+                if situation.applies_to(operation) {
+                    self.record_cases(table, operation, situation);
                 }
             }
             if situation == Situation::Locked {
                 self.file.execute_batch("rollback").unwrap();
                 let shop = &self.world.interface.shop;
-                assert!(polling::until(|| shop.get("/readyz", None).status == 200));
+                assert!(polling::wait_until(
+                    || shop.get("/readyz", None).status == 200
+                ));
             }
         }
         let mut text = String::from(
             "Answers by situation: the number below stands for the answer of this number after the table.\n",
         );
         for table in &tables {
-            table.to_text(&mut text);
+            table.append_to(&mut text);
         }
         text
     }
@@ -196,7 +198,7 @@ impl Recorder {
         }
     }
 
-    fn add_cases(&self, table: &mut Table, operation: &Operation, situation: Situation) {
+    fn record_cases(&self, table: &mut ResponseTable, operation: &Operation, situation: Situation) {
         let valid = self.world.valid_body(operation);
         for case in cases(operation, valid.as_ref(), situation != Situation::Plain) {
             let answer = self.send_case(operation, &case, situation);
@@ -207,7 +209,7 @@ impl Recorder {
         let mut named = Vec::new();
         for turn in 1..=fields.len() + 1 {
             let body = body_with_other_faults(fields, valid.as_ref(), &named);
-            let case = with_body(&format!("every field wrong, fault {turn}"), &body);
+            let case = case_with_body(&format!("every field wrong, fault {turn}"), &body);
             let (answer, observed) = self.send_case(operation, &case, situation);
             table.add(&case.name, situation, observed);
             let param = serde_json::from_str(&answer.text).ok();
@@ -240,7 +242,7 @@ impl Recorder {
                 .idempotency_key
                 .get_or_insert_with(|| "replay".to_owned())
                 .clone();
-            let mut first = with_body(
+            let mut first = case_with_body(
                 "",
                 &operation
                     .example
@@ -256,7 +258,7 @@ impl Recorder {
             first.idempotency_key = Some(key);
             self.world.send(operation, &first, Owner::Own);
         }
-        let before = last_audit_row(&self.file);
+        let before = last_audit_seq(&self.file);
         let answer = self.world.send(operation, &case, situation.owner());
         let audit = audit_rows(&self.file, before);
         let text = describe_response(&answer, &audit);

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Credential};
 use super::document::Operation;
-use super::objects::Objects;
+use super::objects::SeededObjects;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const NOTHING: &str = "01a1fd55-7a80-7af2-9132-000000000000";
 
 pub struct SeededSandbox {
     pub interface: OperatorInterface,
-    objects: Objects,
+    objects: SeededObjects,
     foreign_key: String,
 }
 
@@ -33,7 +33,7 @@ impl SeededSandbox {
         let set = json!({ "set": "2099-01-01T00:00:00.000Z" });
         interface.shop.post("/sandbox/clock", None, set).expect(200);
         interface.sign_in_again();
-        let objects = Objects::create(&interface);
+        let objects = SeededObjects::create(&interface);
         let path = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
         let body = json!({ "class": "secret", "mode": "test" });
         let key = interface.send(&interface.operator, "POST", &path, &body);
@@ -103,7 +103,7 @@ impl SeededSandbox {
         let live = operation.path.contains("payout") && operation.path.contains("/v1/")
             || operation.id == "createAccountPayout"
             || operation.id == "getAccountPayout";
-        let mut path = self.path(operation, case, owner);
+        let mut path = self.request_path(operation, case, owner);
         let mode = if live { "mode=live" } else { "mode=test" };
         let has_mode =
             operation.query.iter().any(|name| name == "mode") && !case.query.starts_with("mode");
@@ -115,7 +115,7 @@ impl SeededSandbox {
             path = format!("{path}?{}", query.join("&"));
         }
         let mut headers = Vec::new();
-        let credential = self.credential(operation, case.credential, owner, live);
+        let credential = self.credential_header(operation, case.credential, owner, live);
         if let Some((name, value)) = &credential {
             headers.push((*name, value.as_str()));
         }
@@ -127,7 +127,7 @@ impl SeededSandbox {
             .send(&operation.method, &path, &headers, &case.body)
     }
 
-    fn credential(
+    fn credential_header(
         &self,
         operation: &Operation,
         credential: Credential,
@@ -158,7 +158,7 @@ impl SeededSandbox {
         })
     }
 
-    fn path(&self, operation: &Operation, case: &Case, owner: Owner) -> String {
+    fn request_path(&self, operation: &Operation, case: &Case, owner: Owner) -> String {
         let mut collection = "";
         let parts = operation.path.split('/').map(|part| {
             let before = std::mem::replace(&mut collection, part);
@@ -168,13 +168,13 @@ impl SeededSandbox {
                 part if !part.starts_with('{') => part.to_owned(),
                 _ if case.id.is_some() => case.id.unwrap_or_default().to_owned(),
                 _ if owner == Owner::Unknown => NOTHING.to_owned(),
-                _ => self.id(operation, before),
+                _ => self.object_id(operation, before),
             }
         });
         parts.collect::<Vec<_>>().join("/")
     }
 
-    fn id(&self, operation: &Operation, collection: &str) -> String {
+    fn object_id(&self, operation: &Operation, collection: &str) -> String {
         let is_open = matches!(
             operation.id.as_str(),
             "selectCoin" | "simulatePayment" | "cancelInvoice" | "sandboxCancelInvoice"

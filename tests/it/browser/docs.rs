@@ -99,7 +99,7 @@ fn every_guide_is_listed_and_its_links_work() {
 }
 
 #[test]
-fn guide_is_equal_for_all_and_compressed_if_accepted() {
+fn all_readers_get_the_same_guide_compressed_if_accepted() {
     let served = Installation::new();
     let running = served.start(&[]);
     let asked = |method: &str, codings: &str| {
@@ -129,7 +129,7 @@ fn guide_is_equal_for_all_and_compressed_if_accepted() {
 }
 
 #[test]
-fn commands_use_this_server_and_its_keys() {
+fn reference_shows_url_of_the_server_and_no_sandbox() {
     let served = Installation::new();
     let running = served.start(&[]);
     let page = send(&agent(), "GET", &format!("{}/docs", running.url), &[], "");
@@ -155,7 +155,7 @@ fn commands_use_this_server_and_its_keys() {
 }
 
 #[test]
-fn commands_work_as_described() {
+fn reference_command_creates_an_invoice() {
     let shop = Shop::open();
     let page = shop.get("/docs", None).expect(200).text;
     let text = page.replace("&#34;", "\"").replace("&#39;", "'");
@@ -170,14 +170,14 @@ fn commands_work_as_described() {
 }
 
 /// A program of the reference that verifies a signature, and how to run it.
-struct Checker {
+struct SignatureChecker {
     program: &'static str,
     script: &'static str,
     arguments: [&'static str; 2],
 }
 
-const CHECKERS: [Checker; 3] = [
-    Checker {
+const CHECKERS: [SignatureChecker; 3] = [
+    SignatureChecker {
         program: "sh",
         script: concat!(
             "header=$1 secret=$2\ncd \"$3\"\n",
@@ -185,7 +185,7 @@ const CHECKERS: [Checker; 3] = [
         ),
         arguments: ["-euc", "sh"],
     },
-    Checker {
+    SignatureChecker {
         program: "python3",
         script: concat!(
             include_str!("../../../src/web/docs/verify.py"),
@@ -194,7 +194,7 @@ const CHECKERS: [Checker; 3] = [
         ),
         arguments: ["-c", ""],
     },
-    Checker {
+    SignatureChecker {
         program: "node",
         script: concat!(
             include_str!("../../../src/web/docs/verify.mjs"),
@@ -207,7 +207,7 @@ const CHECKERS: [Checker; 3] = [
 
 /// Returns `true` if the checker accepts the signature, `None` if its program is not installed.
 #[track_caller]
-fn is_accepted(checker: &Checker, header: &str, secret: &str, body: &str) -> Option<bool> {
+fn is_accepted(checker: &SignatureChecker, header: &str, secret: &str, body: &str) -> Option<bool> {
     let folder = Scratch::new();
     std::fs::write(folder.path("body.json"), body).unwrap();
     let mut command = Command::new(checker.program);
@@ -218,7 +218,7 @@ fn is_accepted(checker: &Checker, header: &str, secret: &str, body: &str) -> Opt
         _ => command.args([first, second, checker.script, "--"]),
     };
     command.args([header, secret]).arg(folder.path(""));
-    tools::run(&mut command, "a checker of signatures").map(|output| output.status.success())
+    tools::run_tool(&mut command, "a checker of signatures").map(|output| output.status.success())
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{env, fs, thread};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Returns the path of a program of an npm package in the folder `COFFER_NODE_MODULES`.
-fn program(name: &str) -> PathBuf {
+fn npm_program(name: &str) -> PathBuf {
     let modules =
         env::var_os("COFFER_NODE_MODULES").unwrap_or_else(|| OsString::from("node_modules"));
     Path::new(&modules).join(".bin").join(name)
@@ -20,7 +20,7 @@ fn program(name: &str) -> PathBuf {
 
 /// Returns the path of the browser that `COFFER_CHROMIUM` names, or of an installed one. `chromium-headless-shell` is
 /// preferred because it takes a third less time.
-fn browser() -> PathBuf {
+fn browser_path() -> PathBuf {
     let windowless = PathBuf::from("/usr/bin/chromium-headless-shell");
     match env::var_os("COFFER_CHROMIUM") {
         Some(named) => named.into(),
@@ -39,10 +39,10 @@ fn assert_passed(output: &Output) {
 #[test]
 fn all_browser_tests_pass() {
     let untested = "the pages";
-    let is_there = |command: &mut Command| tools::run(command, untested).is_some();
-    let browser = browser();
+    let is_there = |command: &mut Command| tools::run_tool(command, untested).is_some();
+    let browser = browser_path();
     if !is_there(Command::new(&browser).arg("--version"))
-        || !is_there(Command::new(program("playwright-core")).arg("--version"))
+        || !is_there(Command::new(npm_program("playwright-core")).arg("--version"))
     {
         return;
     }
@@ -64,7 +64,7 @@ fn all_browser_tests_pass() {
     node.arg(format!("--test-concurrency={cores}")).args(files);
     node.env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"));
     node.env("COFFER_CHROMIUM", browser);
-    if let Some(output) = tools::run(&mut node, untested) {
+    if let Some(output) = tools::run_tool(&mut node, untested) {
         assert_passed(&output);
     }
 }
@@ -81,21 +81,21 @@ fn page_scripts_match_types_of_the_documents() {
     ] {
         let document = folder.join(format!("{name}.json"));
         fs::write(&document, shop.get(path, None).expect(200).text).unwrap();
-        let mut types = Command::new(program("openapi-typescript"));
+        let mut types = Command::new(npm_program("openapi-typescript"));
         types
             .arg(&document)
             .arg("-o")
             .arg(folder.join(format!("{name}.d.ts")));
-        match tools::run(&mut types, untested) {
+        match tools::run_tool(&mut types, untested) {
             Some(output) => assert_passed(&output),
             None => return,
         }
     }
-    let mut check = Command::new(program("tsc"));
+    let mut check = Command::new(npm_program("tsc"));
     check
         .arg("-p")
         .arg(Path::new(ROOT).join("src/web/jsconfig.json"));
-    if let Some(output) = tools::run(&mut check, untested) {
+    if let Some(output) = tools::run_tool(&mut check, untested) {
         assert_passed(&output);
     }
 }

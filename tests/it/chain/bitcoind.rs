@@ -1,7 +1,7 @@
 //! Regtest behaviour in which the newest bitcoind differs from other nodes. The tests are skipped without a bitcoind.
 
 use super::counter::{UtxoShop, foreign_address};
-use super::watch::{LIMITS, Watch, paid_in, payments, utxo};
+use super::watch::{LIMITS, WatchList, paid_in_blocks, payment_tuples, utxo_client};
 use crate::support::payer::Payer;
 use crate::support::regtest::Regtest;
 use coffer::chain::{Node, NodeError};
@@ -13,7 +13,7 @@ const UNTESTED: &str = "the newest bitcoind";
 /// JSON-RPC 2.0 errors have the HTTP status 200. Each output has a field with one address instead of a list.
 #[test]
 fn client_reads_responses_of_the_newest_bitcoind() {
-    let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
+    let Some(node) = Regtest::start_bitcoind(&[], UNTESTED) else {
         return;
     };
     let mut payer = Payer::with_coins(&node, 2);
@@ -28,19 +28,19 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     let (status, answers) = node.post_json(json!([call, call]));
     assert_eq!((status, answers.as_array().unwrap().len()), (200, 2));
 
-    let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
+    let mut seen = utxo_client(Chain::Bitcoin, &node.url(), LIMITS);
     assert_eq!(seen.network(), Ok("regtest".to_owned()));
     assert_eq!(seen.block_of(&unknown), Ok(None));
     assert_eq!(seen.hash_at(1_000), Ok(None));
     let wrong = node.url().replace("regtest", "guessed");
-    let refused = utxo(Chain::Bitcoin, &wrong, LIMITS).network();
+    let refused = utxo_client(Chain::Bitcoin, &wrong, LIMITS).network();
     assert!(matches!(refused, Err(NodeError::Wrong(_))), "{refused:?}");
-    let refused = utxo(Chain::Litecoin, &node.url(), LIMITS).network();
+    let refused = utxo_client(Chain::Litecoin, &node.url(), LIMITS).network();
     let text = "it is a node of bitcoin (regtest)".to_owned();
     assert_eq!(refused, Err(NodeError::Wrong(text)));
 
     let nobody = foreign_address(&node);
-    let watch = Watch::addresses(Chain::Bitcoin, &[&nobody]);
+    let watch = WatchList::for_addresses(Chain::Bitcoin, &[&nobody]);
     let made = payer.pay(&[(&nobody, 12_345_678)]);
     let read = node.call("getrawtransaction", json!([made.txid, 1]));
     let script = &read["vout"][0]["scriptPubKey"];
@@ -50,7 +50,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     );
     let expected = vec![(made.txid.clone(), 0, nobody.clone(), 12_345_678)];
     let waiting = seen.mempool(&[], &watch).unwrap();
-    assert_eq!(payments(&waiting.received), expected);
+    assert_eq!(payment_tuples(&waiting.received), expected);
     assert!(waiting.received[0].first_seen.is_some());
     assert_eq!(seen.block_of(&made.txid), Ok(None));
     payer.mine(3);
@@ -58,7 +58,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     assert!(head.is_complete);
     let mined = head.block.height - 2;
     let blocks = seen.blocks(mined, head.block.height, &watch).unwrap();
-    assert_eq!((blocks.len(), paid_in(&blocks)), (3, expected));
+    assert_eq!((blocks.len(), paid_in_blocks(&blocks)), (3, expected));
     // Without a transaction index, the node still finds the blocks of unspent outputs.
     let error = node.try_call("getrawtransaction", json!([made.txid, 1]));
     assert_eq!(error.unwrap_err()["code"], -5);
@@ -78,11 +78,11 @@ fn client_reads_responses_of_the_newest_bitcoind() {
 
 #[test]
 fn txindex_does_not_confirm_invalidated_transactions() {
-    let Some(node) = Regtest::bitcoind(&["-txindex=1"], UNTESTED) else {
+    let Some(node) = Regtest::start_bitcoind(&["-txindex=1"], UNTESTED) else {
         return;
     };
     let mut payer = Payer::with_coins(&node, 1);
-    let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
+    let mut seen = utxo_client(Chain::Bitcoin, &node.url(), LIMITS);
     let nobody = foreign_address(&node);
     let paid = payer.pay(&[(&nobody, 100_000)]);
     let lost = payer.mine(1).remove(0);
@@ -101,11 +101,11 @@ fn txindex_does_not_confirm_invalidated_transactions() {
 /// A transaction without a fee enters the mempool together with the transaction that pays for it (BIP 431).
 #[test]
 fn transaction_package_pays_an_invoice_at_a_taproot_address() {
-    let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
+    let Some(node) = Regtest::start_bitcoind(&[], UNTESTED) else {
         return;
     };
     let mut counter = UtxoShop::open(&node, "BTC", "tr");
-    let dues = counter.invoices(2);
+    let dues = counter.create_invoices(2);
     let [first, second] = &dues[..] else {
         unreachable!("two were made")
     };
@@ -114,7 +114,9 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     counter.payer.use_version_3();
     let free = counter.payer.sign_without_fee(&[(&first.address, price)]);
     let rest = free.rest.clone().unwrap();
-    let pays = counter.payer.spend(vec![rest], &[(&second.address, price)]);
+    let pays = counter
+        .payer
+        .sign_spend(vec![rest], &[(&second.address, price)]);
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
     assert_eq!(taken["package_msg"], "success", "{taken}");
     counter.assert_invoices(&[(first, "detected", price), (second, "detected", price)]);
@@ -130,13 +132,13 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
         (second, "awaiting_payment", 0),
     ]);
     let booked = "select group_concat(txid, ' ') from observations where state <> 'dropped'";
-    counter.poll_query(booked, &other.txid);
+    counter.wait_for_query(booked, &other.txid);
     counter.assert_ledger_matches_chain();
 }
 
 #[test]
 fn pruned_node_is_followed_although_a_rescan_fails() {
-    let Some(node) = Regtest::bitcoind(&["-fastprune", "-prune=1"], UNTESTED) else {
+    let Some(node) = Regtest::start_bitcoind(&["-fastprune", "-prune=1"], UNTESTED) else {
         return;
     };
     let mut counter = UtxoShop::open(&node, "BTC", "wpkh");
@@ -145,14 +147,16 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     drop(counter.start_synced());
     let pruned = node.call("pruneblockchain", json!([400]));
     assert!(pruned.as_u64().unwrap() > 1, "{pruned}");
-    let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
+    let mut seen = utxo_client(Chain::Bitcoin, &node.url(), LIMITS);
     let text = "it has pruned the block at height 1".to_owned();
     assert_eq!(
-        seen.blocks(1, 1, &Watch::default()),
+        seen.blocks(1, 1, &WatchList::default()),
         Err(NodeError::Wrong(text))
     );
-    let dues = counter.invoices(1);
-    counter.till.coffer(&["rescan", "bitcoin", "--from", "1"]);
+    let dues = counter.create_invoices(1);
+    counter
+        .till
+        .run_coffer(&["rescan", "bitcoin", "--from", "1"]);
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
     let running = counter.start_synced();
     // The chain has caught up since the failed rescan, but the problem of the rescan is still shown.

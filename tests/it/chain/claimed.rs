@@ -1,8 +1,8 @@
 //! Claims of contract payments: the node has no traces, so an operator names the transaction.
 
-use super::evm::fixtures::{proxy_node, refusal};
+use super::evm::fixtures::{error_response, start_changing_proxy};
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, wallet};
+use crate::operator::wallets::{EVM, parse_output, run_wallet};
 use crate::support::anvil::{ADDRESS, Node, address_word};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::Receiver;
@@ -16,25 +16,25 @@ const TEN: u128 = 10_000_000_000_000_000;
 const CLAIMS: &str = "/dashboard/api/chains/ethereum/claims";
 
 /// A shop on an Ethereum test network. Its node returns no traces.
-struct Shop {
+struct ClaimShop {
     anvil: Node,
     blind: Receiver,
     served: Installation,
     rates: String,
 }
 
-impl Shop {
-    fn open() -> Option<Shop> {
+impl ClaimShop {
+    fn open() -> Option<ClaimShop> {
         let anvil = Node::start(11_155_111, "claims of contract payments")?;
-        let blind = proxy_node(&anvil, |method, _, answer| match method {
-            "trace_block" => refusal(-32601, "Method not found"),
+        let blind = start_changing_proxy(&anvil, |method, _, answer| match method {
+            "trace_block" => error_response(-32601, "Method not found"),
             _ => answer,
         });
         let served = Installation::new();
         let rates = served.path("rates.json");
         std::fs::write(&rates, r#"{"ETH": {"EUR": "2000", "USD": "2200"}}"#).unwrap();
-        parse_output(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
-        Some(Shop {
+        parse_output(&run_wallet(&served.file, &["add", "evm", "--yes"], EVM));
+        Some(ClaimShop {
             rates: format!("fixed:{}", rates.display()),
             anvil,
             blind,
@@ -54,12 +54,12 @@ impl Shop {
             "select (exists (select 1 from chain_cursors where complete_height >= {last})) || \
                 (exists (select 1 from rate_figures)) || (exists (select 1 from claims where outcome is null))"
         );
-        self.served.poll(&read, &["110"]);
+        self.served.wait_for_query(&read, &["110"]);
         running
     }
 
     #[track_caller]
-    fn invoice(&self, running: &RunningServer) -> Value {
+    fn create_invoice(&self, running: &RunningServer) -> Value {
         let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" }).to_string();
         let key = [("X-API-Key", self.served.key.as_str())];
         let url = format!("{}/v1/invoices", running.url);
@@ -100,7 +100,7 @@ fn claim(running: &RunningServer, body: &Value) -> Response {
 
 /// Returns the outcome and reason of each claim, newest first.
 #[track_caller]
-fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
+fn claim_outcomes(running: &RunningServer) -> Vec<(String, String)> {
     let listed = running
         .operator_request("GET", CLAIMS, &Value::Null)
         .expect(200);
@@ -116,11 +116,11 @@ fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
 ///
 /// The server cannot see the payment of the contract, but reports an unexplained balance.
 #[track_caller]
-fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
+fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     let (anvil, blind) = (&shop.anvil, shop.blind.url());
     let sender = anvil.deploy_forwarder();
     let mut running = shop.start(&blind);
-    let invoices = [(); 2].map(|()| shop.invoice(&running));
+    let invoices = [(); 2].map(|()| shop.create_invoice(&running));
     let one = invoices[0]["depositAddress"].as_str().unwrap();
     running.process.kill();
     drop(running);
@@ -128,8 +128,8 @@ fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let failed = json!({
         "from": ADDRESS, "to": sender, "data": "0xdeadbeef", "gas": "0x200000", "value": "0x1",
     });
-    let failed = anvil.ask("eth_sendTransaction", json!([failed]));
-    assert_eq!(anvil.wait_receipt(&failed)["status"], "0x0");
+    let failed = anvil.call_rpc("eth_sendTransaction", json!([failed]));
+    assert_eq!(anvil.wait_for_receipt(&failed)["status"], "0x0");
     anvil.mine(20);
     let young = anvil.pay(FOREIGN, 1);
     let mut running = shop.start(&blind);
@@ -143,7 +143,7 @@ fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     assert_eq!(shop.observations(), "");
     let alarm = "select group_concat(address || ' ' || balance || ' ' || known) from unexplained";
     let told = format!("{one} {TEN} 0");
-    shop.served.poll(alarm, &[&told]);
+    shop.served.wait_for_query(alarm, &[&told]);
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = chains.expect(200).json()["data"][0].clone();
     let unexplained = &shown["unexplained"][0];
@@ -155,10 +155,10 @@ fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
 
 /// Rescans with a node without traces, then with a node with traces, and asserts the same observation.
 #[track_caller]
-fn assert_rescans_keep_observation(shop: &Shop, seen: &str) {
+fn assert_rescans_keep_observation(shop: &ClaimShop, seen: &str) {
     for node in [&shop.blind.url(), &shop.anvil.url] {
         let running = shop.start(node);
-        let came = outcomes(&running);
+        let came = claim_outcomes(&running);
         assert_eq!(came[0].0, "refused", "{came:?}");
         let mut rescan = Command::new(env!("CARGO_BIN_EXE_coffer"));
         rescan.args(["rescan", "ethereum", "--from", "1", "--file"]);
@@ -166,18 +166,20 @@ fn assert_rescans_keep_observation(shop: &Shop, seen: &str) {
         drop(running);
         let running = shop.start(node);
         let open = "select count(*) || '' from rescans where ended_at is null";
-        shop.served.poll(open, &["0"]);
+        shop.served.wait_for_query(open, &["0"]);
         drop(running);
         assert_eq!(shop.observations(), seen);
         shop.assert_audit_clean();
     }
     let met = "select met_position || '' from claims where outcome = 'recorded'";
-    shop.served.poll(met, &["1000000"]);
+    shop.served.wait_for_query(met, &["1000000"]);
 }
 
 #[test]
-fn contract_payment_is_claimed_once_and_booked() {
-    let Some(shop) = Shop::open() else { return };
+fn claimed_contract_payment_is_booked_once() {
+    let Some(shop) = ClaimShop::open() else {
+        return;
+    };
     let blind = shop.blind.url();
     let (invoices, [paid, failed, young]) = send_unseen_payments(&shop);
     let [one, two] = invoices
@@ -202,7 +204,7 @@ fn contract_payment_is_claimed_once_and_booked() {
     running.process.kill();
     drop(running);
     let mut running = shop.start(&blind);
-    let came = outcomes(&running);
+    let came = claim_outcomes(&running);
     let parts = [
         "so much more cannot have",
         "final",
@@ -216,12 +218,12 @@ fn contract_payment_is_claimed_once_and_booked() {
         assert!(reason.contains(part), "{came:?}");
     }
     let first = "select status from invoices order by seq limit 1";
-    shop.served.poll(first, &["confirmed"]);
+    shop.served.wait_for_query(first, &["confirmed"]);
     let seen = format!("1500000 {TEN} confirmed");
     assert_eq!(shop.observations(), seen);
     assert_eq!(shop.status(&invoices[1]), "awaiting_payment");
     let alarms = "select count(*) || '' from unexplained";
-    shop.served.poll(alarms, &["0"]);
+    shop.served.wait_for_query(alarms, &["0"]);
     shop.assert_audit_clean();
     // The payment is booked now, and the transaction has no second payment of this amount to this address.
     claim(&running, &right).assert_error(409, "invalid_transition", None);
@@ -232,14 +234,16 @@ fn contract_payment_is_claimed_once_and_booked() {
     drop(running);
     assert_rescans_keep_observation(&shop, &seen);
     let noted = "select count(*) || '' from audit_log where action in ('claim.ask', 'claim.end')";
-    shop.served.poll(noted, &["12"]);
+    shop.served.wait_for_query(noted, &["12"]);
 }
 
 #[test]
 fn invalid_claim_names_the_wrong_field() {
-    let Some(shop) = Shop::open() else { return };
+    let Some(shop) = ClaimShop::open() else {
+        return;
+    };
     let running = shop.start(&shop.blind.url());
-    let invoice = shop.invoice(&running);
+    let invoice = shop.create_invoice(&running);
     let txid = format!("0x{:064x}", 7);
     let right = json!({ "txid": txid, "address": invoice["depositAddress"], "amount": "0.01" });
     for (field, value) in [
@@ -281,5 +285,5 @@ fn invalid_claim_names_the_wrong_field() {
         let body = if method == "GET" { "" } else { &body };
         send(&agent(), method, &url, &[], body).assert_error(401, "unauthorized", None);
     }
-    assert!(outcomes(&running).is_empty());
+    assert!(claim_outcomes(&running).is_empty());
 }

@@ -1,8 +1,8 @@
 //! Confirmations of a payment on real nodes: the checkout page, the invoice, its timeline and the deposit must agree.
 
-use super::till::Till;
+use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, wallet};
+use crate::operator::wallets::{EVM, parse_output, run_wallet};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -13,14 +13,14 @@ const NULL: Value = Value::Null;
 
 /// A shop, its running server, and its chain.
 struct ConfirmationShop<'t> {
-    till: &'t Till,
+    till: &'t TestnetShop,
     chain: &'static str,
     running: RunningServer,
 }
 
 impl<'t> ConfirmationShop<'t> {
     #[track_caller]
-    fn open(till: &'t Till, chain: &'static str, symbol: &str) -> ConfirmationShop<'t> {
+    fn open(till: &'t TestnetShop, chain: &'static str, symbol: &str) -> ConfirmationShop<'t> {
         let running = till.start();
         till.wait_for_rate(chain, symbol);
         ConfirmationShop {
@@ -31,7 +31,7 @@ impl<'t> ConfirmationShop<'t> {
     }
 
     #[track_caller]
-    fn invoice(&self, price: &str, currency: &str, asset: &str) -> Value {
+    fn create_invoice(&self, price: &str, currency: &str, asset: &str) -> Value {
         let body = json!({
             "amount": price, "currency": currency, "asset": asset, "webhookUrl": self.till.receiver.url(),
         });
@@ -47,7 +47,7 @@ impl<'t> ConfirmationShop<'t> {
         } else {
             body.to_string()
         };
-        self.till.call(&self.running, method, path, &body)
+        self.till.call_api(&self.running, method, path, &body)
     }
 
     /// Restarts the server, so that it polls at once, and waits until it has read the block at this height.
@@ -57,12 +57,14 @@ impl<'t> ConfirmationShop<'t> {
         self.running = self.till.start();
         let chain = self.chain;
         let query = format!("select height || '' from chain_cursors where chain = '{chain}'");
-        self.till.served.poll(&query, &[&height.to_string()]);
+        self.till
+            .served
+            .wait_for_query(&query, &[&height.to_string()]);
     }
 
     /// Returns the checkout page of an invoice.
     #[track_caller]
-    fn page(&self, invoice: &Value) -> String {
+    fn checkout_page(&self, invoice: &Value) -> String {
         let url = invoice["checkoutUrl"].as_str().unwrap();
         let path = url.split_once("/checkout/").unwrap().1;
         let url = format!("{}/checkout/{path}", self.running.url);
@@ -91,7 +93,7 @@ impl<'t> ConfirmationShop<'t> {
             _ if count == 1 => "1 confirmation, until its block is final".to_owned(),
             _ => format!("{count} confirmations, until its block is final"),
         };
-        let page = self.page(invoice);
+        let page = self.checkout_page(invoice);
         let on_page = match &needed {
             Value::Number(needed) => format!("Confirmations: {count} of {needed}"),
             _ => format!("Confirmations: {count}, until the block is final"),
@@ -99,7 +101,7 @@ impl<'t> ConfirmationShop<'t> {
         assert!(page.contains(&on_page), "{page}");
         assert!(page.contains(payment["txid"].as_str().unwrap()), "{page}");
         assert!(page.contains("http-equiv=\"refresh\""), "{page}");
-        let told = self.steps(invoice);
+        let told = self.payment_steps(invoice);
         let last = told.last().unwrap();
         assert_eq!(both(&last["payment"]), both(&payment));
         let words = last["text"].as_str().unwrap();
@@ -108,7 +110,7 @@ impl<'t> ConfirmationShop<'t> {
 
     /// Returns the payment steps in the timeline of an invoice.
     #[track_caller]
-    fn steps(&self, invoice: &Value) -> Vec<Value> {
+    fn payment_steps(&self, invoice: &Value) -> Vec<Value> {
         let timeline = self.read_as_operator(invoice, "/timeline")["data"].clone();
         let told = timeline.as_array().unwrap().iter();
         told.filter(|entry| entry["kind"] == "payment")
@@ -134,13 +136,16 @@ impl<'t> ConfirmationShop<'t> {
         self.till.wait_for_event("invoice.confirmed", invoice);
         let payment = self.read_as_operator(invoice, "")["payments"][0].clone();
         assert_eq!(payment["state"], "confirmed");
-        for of in [&payment, &self.steps(invoice).last().unwrap()["payment"]] {
+        for of in [
+            &payment,
+            &self.payment_steps(invoice).last().unwrap()["payment"],
+        ] {
             assert_eq!(
                 [&of["confirmations"], &of["confirmationsNeeded"]],
                 [&NULL; 2]
             );
         }
-        let page = self.page(invoice);
+        let page = self.checkout_page(invoice);
         assert!(!page.contains("confirmation"), "{page}");
         assert!(!page.contains("http-equiv=\"refresh\""), "{page}");
     }
@@ -152,9 +157,10 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
         return;
     };
     node.mine(101);
-    let till = Till::of_outputs("litecoin", &node.url());
+    let till = TestnetShop::with_utxo_chain("litecoin", &node.url());
     let mut counter = ConfirmationShop::open(&till, "litecoin", "LTC");
-    let [small, large] = ["20.00", "2500.00"].map(|price| counter.invoice(price, "EUR", "LTC"));
+    let [small, large] =
+        ["20.00", "2500.00"].map(|price| counter.create_invoice(price, "EUR", "LTC"));
     for invoice in [&small, &large] {
         let text = |name: &str| invoice[name].as_str().unwrap();
         node.pay(text("depositAddress"), text("amountExpected"));
@@ -168,7 +174,7 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     counter.restart_and_read(102);
     counter.assert_confirmations(&small, 1, json!(3));
     counter.assert_confirmations(&large, 1, json!(12));
-    assert!(counter.page(&small).contains("TEST."));
+    assert!(counter.checkout_page(&small).contains("TEST."));
     let payment = counter.read_as_operator(&small, "")["payments"][0].clone();
     assert_eq!(
         payment["explorerUrl"], NULL,
@@ -191,13 +197,13 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     node.mine(1);
     counter.restart_and_read(113);
     counter.assert_paid(&large);
-    follows_what_the_operator_sets(&node, &mut counter, &small);
+    assert_operator_setting_applies(&node, &mut counter, &small);
     drop(counter);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }
 
 #[track_caller]
-fn follows_what_the_operator_sets(
+fn assert_operator_setting_applies(
     node: &Litecoind,
     counter: &mut ConfirmationShop<'_>,
     paid: &Value,
@@ -209,7 +215,7 @@ fn follows_what_the_operator_sets(
             .operator_request("PUT", "/dashboard/api/settings", &body);
         answer.expect(200);
     };
-    let invoice = counter.invoice("20.00", "EUR", "LTC");
+    let invoice = counter.create_invoice("20.00", "EUR", "LTC");
     node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
     node.mine(4);
     // The operator requires more confirmations than this test mines.
@@ -235,8 +241,12 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     let Some(node) = Node::start(1, "confirmations on ethereum") else {
         return;
     };
-    let till = Till::new(&["--node", &format!("ethereum={}", node.url)]);
-    parse_output(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+    let till = TestnetShop::new(&["--node", &format!("ethereum={}", node.url)]);
+    parse_output(&run_wallet(
+        &till.served.file,
+        &["add", "evm", "--yes"],
+        EVM,
+    ));
     let mut counter = ConfirmationShop::open(&till, "ethereum", "ETH");
     let account = format!("/dashboard/api/accounts/{}", till.served.account);
     let enabled = json!({ "customersEnabled": true });
@@ -244,8 +254,8 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
         .running
         .operator_request("PATCH", &account, &enabled)
         .expect(200);
-    let small = counter.invoice("20.00", "EUR", "ETH");
-    let large = counter.invoice("2500.00", "EUR", "ETH");
+    let small = counter.create_invoice("20.00", "EUR", "ETH");
+    let large = counter.create_invoice("2500.00", "EUR", "ETH");
     let families = counter.call("POST", "/v1/customers/ada/addresses", &NULL);
     let customer = families["addresses"][0]["address"]
         .as_str()
@@ -273,7 +283,7 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
         payment["txid"].as_str().unwrap()
     );
     assert_eq!(payment["explorerUrl"], url);
-    let page = counter.page(&small);
+    let page = counter.checkout_page(&small);
     assert!(page.contains(&format!("href=\"{url}\"")), "{page}");
     // The shop allows test networks, but the node is on the main network.
     assert!(!page.contains("TEST."), "{page}");
@@ -281,13 +291,13 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     // The sum of the customer's payments rises by 2400 EUR: all unconfirmed payments of that customer now need
     // finality.
     node.pay(&customer, 12 * 10_u128.pow(17));
-    is_confirmed_as_it_gets_final(&node, &mut counter, first, [&small, &large]);
+    assert_confirmed_when_final(&node, &mut counter, first, [&small, &large]);
     drop(counter);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }
 
 #[track_caller]
-fn is_confirmed_as_it_gets_final(
+fn assert_confirmed_when_final(
     node: &Node,
     counter: &mut ConfirmationShop<'_>,
     first: u32,
@@ -314,7 +324,7 @@ fn is_confirmed_as_it_gets_final(
     counter
         .till
         .served
-        .poll(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
+        .wait_for_query(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
     assert_eq!(
         counter.deposits(),
         [

@@ -2,19 +2,19 @@
 //!
 //! Invariant: every expected payment is sent before the server starts, so its first poll finds the payment.
 
-use super::till::Till;
+use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, wallet};
+use crate::operator::wallets::{parse_output, run_wallet};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
-use crate::support::payer::{Coin, Payer, decimal, outpoint, units};
+use crate::support::payer::{Coin, Payer, format_units, outpoint, parse_units};
 use crate::support::regtest::Regtest;
 use bitcoin::NetworkKind;
 use bitcoin::bip32::{ChildNumber, DerivationPath, Xpriv, Xpub};
 use bitcoin::secp256k1::{Secp256k1, SecretKey};
 use coffer::domain::address;
 use coffer::domain::chain::Depth;
-use coffer::domain::confirmations::Tiers;
+use coffer::domain::confirmations::ConfirmationTiers;
 use coffer::domain::money::Cents;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub const COINS: usize = 40;
 
 /// A shop on a UTXO chain, with the private key of its wallet.
 pub struct UtxoShop<'a> {
-    pub till: Till,
+    pub till: TestnetShop,
     pub node: &'a Regtest,
     pub payer: Payer<'a>,
     coin: &'static str,
@@ -49,7 +49,7 @@ pub struct PayableInvoice {
 }
 
 /// Outputs on the chain or in the ledger, each with its address and its amount in base units.
-type Outputs = BTreeMap<OutputId, (String, u64)>;
+type OutputsById = BTreeMap<OutputId, (String, u64)>;
 
 /// Id of an output: transaction id, and position in the transaction.
 type OutputId = (String, u32);
@@ -70,7 +70,7 @@ impl<'a> UtxoShop<'a> {
         (url, ahead): (&str, u32),
         (coin, script): (&'static str, &'static str),
     ) -> UtxoShop<'a> {
-        let till = Till::new(&["--node", &format!("{}={url}", node.chain)]);
+        let till = TestnetShop::new(&["--node", &format!("{}={url}", node.chain)]);
         let customers = "update accounts set customers_enabled = 1";
         till.served.open_file().execute(customers, []).unwrap();
         record_direct_writes(&till.served.file);
@@ -90,7 +90,7 @@ impl<'a> UtxoShop<'a> {
             "--network",
             "regtest",
         ];
-        let added = parse_output(&wallet(&till.served.file, &add, &public));
+        let added = parse_output(&run_wallet(&till.served.file, &add, &public));
         let counter = UtxoShop {
             till,
             node,
@@ -104,7 +104,7 @@ impl<'a> UtxoShop<'a> {
         counter.assert_node_derives(&added[0], &public);
         let running = counter.till.start();
         counter.till.wait_for_rate(&chain, coin);
-        assert_eq!(counter.till.offers(&running), [coin]);
+        assert_eq!(counter.till.offered_assets(&running), [coin]);
         counter
     }
 
@@ -123,13 +123,13 @@ impl<'a> UtxoShop<'a> {
 
     /// Creates invoices of the same price.
     #[track_caller]
-    pub fn invoices(&self, count: usize) -> Vec<PayableInvoice> {
+    pub fn create_invoices(&self, count: usize) -> Vec<PayableInvoice> {
         let running = self.start_synced();
         let made = (0..count).map(|_| {
-            let invoice = self.till.invoice(&running, self.coin);
+            let invoice = self.till.create_invoice(&running, self.coin);
             PayableInvoice {
                 address: invoice["depositAddress"].as_str().unwrap().to_owned(),
-                amount: units(&invoice["amountExpected"]),
+                amount: parse_units(&invoice["amountExpected"]),
                 invoice,
             }
         });
@@ -138,11 +138,11 @@ impl<'a> UtxoShop<'a> {
 
     /// Returns the address of a customer; `None` on chains without customer addresses.
     #[track_caller]
-    pub fn customer(&self, name: &str) -> Option<String> {
+    pub fn customer_address(&self, name: &str) -> Option<String> {
         self.node.chain.row().customer_family?;
         let running = self.start_synced();
         let path = format!("/v1/customers/{name}/addresses");
-        let customer = self.till.call(&running, "POST", &path, "{}");
+        let customer = self.till.call_api(&running, "POST", &path, "{}");
         let addresses = customer["addresses"].as_array().unwrap();
         let ours = addresses.iter().find(|entry| entry["family"] == "utxo");
         Some(ours.unwrap()["address"].as_str().unwrap().to_owned())
@@ -159,7 +159,7 @@ impl<'a> UtxoShop<'a> {
             .query_row(next, [], |row| row.get(0))
             .unwrap();
         let index = next + self.ahead;
-        let script = self.payer.script_of(&self.key(index)).to_bytes();
+        let script = self.payer.script_of(&self.wallet_key(index)).to_bytes();
         let stray = address::script_address(self.node.chain, "regtest", &script).unwrap();
         self.strays.push(stray.clone());
         stray
@@ -169,7 +169,7 @@ impl<'a> UtxoShop<'a> {
     #[track_caller]
     pub fn start_synced(&self) -> RunningServer {
         let chain = self.node.chain;
-        let tip = self.node.text("getbestblockhash", json!([]));
+        let tip = self.node.call_text("getbestblockhash", json!([]));
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap()
@@ -180,7 +180,7 @@ impl<'a> UtxoShop<'a> {
             from chain_cursors c, chains s \
             where c.chain = '{chain}' and s.chain = '{chain}' and s.mode = 'live'), 0) || ''"
         );
-        self.till.served.poll(&seen, &["1"]);
+        self.till.served.wait_for_query(&seen, &["1"]);
         running
     }
 
@@ -191,13 +191,13 @@ impl<'a> UtxoShop<'a> {
         for (due, status, received) in expected {
             let id = due.invoice["id"].as_str().unwrap();
             let stored = format!("select status from invoices where id = '{id}'");
-            self.till.served.poll(&stored, &[status]);
+            self.till.served.wait_for_query(&stored, &[status]);
             let read = self
                 .till
-                .call(&running, "GET", &format!("/v1/invoices/{id}"), "");
+                .call_api(&running, "GET", &format!("/v1/invoices/{id}"), "");
             let received = Some(*received)
                 .filter(|received| *received > 0)
-                .map(decimal);
+                .map(format_units);
             assert_eq!(
                 (&read["status"], read["amountReceived"].as_str()),
                 (&json!(status), received.as_deref()),
@@ -208,14 +208,14 @@ impl<'a> UtxoShop<'a> {
 
     /// Starts a server and waits until the query returns the expected value.
     #[track_caller]
-    pub fn poll_query(&self, query: &str, expected: &str) {
+    pub fn wait_for_query(&self, query: &str, expected: &str) {
         let _running = self.start_synced();
-        self.till.served.poll(query, &[expected]);
+        self.till.served.wait_for_query(query, &[expected]);
     }
 
     /// Returns the event types of an invoice, in order.
     #[track_caller]
-    pub fn events(&self, due: &PayableInvoice) -> String {
+    pub fn event_types(&self, due: &PayableInvoice) -> String {
         let query = "select group_concat(substr(type, 9), ' ') from \
             (select type from events where object_id = ?1 order by seq)";
         let id = due.invoice["id"].as_str().unwrap();
@@ -228,7 +228,7 @@ impl<'a> UtxoShop<'a> {
 
     /// Returns the confirmations that the price needs.
     pub fn confirmations_needed(&self) -> usize {
-        match Tiers::default_for(self.node.chain).needed(Some(PRICE)) {
+        match ConfirmationTiers::default_for(self.node.chain).needed_for(Some(PRICE)) {
             Depth::Blocks(blocks) => usize::try_from(blocks).unwrap(),
             Depth::Final => unreachable!("chains with outputs have no final blocks"),
         }
@@ -244,7 +244,7 @@ impl<'a> UtxoShop<'a> {
     #[track_caller]
     pub fn spendable_coin(&self, txid: &str, position: u32, address: &str, amount: u64) -> Coin {
         let script = self.node.script_of(address);
-        let mut keys = (0..100).map(|index| self.key(index));
+        let mut keys = (0..100).map(|index| self.wallet_key(index));
         let key = keys.find(|key| self.payer.script_of(key).to_hex_string() == script);
         Coin {
             at: outpoint(txid, position),
@@ -253,7 +253,7 @@ impl<'a> UtxoShop<'a> {
         }
     }
 
-    fn key(&self, index: u32) -> SecretKey {
+    fn wallet_key(&self, index: u32) -> SecretKey {
         let path = [0, index].map(|step| ChildNumber::from_normal_idx(step).unwrap());
         let child = self.account.derive_priv(&Secp256k1::new(), &path);
         child.unwrap().private_key
@@ -263,10 +263,10 @@ impl<'a> UtxoShop<'a> {
     #[track_caller]
     pub fn assert_ledger_matches_chain(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
-        let scripts = self.scripts();
-        let (on_chain, spent) = self.on_chain(&scripts);
+        let scripts = self.addresses_by_script();
+        let (on_chain, spent) = self.outputs_on_chain(&scripts);
         let file = self.till.served.open_file();
-        let mut booked = Outputs::new();
+        let mut booked = OutputsById::new();
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         let query = "select txid, position, address, amount, concat_ws(' ', \
                 iif(exists (select 1 from payments where observation = o.seq), 'payment', null), \
@@ -291,7 +291,7 @@ impl<'a> UtxoShop<'a> {
         );
         let total: u64 = on_chain.values().map(|(_, amount)| amount).sum();
         assert_eq!(sums.values().sum::<u64>(), total);
-        self.assert_node_holds(&scripts, &on_chain, &spent);
+        self.assert_unspent_matches_node(&scripts, &on_chain, &spent);
         self.print_totals(&sums, total);
     }
 
@@ -303,10 +303,10 @@ impl<'a> UtxoShop<'a> {
 
     /// Asserts that the unspent amount of these scripts equals the amount that the node reports.
     #[track_caller]
-    fn assert_node_holds(
+    fn assert_unspent_matches_node(
         &self,
         scripts: &BTreeMap<String, String>,
-        on_chain: &Outputs,
+        on_chain: &OutputsById,
         spent: &BTreeSet<OutputId>,
     ) {
         let waiting = self.node.call("getrawmempool", json!([]));
@@ -318,12 +318,12 @@ impl<'a> UtxoShop<'a> {
         let held = self.node.call("scantxoutset", json!(["start", wanted]));
         let unspent = on_chain.iter().filter(|(place, _)| !spent.contains(place));
         let unspent: u64 = unspent.map(|(_, (_, amount))| amount).sum();
-        assert_eq!(units(&held["total_amount"]), unspent);
+        assert_eq!(parse_units(&held["total_amount"]), unspent);
     }
 
     /// Returns each address of the shop by its output script.
     #[track_caller]
-    fn scripts(&self) -> BTreeMap<String, String> {
+    fn addresses_by_script(&self) -> BTreeMap<String, String> {
         let file = self.till.served.open_file();
         let mut rows = file
             .prepare("select address from addresses where mode = 'live'")
@@ -340,27 +340,32 @@ impl<'a> UtxoShop<'a> {
     /// Returns every output that ever paid these scripts, on the active chain and in the mempool, and the ids of all
     /// spent outputs.
     #[track_caller]
-    fn on_chain(&self, scripts: &BTreeMap<String, String>) -> (Outputs, BTreeSet<OutputId>) {
-        let (mut found, mut spent) = (Outputs::new(), BTreeSet::new());
+    fn outputs_on_chain(
+        &self,
+        scripts: &BTreeMap<String, String>,
+    ) -> (OutputsById, BTreeSet<OutputId>) {
+        let (mut found, mut spent) = (OutputsById::new(), BTreeSet::new());
         let mut read = |transaction: &Value| {
             let txid = transaction["txid"].as_str().unwrap();
             for output in transaction["vout"].as_array().unwrap() {
                 let script = output["scriptPubKey"]["hex"].as_str().unwrap_or_default();
-                let amount = output.get("value").map_or(0, units);
+                let amount = output.get("value").map_or(0, parse_units);
                 if let Some(address) = scripts.get(script).filter(|_| amount > 0) {
-                    let place = (txid.to_owned(), position(&output["n"]).unwrap());
+                    let place = (txid.to_owned(), parse_position(&output["n"]).unwrap());
                     found.insert(place, (address.clone(), amount));
                 }
             }
             for input in transaction["vin"].as_array().unwrap() {
-                if let (Some(from), Some(at)) = (input["txid"].as_str(), position(&input["vout"])) {
+                if let (Some(from), Some(at)) =
+                    (input["txid"].as_str(), parse_position(&input["vout"]))
+                {
                     spent.insert((from.to_owned(), at));
                 }
             }
         };
         let tip = self.node.call("getblockcount", json!([])).as_u64().unwrap();
         for height in 1..=tip {
-            let hash = self.node.text("getblockhash", json!([height]));
+            let hash = self.node.call_text("getblockhash", json!([height]));
             let block = self.node.call("getblock", json!([hash, 2]));
             block["tx"].as_array().unwrap().iter().for_each(&mut read);
         }
@@ -376,7 +381,7 @@ impl<'a> UtxoShop<'a> {
     }
 }
 
-fn position(number: &Value) -> Option<u32> {
+fn parse_position(number: &Value) -> Option<u32> {
     u32::try_from(number.as_u64()?).ok()
 }
 

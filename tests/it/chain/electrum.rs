@@ -3,8 +3,8 @@
 
 mod certificates;
 
-use super::till::{TPUB, Till};
-use super::watch::{LIMITS, Watch};
+use super::till::{TPUB, TestnetShop};
+use super::watch::{LIMITS, WatchList};
 use crate::file::audit::findings;
 use crate::support::electrum_proxy::{ElectrumFault, ElectrumProxy};
 use crate::support::electrumx::Electrumx;
@@ -16,7 +16,7 @@ use crate::support::received::booked_amounts;
 use crate::support::scratch::Scratch;
 use coffer::chain::Node;
 use coffer::chain::electrum::{Electrum, ServerUrl};
-use coffer::domain::address::simulated;
+use coffer::domain::address::simulated_address;
 use coffer::domain::asset::Mode;
 use coffer::domain::chain::Chain;
 use serde_json::{Value, json};
@@ -28,26 +28,26 @@ const UNTESTED: &str = "payments by an Electrum server";
 
 /// Starts a node with coins and its Electrum server; `None` where the machine lacks one.
 #[track_caller]
-fn server(settings: &[(&str, &str)]) -> Option<(Litecoind, Electrumx)> {
+fn start_electrumx(settings: &[(&str, &str)]) -> Option<(Litecoind, Electrumx)> {
     let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
-    node.fund();
+    node.fund_wallet();
     let server = Electrumx::start(&node, settings, UNTESTED)?;
     Some((node, server))
 }
 
 #[track_caller]
-fn electrum(urls: &[&str]) -> Electrum {
+fn electrum_client(urls: &[&str]) -> Electrum {
     let urls = urls.iter().map(|url| ServerUrl::parse(url).unwrap());
     Electrum::new(Chain::Litecoin, urls.collect(), LIMITS).unwrap()
 }
 
 /// Starts a shop, and returns it with the deposit address of an invoice.
 #[track_caller]
-fn shop(urls: &str) -> (Till, RunningServer, String) {
-    let till = Till::of_outputs("litecoin", urls);
+fn start_shop(urls: &str) -> (TestnetShop, RunningServer, String) {
+    let till = TestnetShop::with_utxo_chain("litecoin", urls);
     let running = till.start();
     till.wait_for_rate("litecoin", "LTC");
-    let invoice = till.invoice(&running, "LTC");
+    let invoice = till.create_invoice(&running, "LTC");
     let to = invoice["depositAddress"].as_str().unwrap().to_owned();
     (till, running, to)
 }
@@ -57,11 +57,11 @@ const CONFIRMED: &str = "select count(*) || '' from observations where block_hei
 
 #[test]
 fn false_electrum_responses_change_nothing() {
-    let Some((node, server)) = server(&[]) else {
+    let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
     let liar = ElectrumProxy::start(server.port);
-    let (till, running, to) = shop(&liar.url());
+    let (till, running, to) = start_shop(&liar.url());
     let mut paid = 0;
     for lie in [
         ElectrumFault::FalseProof,
@@ -76,19 +76,20 @@ fn false_electrum_responses_change_nothing() {
         node.pay(&to, &format!("0.0{}", paid + 1));
         node.mine(1);
         paid += 1;
-        assert!(polling::until(|| liar.fault_count() >= 2), "{lie:?}");
+        assert!(polling::wait_until(|| liar.fault_count() >= 2), "{lie:?}");
         let is_harmless = lie == ElectrumFault::UnknownScripts;
         if !is_harmless {
-            till.served.poll(CONFIRMED, &[&(paid - 1).to_string()]);
+            till.served
+                .wait_for_query(CONFIRMED, &[&(paid - 1).to_string()]);
             let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
             ready.expect(200);
         }
         liar.inject(ElectrumFault::None);
-        till.served.poll(CONFIRMED, &[&paid.to_string()]);
+        till.served.wait_for_query(CONFIRMED, &[&paid.to_string()]);
     }
     node.mine(20);
     let rest = "select count(*) || '' from observations where state != 'confirmed'";
-    till.served.poll(rest, &["0"]);
+    till.served.wait_for_query(rest, &["0"]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let came = node.received_by(&BTreeSet::from([to]), "LTC");
@@ -98,7 +99,7 @@ fn false_electrum_responses_change_nothing() {
 
 #[test]
 fn second_electrum_server_reveals_a_hidden_payment() {
-    let Some((node, server)) = server(&[]) else {
+    let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
     let liar = ElectrumProxy::start(server.port);
@@ -108,24 +109,24 @@ fn second_electrum_server_reveals_a_hidden_payment() {
     let unconfirmed = "select count(*) || '' from observations where state != 'confirmed'";
     let mut paid = 0;
     for urls in [format!("{hiding},{honest}"), format!("{honest},{hiding}")] {
-        let (till, mut running, to) = shop(&urls);
+        let (till, mut running, to) = start_shop(&urls);
         node.pay(&to, "0.25");
         paid += 1;
         // The second shop has the same keys, so it also sees the payment to the first.
-        till.served.poll(seen, &[&paid.to_string()]);
+        till.served.wait_for_query(seen, &[&paid.to_string()]);
         node.mine(12);
-        till.served.poll(unconfirmed, &["0"]);
+        till.served.wait_for_query(unconfirmed, &["0"]);
         assert!(liar.fault_count() > 0);
-        assert!(running.process.close());
+        assert!(running.process.close_input());
         assert_eq!(findings(&till.served.file), Vec::<String>::new());
     }
     // The only server of this shop hides the payment, so the payment stays unseen.
-    let (till, _running, to) = shop(&hiding);
+    let (till, _running, to) = start_shop(&hiding);
     node.pay(&to, "0.25");
     liar.inject(ElectrumFault::Hides);
-    assert!(polling::until(|| liar.fault_count() >= 1));
-    till.served.poll(seen, &["0"]);
-    let said = till.coffer(&doctor(&till));
+    assert!(polling::wait_until(|| liar.fault_count() >= 1));
+    till.served.wait_for_query(seen, &["0"]);
+    let said = till.run_coffer(&doctor_args(&till));
     for part in [
         "ElectrumX",
         "one server can hide a payment",
@@ -137,26 +138,26 @@ fn second_electrum_server_reveals_a_hidden_payment() {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "prints the time to see a payment")]
-fn payment_is_seen_with_the_notice_of_an_electrum_server() {
-    let Some((node, server)) = server(&[]) else {
+fn electrum_notification_reveals_a_payment() {
+    let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
-    let (till, mut running, to) = shop(&server.url());
+    let (till, mut running, to) = start_shop(&server.url());
     // The next scheduled poll is ten seconds away, so only the notification of the server can cause an earlier one.
     let height = node.call("getblockcount", json!([]));
     let read = format!("select (height = {height}) || '' from chain_cursors");
-    till.served.poll(&read, &["1"]);
+    till.served.wait_for_query(&read, &["1"]);
     let since = Instant::now();
     node.pay(&to, "0.25");
     till.served
-        .poll("select count(*) || '' from observations", &["1"]);
+        .wait_for_query("select count(*) || '' from observations", &["1"]);
     // The Electrum server polls the mempool of its node five times a second.
     eprintln!("a payment is seen {:?} after it was sent", since.elapsed());
-    assert!(running.process.close());
+    assert!(running.process.close_input());
 }
 
 /// Returns the arguments of `coffer doctor`, which has no setting for webhook targets.
-fn doctor(till: &Till) -> Vec<&str> {
+fn doctor_args(till: &TestnetShop) -> Vec<&str> {
     let settings = till.settings();
     let (settings, _) = settings.split_at(settings.len() - 2);
     [&["doctor"][..], settings].concat()
@@ -165,27 +166,27 @@ fn doctor(till: &Till) -> Vec<&str> {
 #[test]
 #[expect(clippy::print_stderr, reason = "prints the number of requests")]
 fn five_thousand_addresses_are_watched_at_one_electrum_server() {
-    let Some((node, server)) = server(&[]) else {
+    let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
-    let ours = node.address("bech32");
-    let addresses = (0..5_000).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
+    let ours = node.new_address("bech32");
+    let addresses = (0..5_000).map(|index| simulated_address(Mode::Live, Chain::Litecoin, index));
     let addresses: Vec<String> = addresses.chain([ours.clone()]).collect();
     let names: Vec<&str> = addresses.iter().map(String::as_str).collect();
-    let watch = Watch::addresses(Chain::Litecoin, &names).by_name(&names);
-    let mut electrum = electrum(&[&server.url()]);
+    let watch = WatchList::for_addresses(Chain::Litecoin, &names).with_polled_addresses(&names);
+    let mut electrum = electrum_client(&[&server.url()]);
     let since = Instant::now();
     assert_eq!(electrum.network().unwrap(), "regtest");
     electrum.head().unwrap();
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
-    let (first, took) = (electrum.requests(), since.elapsed());
-    let first_bytes = electrum.bytes();
+    let (first, took) = (electrum.request_count(), since.elapsed());
+    let first_bytes = electrum.traffic_bytes();
     // This step finds no change.
     electrum.head().unwrap();
     electrum.mempool(&[], &watch).unwrap();
     electrum.head().unwrap();
-    let step = electrum.requests() - first;
-    let step_bytes = electrum.bytes() - first_bytes;
+    let step = electrum.request_count() - first;
+    let step_bytes = electrum.traffic_bytes() - first_bytes;
     eprintln!(
         "5001 addresses: {first} requests and {first_bytes} bytes in {took:?}, then {step} and {step_bytes} a step: \
          {} requests and {} bytes a day at one every 30 s",
@@ -194,7 +195,7 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     );
     assert!(first < 5_001 + 20 && step <= 4, "{first} {step}");
     let txid = node.pay(&ours, "0.25");
-    assert!(polling::until(|| electrum.has_news()));
+    assert!(polling::wait_until(|| electrum.has_notification()));
     let since = Instant::now();
     electrum.head().unwrap();
     let read = electrum.mempool(&[], &watch).unwrap();
@@ -206,18 +207,18 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
 }
 
 #[test]
-fn addresses_are_spread_over_connections_if_the_server_limits_them() {
-    let Some((node, server)) = server(&[]) else {
+fn addresses_over_the_server_limit_use_more_connections() {
+    let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
     let liar = ElectrumProxy::start(server.port);
     liar.inject(ElectrumFault::WatchesAtMost(100));
-    let ours: Vec<String> = (0..3).map(|_| node.address("bech32")).collect();
-    let others = (0..297).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
+    let ours: Vec<String> = (0..3).map(|_| node.new_address("bech32")).collect();
+    let others = (0..297).map(|index| simulated_address(Mode::Live, Chain::Litecoin, index));
     let addresses: Vec<String> = others.chain(ours.clone()).collect();
     let names: Vec<&str> = addresses.iter().map(String::as_str).collect();
-    let watch = Watch::addresses(Chain::Litecoin, &names).by_name(&names);
-    let mut electrum = electrum(&[&liar.url()]);
+    let watch = WatchList::for_addresses(Chain::Litecoin, &names).with_polled_addresses(&names);
+    let mut electrum = electrum_client(&[&liar.url()]);
     electrum.head().unwrap();
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
     assert!(liar.fault_count() > 0);
@@ -228,33 +229,33 @@ fn addresses_are_spread_over_connections_if_the_server_limits_them() {
     );
     for to in &ours {
         let txid = node.pay(to, "0.25");
-        assert!(polling::until(|| electrum.has_news()));
+        assert!(polling::wait_until(|| electrum.has_notification()));
         electrum.head().unwrap();
         let read = electrum.mempool(&[], &watch).unwrap();
         assert!(read.received.iter().any(|one| one.txid == txid));
     }
     // 801 addresses are more than eight connections accept, at 100 addresses each.
-    let many = (0..801).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
+    let many = (0..801).map(|index| simulated_address(Mode::Live, Chain::Litecoin, index));
     let many: Vec<String> = many.collect();
     let names: Vec<&str> = many.iter().map(String::as_str).collect();
-    let watch = Watch::addresses(Chain::Litecoin, &names).by_name(&names);
+    let watch = WatchList::for_addresses(Chain::Litecoin, &names).with_polled_addresses(&names);
     let refused = electrum.mempool(&[], &watch).unwrap_err().to_string();
     assert!(refused.contains("name another server"), "{refused}");
 }
 
 #[test]
-fn history_that_grows_too_long_keeps_seen_payments() {
-    let Some((node, server)) = server(&[]) else {
+fn seen_payments_stay_when_a_history_gets_too_long() {
+    let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
     let liar = ElectrumProxy::start(server.port);
-    let to = node.address("bech32");
-    let watch = Watch::addresses(Chain::Litecoin, &[&to]).by_name(&[&to]);
-    let mut electrum = electrum(&[&liar.url()]);
+    let to = node.new_address("bech32");
+    let watch = WatchList::for_addresses(Chain::Litecoin, &[&to]).with_polled_addresses(&[&to]);
+    let mut electrum = electrum_client(&[&liar.url()]);
     electrum.head().unwrap();
     electrum.mempool(&[], &watch).unwrap();
     let mut look = |txid: &str| {
-        assert!(polling::until(|| electrum.has_news()));
+        assert!(polling::wait_until(|| electrum.has_notification()));
         electrum.head().unwrap();
         let read = electrum.mempool(&[], &watch).unwrap();
         read.received.iter().any(|one| one.txid == txid)
@@ -270,7 +271,7 @@ fn history_that_grows_too_long_keeps_seen_payments() {
 /// The commands differ from the guide in two points: they select a test network and fixed rates.
 #[test]
 fn guide_commands_take_a_first_payment_without_a_node() {
-    let Some((node, server)) = server(&[]) else {
+    let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
     let guide = include_str!("../../../src/web/guides/chains.md");
@@ -320,13 +321,13 @@ fn guide_commands_take_a_first_payment_without_a_node() {
     assert!(said.contains("ok: node of litecoin"), "{said}");
     let serve = format!(". ./env; exec {}", commands[6]);
     let served = Process::start(&mut shell(serve));
-    assert!(served.url().starts_with("https://pay.example.com"));
+    assert!(served.wait_for_url().starts_with("https://pay.example.com"));
     let invoice = format!(". ./env; {}", commands[7]);
     let invoice = invoice.replace("127.0.0.1:8080", &listen);
     let file = rusqlite::Connection::open(folder.path("shop.db")).unwrap();
     let until = |sql: &str| {
         assert!(
-            polling::until(|| file.query_row(sql, [], |row| row.get(0)) == Ok(1_u32)),
+            polling::wait_until(|| file.query_row(sql, [], |row| row.get(0)) == Ok(1_u32)),
             "{sql}"
         );
     };

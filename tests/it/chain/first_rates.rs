@@ -1,6 +1,6 @@
 //! Payments that arrive before any rate is known: they wait, and are booked when the first rates arrive.
 
-use crate::operator::wallets::{EVM, parse_output, wallet};
+use crate::operator::wallets::{EVM, parse_output, run_wallet};
 use crate::support::anvil::Node;
 use crate::support::exchanges::{Exchanges, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// A shop whose customers pay in ether.
-struct Shop {
+struct EtherShop {
     served: Installation,
     settings: Vec<String>,
 }
 
-impl Shop {
+impl EtherShop {
     #[track_caller]
-    fn open(node: &Node, exchanges: &Exchanges) -> Shop {
+    fn open(node: &Node, exchanges: &Exchanges) -> EtherShop {
         let served = Installation::new();
         let customers = "update accounts set customers_enabled = 1";
         served.open_file().execute(customers, []).unwrap();
-        parse_output(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
+        parse_output(&run_wallet(&served.file, &["add", "evm", "--yes"], EVM));
         let node = format!("ethereum={}", node.url);
-        let rates = exchanges.setting(&["binance", "coingecko"]);
+        let rates = exchanges.rates_setting(&["binance", "coingecko"]);
         let settings = ["--test-networks", "--node", &node, "--rates", &rates];
-        Shop {
+        EtherShop {
             served,
             settings: settings.map(str::to_owned).to_vec(),
         }
@@ -45,7 +45,7 @@ impl Shop {
 
     /// Returns the deposit address of a customer.
     #[track_caller]
-    fn address(&self, running: &RunningServer) -> String {
+    fn customer_address(&self, running: &RunningServer) -> String {
         let url = format!("{}/v1/customers/ada/addresses", running.url);
         let key = [("X-API-Key", self.served.key.as_str())];
         let given = send(&agent(), "POST", &url, &key, "{}").expect(201).json();
@@ -60,13 +60,13 @@ fn first_payments_wait_for_the_first_rates() {
     let Some(node) = Node::start(11_155_111, "rates of the first payments") else {
         return;
     };
-    let exchanges = Exchanges::open([1_500; 4].map(SourceReply::Ether));
-    let shop = Shop::open(&node, &exchanges);
+    let exchanges = Exchanges::start([1_500; 4].map(SourceReply::Ether));
+    let shop = EtherShop::open(&node, &exchanges);
     let mut running = shop.start();
     let on_offer =
         "select exists (select 1 from chain_cursors) || exists (select 1 from rate_figures)";
-    shop.served.poll(on_offer, &["11"]);
-    let address = shop.address(&running);
+    shop.served.wait_for_query(on_offer, &["11"]);
+    let address = shop.customer_address(&running);
     running.process.kill();
     drop(running);
     let forgets = "delete from rate_figures; delete from rate_sources; delete from rates_known";
@@ -80,7 +80,7 @@ fn first_payments_wait_for_the_first_rates() {
         shop.start_logging(&log)
     });
     shop.served
-        .poll("select count(*) || '' from deposits", &["1"]);
+        .wait_for_query("select count(*) || '' from deposits", &["1"]);
     let unmatched =
         running.operator_request("GET", "/dashboard/api/unmatched-payments", &Value::Null);
     assert_eq!(unmatched.expect(200).json()["data"], json!([]));
@@ -92,12 +92,12 @@ fn first_payments_wait_for_the_first_rates() {
 
 /// Lets the rate sources respond once the first payments wait for rates, and asserts that nothing was booked before.
 #[track_caller]
-fn serve_rates_once_waiting(shop: &Shop, log: &Path, exchanges: &Exchanges) {
+fn serve_rates_once_waiting(shop: &EtherShop, log: &Path, exchanges: &Exchanges) {
     let waits = || {
         let logged = std::fs::read_to_string(log).unwrap_or_default();
         logged.contains("waiting for the first rates: chain=ethereum")
     };
-    assert!(polling::until(waits));
+    assert!(polling::wait_until(waits));
     let seen = "select count(*) from observations";
     let seen = shop
         .served

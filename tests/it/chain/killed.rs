@@ -5,13 +5,13 @@
 
 pub(super) mod tron;
 
-use super::till::Till;
+use super::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::support::anvil::{Node, address_word};
 use crate::support::dice::Dice;
 use crate::support::litecoind::Litecoind;
 use crate::support::payer;
-use crate::support::received::{ReceivedAmounts, booked_amounts, sum};
+use crate::support::received::{ReceivedAmounts, booked_amounts, sum_of_asset};
 use crate::support::regtest::Regtest;
 use crate::support::rpc_proxy::RpcProxy;
 use rusqlite::Connection;
@@ -31,7 +31,7 @@ const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 
 /// A payer on one chain, whose payments and reorgs are random.
-pub(super) trait Payer {
+pub(super) trait RandomPayer {
     /// Pays each address at least once, with more than two hundred payments in one block.
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]);
     /// Replaces this number of blocks. Their transactions may be confirmed again in other blocks.
@@ -43,18 +43,18 @@ pub(super) trait Payer {
 }
 
 /// Returns a random amount in base units.
-fn units(dice: &mut Dice) -> u64 {
+fn amount(dice: &mut Dice) -> u64 {
     20_000 + u64::try_from(dice.roll(3_000_000)).unwrap()
 }
 
 #[track_caller]
-fn tip(node: &Regtest) -> u32 {
+fn tip_height(node: &Regtest) -> u32 {
     u32::try_from(node.call("getblockcount", json!([])).as_u64().unwrap()).unwrap()
 }
 
 #[track_caller]
-fn invalidate(node: &Regtest, depth: u32) {
-    let hash = node.call("getblockhash", json!([tip(node) + 1 - depth]));
+fn invalidate_blocks(node: &Regtest, depth: u32) {
+    let hash = node.call("getblockhash", json!([tip_height(node) + 1 - depth]));
     node.call("invalidateblock", json!([hash]));
 }
 
@@ -66,22 +66,22 @@ pub(super) struct LitecoindPayer {
     pub(super) sent: Vec<String>,
 }
 
-impl Payer for LitecoindPayer {
+impl RandomPayer for LitecoindPayer {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         for _ in 0..TIMES {
             let mut amounts = Map::new();
             for address in to {
-                let amount = format!("0.{:08}", units(dice));
-                amounts.insert(self.node.own_address(self.chain, address), amount.into());
+                let address = self.node.to_litecoin_address(self.chain, address);
+                amounts.insert(address, format!("0.{:08}", amount(dice)).into());
             }
             self.sent
-                .push(self.node.text("sendmany", json!(["", amounts])));
+                .push(self.node.call_text("sendmany", json!(["", amounts])));
         }
         self.node.mine(1);
     }
 
     fn reorganise(&mut self, _: &mut Dice, depth: u32) {
-        invalidate(&self.node, depth);
+        invalidate_blocks(&self.node, depth);
         self.node.mine(depth + 1);
     }
 
@@ -98,11 +98,11 @@ impl Payer for LitecoindPayer {
     }
 
     fn height(&self) -> u32 {
-        tip(&self.node)
+        tip_height(&self.node)
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        let own = |to: &String| self.node.own_address(self.chain, to);
+        let own = |to: &String| self.node.to_litecoin_address(self.chain, to);
         let to = to.iter().map(own).collect();
         self.node.received_by(&to, self.asset)
     }
@@ -115,10 +115,10 @@ struct BitcoindPayer<'a> {
     reorganised: usize,
 }
 
-impl Payer for BitcoindPayer<'_> {
+impl RandomPayer for BitcoindPayer<'_> {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         for _ in 0..TIMES {
-            let paid = to.iter().map(|address| (address.as_str(), units(dice)));
+            let paid = to.iter().map(|address| (address.as_str(), amount(dice)));
             let paid: Vec<_> = paid.collect();
             self.payer.pay(&paid);
         }
@@ -126,7 +126,7 @@ impl Payer for BitcoindPayer<'_> {
     }
 
     fn reorganise(&mut self, _: &mut Dice, depth: u32) {
-        invalidate(self.node, depth);
+        invalidate_blocks(self.node, depth);
         // Each branch has another miner, because the node rejects blocks that it was told to invalidate.
         self.reorganised += 1;
         let script = 0x52 + self.reorganised % 14;
@@ -140,7 +140,7 @@ impl Payer for BitcoindPayer<'_> {
     }
 
     fn height(&self) -> u32 {
-        tip(self.node)
+        tip_height(self.node)
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
@@ -156,7 +156,7 @@ pub(super) struct AnvilPayer {
     pub(super) coin: &'static str,
 }
 
-impl Payer for AnvilPayer {
+impl RandomPayer for AnvilPayer {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         let mut sent = Vec::new();
         self.node.mine_together(|| {
@@ -178,7 +178,7 @@ impl Payer for AnvilPayer {
             }
         });
         for txid in &sent {
-            let receipt = self.node.wait_success(txid);
+            let receipt = self.node.wait_for_success(txid);
             assert_eq!(receipt["blockNumber"], format!("{:#x}", self.height()));
         }
     }
@@ -187,15 +187,15 @@ impl Payer for AnvilPayer {
         let kept = self.node.reorg(depth);
         // A random number of transactions returns, each in a block of its own. The others never return.
         for (_, raw) in &kept[..dice.roll(kept.len() + 1)] {
-            let txid = self.node.ask("eth_sendRawTransaction", json!([raw]));
-            self.node.wait_receipt(&txid);
+            let txid = self.node.call_rpc("eth_sendRawTransaction", json!([raw]));
+            self.node.wait_for_receipt(&txid);
         }
         self.node.mine(1);
     }
 
     fn mine_empty(&self, blocks: u32) {
         // A reorg sets the clock of the node back. A lost transaction is dropped only after a later final block.
-        self.node.ask("evm_increaseTime", json!([3_600]));
+        self.node.call_rpc("evm_increaseTime", json!([3_600]));
         self.node.mine(blocks);
     }
 
@@ -208,7 +208,7 @@ impl Payer for AnvilPayer {
             .node
             .received_by(to, (self.coin, (self.asset, &self.token)));
         // The sums of the payments must equal the balances.
-        let sums = (sum(&came, "ETH"), sum(&came, self.asset));
+        let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, self.asset));
         assert_eq!(self.node.balances_of(to, &self.token), sums);
         came
     }
@@ -222,7 +222,7 @@ fn query_number(file: &Connection, query: &str) -> u32 {
 /// Pays and kills the server until `COFFER_KILLS` kills were within a block.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
-fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
+fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut impl RandomPayer) {
     let said = std::env::var("COFFER_KILLS").ok();
     let kills = said.map_or(KILLS, |said| said.parse().unwrap());
     let file = till.served.open_file();
@@ -231,7 +231,7 @@ fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
     till.wait_for_rate(chain, symbol);
     let mut to: Vec<String> = (0..INVOICES)
         .map(|at| {
-            let made = till.invoice(&running, assets[at % assets.len()]);
+            let made = till.create_invoice(&running, assets[at % assets.len()]);
             made["depositAddress"].as_str().unwrap().to_owned()
         })
         .collect();
@@ -249,7 +249,7 @@ fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
         let seen = query_number(&file, "select count(*) from observations");
         let mut running = till.start();
         let more = format!("select (count(*) > {seen}) || '' from observations");
-        till.served.poll(&more, &["1"]);
+        till.served.wait_for_query(&more, &["1"]);
         running.process.kill();
         let read = query_number(&file, "select height from chain_cursors");
         in_the_middle += usize::from(read < payer.height());
@@ -262,10 +262,10 @@ fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
         let mut running = till.start();
         let height = payer.height();
         let all = format!("select (height = {height}) || '' from chain_cursors");
-        till.served.poll(&all, &["1"]);
+        till.served.wait_for_query(&all, &["1"]);
         running.process.kill();
     }
-    let count = assert_agrees(till, payer, to.drain(..).collect());
+    let count = assert_file_agrees(till, payer, to.drain(..).collect());
     assert!(count >= 200 * kills / 2, "{count}");
     let besides = 2 * rounds;
     eprintln!(
@@ -276,7 +276,7 @@ fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
 
 /// Asserts that the file has each payment exactly once, and returns their number.
 #[track_caller]
-fn assert_agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
+fn assert_file_agrees(till: &TestnetShop, payer: &impl RandomPayer, to: BTreeSet<String>) -> usize {
     let file = till.served.open_file();
     // Lost transactions are dropped in batches, as later blocks become final.
     for _ in 0..BURIALS_MAX {
@@ -286,8 +286,8 @@ fn assert_agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize
             "select (height = {}) || '' from chain_cursors",
             payer.height()
         );
-        till.served.poll(&read, &["1"]);
-        assert!(running.process.close());
+        till.served.wait_for_query(&read, &["1"]);
+        assert!(running.process.close_input());
         let seen = "select count(*) from observations where state = 'seen'";
         if query_number(&file, seen) == 0 {
             break;
@@ -312,7 +312,7 @@ fn assert_agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize
 }
 
 #[track_caller]
-fn on_outputs(
+fn kill_on_utxo_chain(
     chain: &'static str,
     asset: &'static str,
     url: impl Fn(&Litecoind) -> (Option<RpcProxy>, String),
@@ -321,27 +321,27 @@ fn on_outputs(
     let Some(node) = Litecoind::start(&["-txindex=1"], &untested) else {
         return;
     };
-    node.fund();
+    node.fund_wallet();
     let (_liar, url) = url(&node);
-    let till = Till::of_outputs(chain, &url);
+    let till = TestnetShop::with_utxo_chain(chain, &url);
     let mut wallet = LitecoindPayer {
         node,
         chain,
         asset,
         sent: Vec::new(),
     };
-    play(&till, chain, &[asset], &mut wallet);
+    pay_and_kill(&till, chain, &[asset], &mut wallet);
 }
 
 #[track_caller]
-fn on_accounts(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
+fn kill_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
     let Some(node) = Node::start(id, &format!("kills within a block of {chain}")) else {
         return;
     };
     let token = node.deploy_token();
     // Later reorgs must not remove the token.
     node.mine(5);
-    let till = Till::of_accounts(chain, &node.url, (asset, &token));
+    let till = TestnetShop::with_account_chain(chain, &node.url, (asset, &token));
     let assets = [asset, asset, coin];
     let assets = if coin.is_empty() {
         &assets[..1]
@@ -354,46 +354,46 @@ fn on_accounts(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
         asset,
         coin,
     };
-    play(&till, chain, assets, &mut payer);
+    pay_and_kill(&till, chain, assets, &mut payer);
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_litecoin() {
-    on_outputs("litecoin", "LTC", |node| (None, node.url()));
+    kill_on_utxo_chain("litecoin", "LTC", |node| (None, node.url()));
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_dogecoin() {
-    on_outputs("dogecoin", "DOGE", RpcProxy::as_dogecoin);
+    kill_on_utxo_chain("dogecoin", "DOGE", RpcProxy::start_dogecoin);
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_bitcoin() {
     let untested = "kills within a block of bitcoin";
-    let Some(node) = Regtest::bitcoind(&[], untested) else {
+    let Some(node) = Regtest::start_bitcoind(&[], untested) else {
         return;
     };
     let payer = payer::Payer::with_coins(&node, 150);
-    let till = Till::of_outputs("bitcoin", &node.url());
+    let till = TestnetShop::with_utxo_chain("bitcoin", &node.url());
     let mut payer = BitcoindPayer {
         node: &node,
         payer,
         reorganised: 0,
     };
-    play(&till, "bitcoin", &["BTC"], &mut payer);
+    pay_and_kill(&till, "bitcoin", &["BTC"], &mut payer);
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_ether_and_tokens() {
-    on_accounts(11_155_111, "ethereum", "USDC-ERC20", "ETH");
+    kill_on_evm_chain(11_155_111, "ethereum", "USDC-ERC20", "ETH");
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_base_tokens() {
-    on_accounts(84_532, "base", "USDC-BASE", "");
+    kill_on_evm_chain(84_532, "base", "USDC-BASE", "");
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_polygon_tokens() {
-    on_accounts(80_002, "polygon", "USDC-POLYGON", "");
+    kill_on_evm_chain(80_002, "polygon", "USDC-POLYGON", "");
 }

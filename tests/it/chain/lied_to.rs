@@ -6,7 +6,7 @@
 
 mod lies;
 
-use super::till::Till;
+use super::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
@@ -23,9 +23,9 @@ use std::collections::BTreeSet;
 const MORE_KIB_MAX: u64 = 200 * 1024;
 
 /// A payer on a chain whose node sends false responses to the server.
-trait Payer {
+trait LyingNodePayer {
     /// Pays in a block and, if the chain has a mempool, also in the mempool. `time` makes the amounts unique.
-    fn pay_all(&self, time: u64);
+    fn pay_in_block_and_mempool(&self, time: u64);
     /// Returns all confirmed payments.
     fn received_by(&self) -> ReceivedAmounts;
     /// Confirms all payments, and returns an SQL condition on the cursor that is true when the server has read them.
@@ -33,14 +33,14 @@ trait Payer {
 }
 
 /// A payer with a litecoind, which may also stand for a Dogecoin node, and an address of the shop.
-struct Outputs {
+struct UtxoPayer {
     node: Litecoind,
     asset: &'static str,
     to: String,
 }
 
-impl Payer for Outputs {
-    fn pay_all(&self, time: u64) {
+impl LyingNodePayer for UtxoPayer {
+    fn pay_in_block_and_mempool(&self, time: u64) {
         self.node
             .pay(&self.to, &format!("0.{:08}", 1_000_000 + time));
         self.node.mine(1);
@@ -61,14 +61,14 @@ impl Payer for Outputs {
 }
 
 /// A payer with an Ethereum node and a token, and addresses of the shop for token and coin.
-struct Accounts {
+struct EvmPayer {
     node: Node,
     token: String,
     to: [String; 2],
 }
 
-impl Payer for Accounts {
-    fn pay_all(&self, time: u64) {
+impl LyingNodePayer for EvmPayer {
+    fn pay_in_block_and_mempool(&self, time: u64) {
         let units = 1_000_000 + u128::from(time);
         self.node.pay_token(&self.token, &self.to[0], units);
         self.node.pay(&self.to[1], units * 1_000_000_000);
@@ -89,7 +89,7 @@ impl Payer for Accounts {
 
 /// Returns the peak memory of the server, in KiB.
 #[track_caller]
-fn peak_kib(running: &RunningServer) -> u64 {
+fn peak_memory_kib(running: &RunningServer) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.unwrap().trim().trim_end_matches(" kB");
@@ -114,13 +114,13 @@ fn assert_payments_exist(file: &Connection, truth: &ReceivedAmounts, about: &str
 
 /// Asserts that the server is ready and reports this problem of the chain.
 #[track_caller]
-fn assert_problem(running: &RunningServer, chain: &str, told: &str) {
+fn assert_problem_reported(running: &RunningServer, chain: &str, told: &str) {
     let wanted = format!("{chain}: its node {told}");
     let says = || {
         let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
         ready.expect(200).text
     };
-    let found = told.is_empty() || polling::until(|| says().contains(&wanted));
+    let found = told.is_empty() || polling::wait_until(|| says().contains(&wanted));
     assert!(found, "{wanted}: {}", says());
     running
         .operator_request("GET", "/readyz", &Value::Null)
@@ -129,32 +129,32 @@ fn assert_problem(running: &RunningServer, chain: &str, told: &str) {
 
 /// Returns the output of `doctor`.
 #[track_caller]
-fn doctor_output(till: &Till) -> String {
+fn doctor_output(till: &TestnetShop) -> String {
     let mut settings = till.settings();
     // `doctor` has no setting for webhook targets.
     settings.truncate(settings.len() - 2);
-    till.coffer(&[&["doctor"][..], &settings].concat())
+    till.run_coffer(&[&["doctor"][..], &settings].concat())
 }
 
 /// Injects the false responses of each case in turn, then stops them. Asserts that nothing false is booked.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "prints the memory of the server")]
 fn play_lies(
-    till: &Till,
+    till: &TestnetShop,
     (liar, chain): (&RpcProxy, &str),
     cases: Vec<LieCase>,
-    payer: &impl Payer,
+    payer: &impl LyingNodePayer,
 ) {
     let file = till.served.open_file();
     let mut running = till.start();
     let is_read = "select exists (select 1 from chain_cursors) || ''";
-    till.served.poll(is_read, &["1"]);
-    let usual = peak_kib(&running);
+    till.served.wait_for_query(is_read, &["1"]);
+    let usual = peak_memory_kib(&running);
     running.process.kill();
     let (count, mut peak) = (cases.len(), (usual, ""));
     for (time, case) in (0..).zip(cases) {
         let (method, [ready, doctor]) = (case.method(), case.told);
-        payer.pay_all(time);
+        payer.pay_in_block_and_mempool(time);
         // A second request proves that the first response was read.
         let is_flood = matches!(case.lies[0].1, RpcFault::Flood(..));
         let asked = liar.call_count(method) + usize::from(is_flood && ready.is_empty());
@@ -162,8 +162,8 @@ fn play_lies(
             liar.inject(method, lie);
         }
         let mut running = till.start();
-        assert!(polling::until(|| liar.call_count(method) > asked));
-        assert_problem(&running, chain, ready);
+        assert!(polling::wait_until(|| liar.call_count(method) > asked));
+        assert_problem_reported(&running, chain, ready);
         if !doctor.is_empty() {
             let said = doctor_output(till);
             let wanted = format!("wrong: node of {chain} at http://127.0.0.1:");
@@ -171,7 +171,7 @@ fn play_lies(
             let about = about.unwrap_or_else(|| unreachable!("{time} {method}: {said}"));
             assert!(about.contains(doctor), "{time} {method}: {about}");
         }
-        peak = peak.max((peak_kib(&running), method));
+        peak = peak.max((peak_memory_kib(&running), method));
         running.process.kill();
         liar.clear_faults();
         assert_payments_exist(&file, &payer.received_by(), &format!("{time} {method}"));
@@ -181,8 +181,8 @@ fn play_lies(
     let rest = format!(
         "select ({rest} and not exists (select 1 from observations where state = 'seen')) || '' from chain_cursors"
     );
-    till.served.poll(&rest, &["1"]);
-    assert!(running.process.close());
+    till.served.wait_for_query(&rest, &["1"]);
+    assert!(running.process.close_input());
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     assert_eq!(booked_amounts(&file), payer.received_by());
     let (peak, method) = peak;
@@ -194,16 +194,16 @@ fn play_lies(
 
 /// Returns the deposit address of an invoice in this coin.
 #[track_caller]
-fn to(till: &Till, chain: &str, asset: &str) -> String {
+fn deposit_address(till: &TestnetShop, chain: &str, asset: &str) -> String {
     let mut running = till.start();
     till.wait_for_rate(chain, asset.split('-').next().unwrap());
-    let made = till.invoice(&running, asset);
+    let made = till.create_invoice(&running, asset);
     running.process.kill();
     made["depositAddress"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
-fn on_outputs(
+fn play_utxo_lies(
     chain: &str,
     asset: &'static str,
     url: impl Fn(&Litecoind) -> (Option<RpcProxy>, String),
@@ -215,22 +215,22 @@ fn on_outputs(
     node.mine(110);
     let (_inner, url) = url(&node);
     let liar = RpcProxy::start(&url);
-    let till = Till::of_outputs(chain, &liar.url());
+    let till = TestnetShop::with_utxo_chain(chain, &liar.url());
     let before = node.call("getblockchaininfo", json!([]));
     node.mine(5);
-    let to = node.own_address(chain, &to(&till, chain, asset));
+    let to = node.to_litecoin_address(chain, &deposit_address(&till, chain, asset));
     let cases = lies::utxo_cases(&before, &node.script_of(&to), chain == "litecoin");
-    play_lies(&till, (&liar, chain), cases, &Outputs { node, asset, to });
+    play_lies(&till, (&liar, chain), cases, &UtxoPayer { node, asset, to });
 }
 
 #[test]
 fn lies_of_a_litecoin_node_are_not_booked() {
-    on_outputs("litecoin", "LTC", |node| (None, node.url()));
+    play_utxo_lies("litecoin", "LTC", |node| (None, node.url()));
 }
 
 #[test]
 fn lies_of_a_dogecoin_node_are_not_booked() {
-    on_outputs("dogecoin", "DOGE", RpcProxy::as_dogecoin);
+    play_utxo_lies("dogecoin", "DOGE", RpcProxy::start_dogecoin);
 }
 
 #[test]
@@ -240,12 +240,12 @@ fn lies_of_an_ethereum_node_are_not_booked() {
     };
     let token = node.deploy_token();
     let liar = RpcProxy::start(&node.url);
-    let till = Till::of_accounts("ethereum", &liar.url(), ("USDC-ERC20", &token));
-    let before = node.ask("eth_getBlockByNumber", json!(["latest", true]));
+    let till = TestnetShop::with_account_chain("ethereum", &liar.url(), ("USDC-ERC20", &token));
+    let before = node.call_rpc("eth_getBlockByNumber", json!(["latest", true]));
     node.mine(5);
-    let to = ["USDC-ERC20", "ETH"].map(|asset| to(&till, "ethereum", asset));
+    let to = ["USDC-ERC20", "ETH"].map(|asset| deposit_address(&till, "ethereum", asset));
     let cases = lies::evm_cases(&before, &token, &to[0]);
-    let payer = Accounts { node, token, to };
+    let payer = EvmPayer { node, token, to };
     play_lies(&till, (&liar, "ethereum"), cases, &payer);
 }
 
@@ -259,7 +259,7 @@ fn slow_node_delays_no_other_chain() {
     ) else {
         return;
     };
-    let (_inner, dogecoin) = RpcProxy::as_dogecoin(&outputs);
+    let (_inner, dogecoin) = RpcProxy::start_dogecoin(&outputs);
     let before_each = [
         (
             "litecoin",
@@ -277,13 +277,13 @@ fn slow_node_delays_no_other_chain() {
         .each_ref()
         .map(|(chain, liar, _)| format!("{chain}={}", liar.url()));
     let nodes: Vec<&str> = named.iter().flat_map(|node| ["--node", node]).collect();
-    let till = Till::new(&nodes);
+    let till = TestnetShop::new(&nodes);
     for (_, liar, method) in &before_each {
         liar.inject(method, RpcFault::Drip);
     }
     let mut running = till.start();
     let mut each = before_each.iter();
-    assert!(each.all(|(_, liar, method)| polling::until(|| liar.call_count(method) > 0)));
+    assert!(each.all(|(_, liar, method)| polling::wait_until(|| liar.call_count(method) > 0)));
     let said = doctor_output(&till);
     for (chain, liar, _) in &before_each {
         let url = liar.url();
@@ -301,7 +301,7 @@ fn slow_node_delays_no_other_chain() {
             "{ready}"
         );
     }
-    assert!(running.process.close());
+    assert!(running.process.close_input());
     let nothing = "select count(*) || '' from observations";
-    till.served.poll(nothing, &["0"]);
+    till.served.wait_for_query(nothing, &["0"]);
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each start logs each state once, and no line has a credential of a node.
 
-use super::till::Till;
+use super::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -11,17 +11,21 @@ use serde_json::json;
 
 /// Starts the server and waits for this log line.
 #[track_caller]
-fn start_until_logged(till: &Till, said: &str) -> RunningServer {
-    let running = till.start_logging();
-    let logged = || std::fs::read_to_string(till.log()).unwrap();
-    assert!(polling::until(|| logged().contains(said)), "{}", logged());
+fn start_and_wait_for_log(till: &TestnetShop, said: &str) -> RunningServer {
+    let running = till.start_with_debug_log();
+    let logged = || std::fs::read_to_string(till.log_path()).unwrap();
+    assert!(
+        polling::wait_until(|| logged().contains(said)),
+        "{}",
+        logged()
+    );
     running
 }
 
 /// Stops the server and returns its log lines about the chain, without the node's URL.
 #[track_caller]
-fn stop_and_read_log(till: &Till, running: RunningServer) -> Vec<String> {
-    let logged = running.stop_and_read_log(&till.log());
+fn stop_and_read_log(till: &TestnetShop, running: RunningServer) -> Vec<String> {
+    let logged = running.stop_and_read_log(&till.log_path());
     for sent in [
         "coffer:regtest",
         "Y29mZmVyOnJlZ3Rlc3Q",
@@ -52,10 +56,10 @@ fn chain_state_change_is_logged_once() {
         return;
     };
     node.mine(101);
-    let till = Till::of_outputs("litecoin", &node.url());
-    let running = start_until_logged(&till, "following started");
+    let till = TestnetShop::with_utxo_chain("litecoin", &node.url());
+    let running = start_and_wait_for_log(&till, "following started");
     till.wait_for_rate("litecoin", "LTC");
-    let invoice = till.invoice(&running, "LTC");
+    let invoice = till.create_invoice(&running, "LTC");
     let connected =
         |height: u32| format!("connected: chain=litecoin network=regtest height={height}");
     assert_eq!(
@@ -67,34 +71,39 @@ fn chain_state_change_is_logged_once() {
     );
     let txid = node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
     let mined = node.mine(1);
-    let running = till.start_logging();
+    let running = till.start_with_debug_log();
     let seen = "select coalesce((select block_height from observations), '') || ''";
-    till.served.poll(seen, &["102"]);
+    till.served.wait_for_query(seen, &["102"]);
     let payment = |what: &str| format!("payment {what}: chain=litecoin txid={txid}");
     assert_eq!(
         stop_and_read_log(&till, running),
         [connected(102), payment("seen")]
     );
     reorganise_and_catch_up(&till, &node, &mined[0], payment("confirmed"));
-    reorganise_too_deep(&till, &node);
+    reorganise_past_watched_depth(&till, &node);
 }
 
 #[track_caller]
-fn reorganise_and_catch_up(till: &Till, node: &Litecoind, given_up: &str, confirmed: String) {
+fn reorganise_and_catch_up(
+    till: &TestnetShop,
+    node: &Litecoind,
+    given_up: &str,
+    confirmed: String,
+) {
     let connected =
         |height: u32| format!("connected: chain=litecoin network=regtest height={height}");
     node.call("invalidateblock", json!([given_up]));
     node.mine(2);
-    let running = start_until_logged(till, "reorg: ");
+    let running = start_and_wait_for_log(till, "reorg: ");
     let at_head = "select height || '' from chain_cursors";
-    till.served.poll(at_head, &["103"]);
+    till.served.wait_for_query(at_head, &["103"]);
     let reorganised = "reorg: chain=litecoin fork=101 depth=1 payments=1".to_owned();
     assert_eq!(
         stop_and_read_log(till, running),
         [connected(103), reorganised]
     );
     node.mine(150);
-    let running = start_until_logged(till, "caught up");
+    let running = start_and_wait_for_log(till, "caught up");
     let caught_up = [
         connected(253),
         confirmed,
@@ -105,32 +114,32 @@ fn reorganise_and_catch_up(till: &Till, node: &Litecoind, given_up: &str, confir
 }
 
 #[track_caller]
-fn reorganise_too_deep(till: &Till, node: &Litecoind) {
-    let newest = node.text("getbestblockhash", json!([]));
+fn reorganise_past_watched_depth(till: &TestnetShop, node: &Litecoind) {
+    let newest = node.call_text("getbestblockhash", json!([]));
     node.call("invalidateblock", json!([newest]));
-    let running = start_until_logged(till, "lagging");
+    let running = start_and_wait_for_log(till, "lagging");
     let lagging = "node lagging: chain=litecoin missing=253 newest=252".to_owned();
     assert_eq!(stop_and_read_log(till, running), [lagging]);
-    let below = node.text("getblockhash", json!([50]));
+    let below = node.call_text("getblockhash", json!([50]));
     node.call("invalidateblock", json!([below]));
     node.mine(210);
     let stopped = "stopped: chain=litecoin reason=litecoin was reorganised deeper than it is watched: its block 70 is not \
         the one that was read; to go on, run `coffer rescan litecoin --from HEIGHT`";
     let connected = "connected: chain=litecoin network=regtest height=259";
-    let running = start_until_logged(till, "stopped: ");
+    let running = start_and_wait_for_log(till, "stopped: ");
     assert_eq!(stop_and_read_log(till, running), [connected, stopped]);
     // The server has stopped the chain and waits for a person.
-    let running = start_until_logged(till, "stopped: ");
+    let running = start_and_wait_for_log(till, "stopped: ");
     assert_eq!(stop_and_read_log(till, running), [stopped]);
     // A rescan must start at or below block 70, the lowest reorganised block, so the first command is rejected.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
-    till.coffer(&["rescan", "litecoin", "--from", "71"]);
-    till.served.poll(ordered, &["0 "]);
-    till.coffer(&["rescan", "litecoin", "--from", "70"]);
-    till.served.poll(ordered, &["1 70"]);
+    till.run_coffer(&["rescan", "litecoin", "--from", "71"]);
+    till.served.wait_for_query(ordered, &["0 "]);
+    till.run_coffer(&["rescan", "litecoin", "--from", "70"]);
+    till.served.wait_for_query(ordered, &["1 70"]);
     let running = till.start();
     let at_head = "select height || ' ' || ifnull(stopped, '') from chain_cursors";
-    till.served.poll(at_head, &["259 "]);
+    till.served.wait_for_query(at_head, &["259 "]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

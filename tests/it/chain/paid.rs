@@ -1,8 +1,8 @@
 //! Payments on real test nodes: a running server with a wallet of public keys detects, books and confirms them.
 
-use super::till::{TPUB, Till};
+use super::till::{TPUB, TestnetShop};
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, wallet};
+use crate::operator::wallets::{parse_output, run_wallet};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -16,16 +16,16 @@ use serde_json::{Value, json};
 const FIRST_ADDRESS: &str = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
 
 #[test]
-fn litecoin_paid_during_downtime_pays_and_confirms_an_invoice() {
+fn litecoin_paid_during_downtime_confirms_an_invoice() {
     let Some(node) = Litecoind::start(&[], "paying an invoice in litecoin") else {
         return;
     };
     node.mine(101);
-    let till = Till::of_outputs("litecoin", &node.url());
+    let till = TestnetShop::with_utxo_chain("litecoin", &node.url());
     let mut running = till.start();
     till.wait_for_rate("litecoin", "LTC");
-    assert_eq!(till.offers(&running), ["LTC"]);
-    let invoice = till.invoice(&running, "LTC");
+    assert_eq!(till.offered_assets(&running), ["LTC"]);
+    let invoice = till.create_invoice(&running, "LTC");
     assert_eq!(invoice["depositAddress"], FIRST_ADDRESS);
     assert_eq!(invoice["amountExpected"], "0.25");
     till.wait_for_event("invoice.created", &invoice);
@@ -38,14 +38,15 @@ fn litecoin_paid_during_downtime_pays_and_confirms_an_invoice() {
     node.mine(3);
     till.wait_for_event("invoice.confirmed", &invoice);
     let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
-    let paid = till.call(&running, "GET", &path, "");
+    let paid = till.call_api(&running, "GET", &path, "");
     assert_eq!(
         (&paid["status"], &paid["amountReceived"]),
         (&json!("confirmed"), &json!("0.25"))
     );
     drop(running);
     let seen = "select group_concat(txid || ' ' || state) from observations";
-    till.served.poll(seen, &[&format!("{txid} confirmed")]);
+    till.served
+        .wait_for_query(seen, &[&format!("{txid} confirmed")]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     pay_unassigned_address_and_rescan(&till, &node, &txid, seen);
 }
@@ -90,39 +91,49 @@ fn assert_progress_shown(running: &RunningServer) {
 }
 
 #[track_caller]
-fn pay_unassigned_address_and_rescan(till: &Till, node: &Litecoind, txid: &str, seen: &str) {
+fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid: &str, seen: &str) {
     // A payment to an address that this file has not assigned is stored as unmatched.
     let said = WalletHints {
         script: Some(ScriptType::Wpkh),
         network: Some(WalletNetwork::Regtest),
     };
-    let branch = read(Chain::Litecoin, TPUB, &said).unwrap().receiving();
-    let at = |index| branch.as_ref().unwrap().derive(index).unwrap().address;
+    let branch = read(Chain::Litecoin, TPUB, &said)
+        .unwrap()
+        .receiving_branch();
+    let at = |index| {
+        branch
+            .as_ref()
+            .unwrap()
+            .derive_address(index)
+            .unwrap()
+            .address
+    };
     let stray = node.pay(&at(900), "0.5");
     let running = till.start();
     let unmatched = "select coalesce((select txid from observations \
         where seq in (select observation from unmatched_payments)), '')";
-    till.served.poll(unmatched, &[&stray]);
+    till.served.wait_for_query(unmatched, &[&stray]);
     resume_stopped_wallet(till, &running, &at(901));
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let seen = format!("{seen} where address = '{FIRST_ADDRESS}'");
     // A rescan from the first block changes nothing.
-    let said = till.coffer(&["rescan", "litecoin", "--from", "1"]);
+    let said = till.run_coffer(&["rescan", "litecoin", "--from", "1"]);
     assert!(
         said.contains("litecoin is read again from block 1 on"),
         "{said}"
     );
     let running = till.start();
-    till.served.poll(
+    till.served.wait_for_query(
         "select count(*) || '' from rescans where ended_at is not null",
         &["1"],
     );
-    till.served.poll(&seen, &[&format!("{txid} confirmed")]);
+    till.served
+        .wait_for_query(&seen, &[&format!("{txid} confirmed")]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let doctor = [&["doctor"][..], &till.settings()[..5]].concat();
-    let said = till.coffer(&doctor);
+    let said = till.run_coffer(&doctor);
     assert!(
         said.contains("ok: node of litecoin at http://127.0.0.1:")
             && said.contains(": regtest, block 104 of "),
@@ -136,18 +147,18 @@ fn pay_unassigned_address_and_rescan(till: &Till, node: &Litecoind, txid: &str, 
 /// Asserts that the wallet is stopped because its index 900 was paid, and that all interfaces report the problem. The
 /// wallet continues when the owner moves its next index above 900.
 #[track_caller]
-fn resume_stopped_wallet(till: &Till, running: &RunningServer, address: &str) {
-    assert_eq!(till.offers(running), Vec::<String>::new());
+fn resume_stopped_wallet(till: &TestnetShop, running: &RunningServer, address: &str) {
+    assert_eq!(till.offered_assets(running), Vec::<String>::new());
     let why = "something came to its index 900, which this file has not handed out: \
         this file is older than the wallet, or the key is used elsewhere";
-    let listed = parse_output(&wallet(&till.served.file, &["list"], ""));
+    let listed = parse_output(&run_wallet(&till.served.file, &["list"], ""));
     let problem = listed[0]["problem"].as_str().unwrap();
     assert!(problem.ends_with(why), "{problem}");
     let shown = running.operator_request("GET", "/dashboard/api/wallets", &Value::Null);
     assert_eq!(shown.expect(200).json()["data"], json!(listed));
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     assert!(chains.text.contains(why), "{}", chains.text);
-    let said = till.coffer(&[&["doctor"][..], &till.settings()[..5]].concat());
+    let said = till.run_coffer(&[&["doctor"][..], &till.settings()[..5]].concat());
     assert!(
         said.contains(&format!("wrong: {problem}; mend: ")),
         "{said}"
@@ -166,8 +177,11 @@ fn resume_stopped_wallet(till: &Till, running: &RunningServer, address: &str) {
     let refused = String::from_utf8(add("900").stderr).unwrap();
     assert!(refused.contains("next must be at least 901"), "{refused}");
     parse_output(&add("901"));
-    assert_eq!(till.offers(running), ["LTC"]);
-    assert_eq!(till.invoice(running, "LTC")["depositAddress"], address);
+    assert_eq!(till.offered_assets(running), ["LTC"]);
+    assert_eq!(
+        till.create_invoice(running, "LTC")["depositAddress"],
+        address
+    );
 }
 
 #[test]
@@ -176,12 +190,12 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
         return;
     };
     let token = node.deploy_token();
-    let till = Till::of_accounts("ethereum", &node.url, ("USDC-ERC20", &token));
+    let till = TestnetShop::with_account_chain("ethereum", &node.url, ("USDC-ERC20", &token));
     let mut running = till.start();
     till.wait_for_rate("ethereum", "USDC");
     // Tether has no contract on this test network.
-    assert_eq!(till.offers(&running), ["ETH", "USDC-ERC20"]);
-    let invoices = ["ETH", "USDC-ERC20"].map(|asset| till.invoice(&running, asset));
+    assert_eq!(till.offered_assets(&running), ["ETH", "USDC-ERC20"]);
+    let invoices = ["ETH", "USDC-ERC20"].map(|asset| till.create_invoice(&running, asset));
     let [coin, tokens] = &invoices;
     assert_ne!(coin["depositAddress"], tokens["depositAddress"]);
     running.process.kill();
@@ -202,10 +216,10 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     }
     drop(running);
     let booked = "select group_concat(state) from (select state from observations)";
-    till.served.poll(booked, &["confirmed,confirmed"]);
+    till.served.wait_for_query(booked, &["confirmed,confirmed"]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     // `coffer doctor` reports a node whose block at a final height differs from the block that was read.
-    let doctor = || till.coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
+    let doctor = || till.run_coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
     assert!(doctor().contains("ok: node of ethereum"), "{}", doctor());
     let file = Connection::open(&till.served.file).unwrap();
     let other = "update chain_cursors set complete_hash = '0xother'";
@@ -219,13 +233,13 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
 }
 
 #[test]
-fn next_url_takes_over_from_a_failing_one() {
+fn next_node_url_replaces_a_failing_one() {
     let Some(node) = Node::start(84_532, "fallback from a failing node") else {
         return;
     };
     let urls = format!("base=http://{},{}", Receiver::unused_address(), node.url);
-    let till = Till::new(&["--node", &urls]);
+    let till = TestnetShop::new(&["--node", &urls]);
     let _running = till.start();
     let network = "select coalesce((select chain || ' ' || network from chain_cursors), '')";
-    till.served.poll(network, &["base 84532"]);
+    till.served.wait_for_query(network, &["base 84532"]);
 }

@@ -12,7 +12,7 @@ const UNTESTED: &str = "payments on chains with outputs";
 
 #[test]
 fn ledger_agrees_with_a_random_litecoin_history() {
-    if let Some(node) = Regtest::litecoind(&[], UNTESTED) {
+    if let Some(node) = Regtest::start_litecoind(&[], UNTESTED) {
         play_history(UtxoShop::open(&node, "LTC", "wpkh"));
     }
 }
@@ -20,7 +20,7 @@ fn ledger_agrees_with_a_random_litecoin_history() {
 #[test]
 fn ledger_agrees_with_a_random_bitcoin_history() {
     // This node is pruned and has no transaction index, as is usual for a small shop.
-    if let Some(node) = Regtest::bitcoind(&["-prune=550"], UNTESTED) {
+    if let Some(node) = Regtest::start_bitcoind(&["-prune=550"], UNTESTED) {
         play_history(UtxoShop::open(&node, "BTC", "wpkh"));
     }
 }
@@ -29,7 +29,7 @@ fn ledger_agrees_with_a_random_bitcoin_history() {
 fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
     // ElectrumX needs both indexes.
     let indexes = ["-txindex=1", "-txospenderindex=1"];
-    let Some(node) = Regtest::bitcoind(&indexes, UNTESTED) else {
+    let Some(node) = Regtest::start_bitcoind(&indexes, UNTESTED) else {
         return;
     };
     let payer = Payer::with_coins(&node, COINS);
@@ -42,19 +42,19 @@ fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
 /// Plays all steps, and compares the ledger with the chain.
 #[track_caller]
 fn play_history(mut counter: UtxoShop<'_>) {
-    simple_payments(&mut counter);
-    replacements(&mut counter);
-    reorganisations(&mut counter);
-    late_payments(&mut counter);
-    own_transfers(&mut counter);
-    ignored_outputs(&mut counter);
+    play_simple_payments(&mut counter);
+    play_replacements(&mut counter);
+    play_reorgs(&mut counter);
+    play_late_payments(&mut counter);
+    play_own_transfers(&mut counter);
+    play_ignored_outputs(&mut counter);
     counter.assert_ledger_matches_chain();
     // A rescan of all blocks changes nothing.
     let said = counter
         .till
-        .coffer(&["rescan", &counter.node.chain.to_string(), "--from", "1"]);
+        .run_coffer(&["rescan", &counter.node.chain.to_string(), "--from", "1"]);
     assert!(said.contains("is read again from block 1 on"), "{said}");
-    counter.poll_query(
+    counter.wait_for_query(
         "select count(*) || '' from rescans where ended_at is not null",
         "1",
     );
@@ -63,12 +63,12 @@ fn play_history(mut counter: UtxoShop<'_>) {
 
 /// Sends payments that are exact, topped up, too large, several in one transaction, or repeated.
 #[track_caller]
-fn simple_payments(counter: &mut UtxoShop<'_>) {
-    let dues = counter.invoices(7);
+fn play_simple_payments(counter: &mut UtxoShop<'_>) {
+    let dues = counter.create_invoices(7);
     let [exact, under, over, one, other, beside, second] = &dues[..] else {
         unreachable!("seven were made")
     };
-    let customer = counter.customer("ada");
+    let customer = counter.customer_address("ada");
     let price = exact.amount;
     for (due, amount) in [
         (exact, price),
@@ -99,7 +99,7 @@ fn simple_payments(counter: &mut UtxoShop<'_>) {
     ]);
     let deposits = "select count(*) || ' ' || total(was_confirmed) from deposits";
     let has_customers = customer.is_some();
-    counter.poll_query(deposits, if has_customers { "1 0.0" } else { "0 0.0" });
+    counter.wait_for_query(deposits, if has_customers { "1 0.0" } else { "0 0.0" });
     // The node and the server are down while blocks are mined.
     counter.mine_until_confirmed();
     counter.node.stop();
@@ -113,7 +113,7 @@ fn simple_payments(counter: &mut UtxoShop<'_>) {
         (beside, "confirmed", price),
         (second, "confirmed", price),
     ]);
-    counter.poll_query(deposits, if has_customers { "1 1.0" } else { "0 0.0" });
+    counter.wait_for_query(deposits, if has_customers { "1 1.0" } else { "0 0.0" });
     let rest = price - price / 2;
     counter
         .payer
@@ -121,21 +121,21 @@ fn simple_payments(counter: &mut UtxoShop<'_>) {
     counter.assert_invoices(&[(under, "detected", price), (second, "confirmed", 2 * price)]);
     counter.mine_until_confirmed();
     counter.assert_invoices(&[(under, "confirmed", price), (second, "overpaid", 2 * price)]);
-    assert_eq!(counter.events(exact), "created detected confirmed");
+    assert_eq!(counter.event_types(exact), "created detected confirmed");
     assert_eq!(
-        counter.events(under),
+        counter.event_types(under),
         "created detected underpaid detected confirmed"
     );
     assert_eq!(
-        counter.events(second),
+        counter.event_types(second),
         "created detected confirmed overpaid"
     );
 }
 
 /// Replaces transactions by others that raise only the fee, pay more, pay less, or pay another address.
 #[track_caller]
-fn replacements(counter: &mut UtxoShop<'_>) {
-    let dues = counter.invoices(6);
+fn play_replacements(counter: &mut UtxoShop<'_>) {
+    let dues = counter.create_invoices(6);
     let [same, more, less, lost, parent, child] = &dues[..] else {
         unreachable!("six were made")
     };
@@ -146,7 +146,9 @@ fn replacements(counter: &mut UtxoShop<'_>) {
         .collect();
     // A second transaction spends the change of the last transaction, and is dropped together with it.
     let rest = made[4].rest.clone().unwrap();
-    let on_top = counter.payer.spend(vec![rest], &[(&child.address, price)]);
+    let on_top = counter
+        .payer
+        .sign_spend(vec![rest], &[(&child.address, price)]);
     counter.payer.send(&on_top);
     let seen = dues.iter().map(|due| (due, "detected", price));
     counter.assert_invoices(&seen.collect::<Vec<_>>());
@@ -177,7 +179,7 @@ fn replacements(counter: &mut UtxoShop<'_>) {
         (parent, "confirmed", price),
         (child, "awaiting_payment", 0),
     ]);
-    assert_eq!(counter.events(same), "created detected confirmed");
+    assert_eq!(counter.event_types(same), "created detected confirmed");
     // A new payment confirms the invoice whose payment was lost.
     counter.payer.pay(&[(&lost.address, price)]);
     counter.mine_until_confirmed();
@@ -187,8 +189,8 @@ fn replacements(counter: &mut UtxoShop<'_>) {
 /// Reorganises blocks: transactions return to the mempool, move to other blocks, return with their blocks, or are
 /// lost.
 #[track_caller]
-fn reorganisations(counter: &mut UtxoShop<'_>) {
-    let dues = counter.invoices(3);
+fn play_reorgs(counter: &mut UtxoShop<'_>) {
+    let dues = counter.create_invoices(3);
     let [waits, gone, moved] = &dues[..] else {
         unreachable!("three were made")
     };
@@ -248,8 +250,8 @@ fn switch_branch(counter: &UtxoShop<'_>, from: &str, to: &str) {
 
 /// Pays an invoice after it was cancelled.
 #[track_caller]
-fn late_payments(counter: &mut UtxoShop<'_>) {
-    let dues = counter.invoices(1);
+fn play_late_payments(counter: &mut UtxoShop<'_>) {
+    let dues = counter.create_invoices(1);
     let [late] = &dues[..] else {
         unreachable!("one was made")
     };
@@ -265,7 +267,7 @@ fn late_payments(counter: &mut UtxoShop<'_>) {
     drop(running);
     // Block times have a resolution of one second. The clock of the node is set ahead, so that each block is later
     // than the cancellation.
-    let block = counter.node.text("getbestblockhash", json!([]));
+    let block = counter.node.call_text("getbestblockhash", json!([]));
     let header = counter.node.call("getblockheader", json!([block]));
     let later = header["time"].as_u64().unwrap() + 3_600;
     counter.node.call("setmocktime", json!([later]));
@@ -278,13 +280,13 @@ fn late_payments(counter: &mut UtxoShop<'_>) {
 /// Transfers between addresses of the shop are not booked as payments, whether or not the server saw the first
 /// transaction before its block.
 #[track_caller]
-fn own_transfers(counter: &mut UtxoShop<'_>) {
-    let dues = counter.invoices(3);
+fn play_own_transfers(counter: &mut UtxoShop<'_>) {
+    let dues = counter.create_invoices(3);
     let [paid, swept, unpaid] = &dues[..] else {
         unreachable!("three were made")
     };
     let ours = counter
-        .customer("bob")
+        .customer_address("bob")
         .unwrap_or_else(|| unpaid.address.clone());
     let price = paid.amount;
     let first = counter.payer.pay(&[(&paid.address, price)]);
@@ -292,13 +294,15 @@ fn own_transfers(counter: &mut UtxoShop<'_>) {
     let coin = counter.spendable_coin(&first.txid, 0, &paid.address, price);
     let moves = counter
         .payer
-        .spend(vec![coin], &[(&unpaid.address, price - FEE)]);
+        .sign_spend(vec![coin], &[(&unpaid.address, price - FEE)]);
     counter.payer.send(&moves);
     counter.assert_invoices(&[(paid, "detected", price), (unpaid, "awaiting_payment", 0)]);
     // The payment and the transfer that spends it are in one block before the server polls.
     let second = counter.payer.pay(&[(&swept.address, price)]);
     let coin = counter.spendable_coin(&second.txid, 0, &swept.address, price);
-    let moves = counter.payer.spend(vec![coin], &[(&ours, price - FEE)]);
+    let moves = counter
+        .payer
+        .sign_spend(vec![coin], &[(&ours, price - FEE)]);
     counter.payer.send(&moves);
     counter.mine_until_confirmed();
     counter.assert_invoices(&[
@@ -306,13 +310,13 @@ fn own_transfers(counter: &mut UtxoShop<'_>) {
         (swept, "confirmed", price),
         (unpaid, "awaiting_payment", 0),
     ]);
-    counter.poll_query("select count(*) || '' from own_transfers", "2");
+    counter.wait_for_query("select count(*) || '' from own_transfers", "2");
 }
 
 /// Coinbase outputs, dust, zero outputs, and payments to addresses that were not assigned confirm no invoice.
 #[track_caller]
-fn ignored_outputs(counter: &mut UtxoShop<'_>) {
-    let dues = counter.invoices(2);
+fn play_ignored_outputs(counter: &mut UtxoShop<'_>) {
+    let dues = counter.create_invoices(2);
     let [made, dust] = &dues[..] else {
         unreachable!("two were made")
     };
@@ -328,6 +332,6 @@ fn ignored_outputs(counter: &mut UtxoShop<'_>) {
     counter.payer.pay(&[(&stray, 50_000)]);
     counter.mine_until_confirmed();
     let unmatched = "select group_concat(reason, ' ') from (select reason from unmatched_payments order by reason)";
-    counter.poll_query(unmatched, "coinbase dust unknown_address");
+    counter.wait_for_query(unmatched, "coinbase dust unknown_address");
     counter.assert_invoices(&[(made, "awaiting_payment", 0), (dust, "awaiting_payment", 0)]);
 }

@@ -2,7 +2,7 @@
 
 use crate::support::receiver::{Receiver, Reply};
 use coffer::chain::NodeError;
-use coffer::chain::rpc::{Endpoint, Failure, Limits, MethodError, Rpc};
+use coffer::chain::rpc::{CallFailure, Endpoint, Limits, MethodError, Rpc};
 use serde_json::{Value, json};
 
 const LIMITS: Limits = Limits {
@@ -14,28 +14,28 @@ const LIMITS: Limits = Limits {
 };
 
 #[track_caller]
-fn client(urls: &[String]) -> Rpc {
+fn rpc_client(urls: &[String]) -> Rpc {
     let endpoints = Endpoint::parse_list(&urls.join(",")).unwrap();
     Rpc::new(endpoints, Vec::new(), LIMITS)
 }
 
 /// Returns a node that always gives this reply, and a client of the node.
 #[track_caller]
-fn client_with(does: Reply) -> (Receiver, Rpc) {
-    let node = Receiver::replying(does);
-    let rpc = client(&[node.url()]);
+fn client_with_reply(does: Reply) -> (Receiver, Rpc) {
+    let node = Receiver::start_replying(does);
+    let rpc = rpc_client(&[node.url()]);
     (node, rpc)
 }
 
 #[track_caller]
-fn says(status: u16, text: &str) -> Result<Option<String>, Failure> {
-    let (_node, mut rpc) = client_with(Reply::Text(status, text.to_owned()));
+fn call_with_reply(status: u16, text: &str) -> Result<Option<String>, CallFailure> {
+    let (_node, mut rpc) = client_with_reply(Reply::Text(status, text.to_owned()));
     rpc.call("getsomething", &json!([]))
 }
 
-fn method(code: i64, message: &str) -> Failure {
+fn method_failure(code: i64, message: &str) -> CallFailure {
     let message = message.to_owned();
-    Failure::Method(MethodError { code, message })
+    CallFailure::Method(MethodError { code, message })
 }
 
 #[test]
@@ -55,19 +55,19 @@ fn client_reads_every_shape_of_result_and_error() {
         ),
         (
             r#"{"result":null,"error":{"code":-5,"message":"No such\ntransaction"},"id":0}"#,
-            Err(method(-5, "No such transaction")),
+            Err(method_failure(-5, "No such transaction")),
         ),
         (
             r#"{"error":{"data":[1],"message":"out of range","code":-8},"id":0}"#,
-            Err(method(-8, "out of range")),
+            Err(method_failure(-8, "out of range")),
         ),
         (
             r#"{"error":{"code":-32700,"message":"Parse error"},"id":null,"result":null}"#,
-            Err(method(-32700, "Parse error")),
+            Err(method_failure(-32700, "Parse error")),
         ),
     ] {
         for status in [200, 404, 500] {
-            assert_eq!(says(status, text), expected, "{status} {text}");
+            assert_eq!(call_with_reply(status, text), expected, "{status} {text}");
         }
     }
 }
@@ -104,7 +104,7 @@ fn failures_are_classified() {
         ),
         (500, r#"{"error":"too many requests","id":null}"#, "Limited"),
     ] {
-        let said = says(status, text);
+        let said = call_with_reply(status, text);
         let told = format!("{said:?}");
         let expected = format!("Err(Node({expected}");
         assert!(told.starts_with(&expected), "{status} {text}: {told}");
@@ -117,14 +117,14 @@ fn failures_are_classified() {
         (Reply::Text(200, long), "Limited"),
         (Reply::Text(200, nested), "Unreachable"),
     ] {
-        let (_node, mut rpc) = client_with(does.clone());
+        let (_node, mut rpc) = client_with_reply(does.clone());
         let told = format!("{:?}", rpc.call::<String>("a", &json!([])));
         assert!(
             told.starts_with(&format!("Err(Node({expected}")),
             "{does:?}: {told}"
         );
     }
-    let node = Receiver::replying(Reply::Hang);
+    let node = Receiver::start_replying(Reply::Hang);
     let endpoints = Endpoint::parse_list(&node.url()).unwrap();
     let limits = Limits {
         timeout_ms: 50,
@@ -132,15 +132,17 @@ fn failures_are_classified() {
     };
     let hanging = Rpc::new(endpoints, Vec::new(), limits).call::<String>("a", &json!([]));
     let late = NodeError::Unreachable("no answer in time".to_owned());
-    assert_eq!(hanging, Err(Failure::Node(late)));
+    assert_eq!(hanging, Err(CallFailure::Node(late)));
 }
 
 /// A function that changes the responses of a batch.
-type Change = fn(Vec<Value>) -> Value;
+type BatchChange = fn(Vec<Value>) -> Value;
 
 /// Starts a node that returns the first parameter of each call, passed through `change`.
-fn echo(change: impl Fn(Vec<Value>) -> Value + Send + Sync + 'static) -> (Receiver, Rpc) {
-    let node = Receiver::scripted(move |_, message| {
+fn start_echo_node(
+    change: impl Fn(Vec<Value>) -> Value + Send + Sync + 'static,
+) -> (Receiver, Rpc) {
+    let node = Receiver::start_scripted(move |_, message| {
         let asked = message.json();
         let answer = |call: &Value| json!({ "id": call["id"], "result": call["params"][0] });
         let said = match asked.as_array() {
@@ -149,29 +151,29 @@ fn echo(change: impl Fn(Vec<Value>) -> Value + Send + Sync + 'static) -> (Receiv
         };
         Reply::Text(200, said.to_string())
     });
-    let rpc = client(&[node.url()]);
+    let rpc = rpc_client(&[node.url()]);
     (node, rpc)
 }
 
-fn calls(count: u64) -> Vec<(&'static str, [u64; 1])> {
+fn numbered_calls(count: u64) -> Vec<(&'static str, [u64; 1])> {
     (0..count).map(|number| ("a", [number])).collect()
 }
 
 #[test]
 fn batch_responses_are_matched_to_calls_in_any_order() {
-    let (node, mut rpc) = echo(|answers| answers.into_iter().rev().collect());
-    let outcomes = rpc.batch::<u64>(&calls(10)).unwrap();
+    let (node, mut rpc) = start_echo_node(|answers| answers.into_iter().rev().collect());
+    let outcomes = rpc.batch::<u64>(&numbered_calls(10)).unwrap();
     let expected: Vec<_> = (0..10).map(Ok).collect();
     assert_eq!(outcomes, expected);
-    assert_eq!(rpc.requests(), 10);
-    assert_eq!(node.messages().len(), 3, "four calls in one request");
-    assert_eq!(rpc.batch::<u64>(&calls(0)), Ok(Vec::new()));
-    assert_eq!(rpc.batch::<u64>(&calls(1)), Ok(vec![Ok(0)]));
+    assert_eq!(rpc.call_count(), 10);
+    assert_eq!(node.requests().len(), 3, "four calls in one request");
+    assert_eq!(rpc.batch::<u64>(&numbered_calls(0)), Ok(Vec::new()));
+    assert_eq!(rpc.batch::<u64>(&numbered_calls(1)), Ok(vec![Ok(0)]));
 }
 
 #[test]
 fn batch_with_a_missing_or_foreign_response_is_rejected() {
-    let cases: [(Change, &str); 6] = [
+    let cases: [(BatchChange, &str); 6] = [
         (|answers| answers[1..].to_vec().into(), "Unreachable"),
         (
             |answers| json!([answers[0], answers[0], answers[2]]),
@@ -195,8 +197,8 @@ fn batch_with_a_missing_or_foreign_response_is_rejected() {
         ),
     ];
     for (change, expected) in cases {
-        let (_node, mut rpc) = echo(change);
-        let told = format!("{:?}", rpc.batch::<u64>(&calls(3)));
+        let (_node, mut rpc) = start_echo_node(change);
+        let told = format!("{:?}", rpc.batch::<u64>(&numbered_calls(3)));
         assert!(told.starts_with(&format!("Err({expected}")), "{told}");
     }
 }
@@ -204,27 +206,27 @@ fn batch_with_a_missing_or_foreign_response_is_rejected() {
 #[test]
 fn rejected_batch_is_halved_until_the_node_accepts() {
     let refuse = |_| json!({ "id": null, "error": { "code": -32600, "message": "no batches" } });
-    let (node, mut rpc) = echo(refuse);
+    let (node, mut rpc) = start_echo_node(refuse);
     assert!(
-        rpc.batch::<u64>(&calls(4)).is_ok(),
+        rpc.batch::<u64>(&numbered_calls(4)).is_ok(),
         "batches of four, two and one, and no failure"
     );
-    assert_eq!((node.messages().len(), rpc.epoch()), (2 + 4, 0));
+    assert_eq!((node.requests().len(), rpc.epoch()), (2 + 4, 0));
     // After 32 single calls the client tries a batch of two again, which costs one request.
     for _ in 0..8 {
-        assert!(rpc.batch::<u64>(&calls(4)).is_ok());
+        assert!(rpc.batch::<u64>(&numbered_calls(4)).is_ok());
     }
-    assert_eq!(node.messages().len(), 2 + 4 + 8 * 4 + 1);
+    assert_eq!(node.requests().len(), 2 + 4 + 8 * 4 + 1);
 }
 
 #[test]
 fn three_failures_switch_to_the_next_url_and_back() {
-    let good = Receiver::scripted(|_, message| {
+    let good = Receiver::start_scripted(|_, message| {
         let id = &message.json()["id"];
         Reply::Text(200, json!({ "id": id, "result": "good" }).to_string())
     });
-    let bad = Receiver::replying(Reply::Status(503));
-    let mut rpc = client(&[bad.url(), good.url()]);
+    let bad = Receiver::start_replying(Reply::Status(503));
+    let mut rpc = rpc_client(&[bad.url(), good.url()]);
     let mut ask = || {
         let answer = rpc.call::<String>("a", &json!([])).ok();
         (answer, rpc.epoch())
@@ -239,12 +241,12 @@ fn three_failures_switch_to_the_next_url_and_back() {
         rpc.distrust();
     }
     assert!(rpc.call::<String>("a", &json!([])).is_err());
-    assert_eq!(bad.messages().len(), 4);
+    assert_eq!(bad.requests().len(), 4);
 }
 
 #[test]
 fn credentials_and_header_are_sent_and_never_shown() {
-    let node = Receiver::scripted(|_, message| {
+    let node = Receiver::start_scripted(|_, message| {
         // This node repeats the request, with its secrets, in its error message.
         let sent = format!("{:?} {} limit", message.headers, message.path);
         let error = json!({ "code": -32000, "message": sent.replace(['"', '\\'], "") });
@@ -254,7 +256,7 @@ fn credentials_and_header_are_sent_and_never_shown() {
     let header = ("x-key".to_owned(), "fedcba9876543210".to_owned());
     let mut rpc = Rpc::new(Endpoint::parse_list(&url).unwrap(), vec![header], LIMITS);
     let said = rpc.call::<String>("a", &json!([]));
-    let sent = &node.messages()[0];
+    let sent = &node.requests()[0];
     assert_eq!(sent.headers["authorization"], "Basic dXNlcjpwYXNzOndvcmQ=");
     assert_eq!(sent.headers["x-key"], "fedcba9876543210");
     assert!(sent.path.ends_with("/v3/0123456789abcdef"));

@@ -7,7 +7,7 @@ mod payers;
 mod solana;
 mod tron;
 
-use super::till::Till;
+use super::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
@@ -17,11 +17,11 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A payer on one chain.
-trait Payer {
+trait ScenarioPayer {
     /// Returns the chain, the id of the asset, and its symbol.
     fn chain_asset_symbol(&self) -> [&'static str; 3];
     /// Returns the amount of 20 EUR, in base units.
-    fn twenty_eur(&self) -> u128;
+    fn units_of_twenty_eur(&self) -> u128;
     /// Pays all these addresses in one transaction, which enters the next block, and returns its id.
     fn send_all(&self, to: &[(&str, u128)]) -> String;
     fn mine_empty(&self, blocks: u32);
@@ -34,9 +34,9 @@ trait Payer {
     fn has_mempool(&self) -> bool;
     /// Replaces an unconfirmed transaction. On a chain without a visible mempool, reorganises the block of the
     /// transaction first.
-    fn replace(&self, txid: &str, to: &[(&str, u128)]);
+    fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]);
     /// Reorganises the newest blocks. Their transactions are confirmed again in another order, except `gone`.
-    fn reorganise(&self, gone: &str);
+    fn reorganise_without(&self, gone: &str);
     /// Sends payments to this address that the server must ignore.
     fn send_ignored(&self, to: &str);
     /// Returns the payments to these addresses, according to the node. If the node cannot list some payments, takes
@@ -45,34 +45,34 @@ trait Payer {
 }
 
 /// A scenario in progress: the shop, the payer, and the invoices by name.
-struct Play<'a, P> {
-    till: &'a Till,
+struct Scenario<'a, P> {
+    till: &'a TestnetShop,
     payer: &'a P,
     invoices: BTreeMap<&'static str, Value>,
 }
 
-impl<P: Payer> Play<'_, P> {
-    fn to(&self, name: &str) -> &str {
+impl<P: ScenarioPayer> Scenario<'_, P> {
+    fn deposit_address(&self, name: &str) -> &str {
         self.invoices[name]["depositAddress"].as_str().unwrap()
     }
 
     /// Pays a part of an invoice, in twentieths of its amount, and returns the transaction id.
-    fn pay_all(&self, name: &str, twentieths: u128) -> String {
-        let units = self.payer.twenty_eur() * twentieths / 20;
-        self.payer.send_all(&[(self.to(name), units)])
+    fn pay_twentieths(&self, name: &str, twentieths: u128) -> String {
+        let units = self.payer.units_of_twenty_eur() * twentieths / 20;
+        self.payer.send_all(&[(self.deposit_address(name), units)])
     }
 
     /// Runs the server until it has read the newest block and the condition `until` is true. Returns the status of
     /// each invoice.
     #[track_caller]
-    fn run_until(&self, until: &str) -> BTreeMap<&'static str, String> {
+    fn run_server_until(&self, until: &str) -> BTreeMap<&'static str, String> {
         let mut running = self.till.start();
         let height = self.payer.height();
         let read = format!("select (height = {height} and {until}) || '' from chain_cursors");
-        self.till.served.poll(&read, &["1"]);
+        self.till.served.wait_for_query(&read, &["1"]);
         let told = self.invoices.iter().map(|(name, invoice)| {
             let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
-            let told = self.till.call(&running, "GET", &path, "");
+            let told = self.till.call_api(&running, "GET", &path, "");
             (*name, told["status"].as_str().unwrap().to_owned())
         });
         let told = told.collect();
@@ -83,7 +83,7 @@ impl<P: Payer> Play<'_, P> {
     /// Sends the first payments, and returns the number of payments that the server has seen.
     #[track_caller]
     fn make_first_payments(&self, customer: Option<&str>) -> usize {
-        let (payer, twenty) = (self.payer, self.payer.twenty_eur());
+        let (payer, twenty) = (self.payer, self.payer.units_of_twenty_eur());
         for (name, twentieths) in [
             ("exact", 20),
             ("topped up", 10),
@@ -92,17 +92,20 @@ impl<P: Payer> Play<'_, P> {
             ("second", 20),
             ("late", 20),
         ] {
-            self.pay_all(name, twentieths);
+            self.pay_twentieths(name, twentieths);
         }
-        payer.send_all(&[(self.to("one"), twenty), (self.to("two"), twenty)]);
-        let mut mixed = vec![(self.to("mixed"), twenty)];
+        payer.send_all(&[
+            (self.deposit_address("one"), twenty),
+            (self.deposit_address("two"), twenty),
+        ]);
+        let mut mixed = vec![(self.deposit_address("mixed"), twenty)];
         mixed.extend(customer.map(|to| (to, twenty / 4)));
         payer.send_all(&mixed);
-        payer.send_ignored(self.to("stray"));
+        payer.send_ignored(self.deposit_address("stray"));
         payer.mine_empty(1);
         let strays = usize::from(!payer.has_mempool());
         let count = 6 + 2 + mixed.len() + strays;
-        for (name, status) in self.run_until(&seen(count)) {
+        for (name, status) in self.run_server_until(&not_dropped_condition(count)) {
             match name {
                 "back" | "gone" | "stray" | "more" | "less" | "else" => {
                     assert_eq!(status, "awaiting_payment", "{name}");
@@ -123,24 +126,24 @@ impl<P: Payer> Play<'_, P> {
     /// has seen.
     #[track_caller]
     fn top_up_and_reorganise(&self, count: usize) -> usize {
-        self.pay_all("topped up", 10);
-        self.pay_all("second", 5);
-        self.pay_all("back", 20);
+        self.pay_twentieths("topped up", 10);
+        self.pay_twentieths("second", 5);
+        self.pay_twentieths("back", 20);
         if !self.payer.has_forks() {
             self.payer.mine_empty(1);
-            let told = self.run_until(&seen(count + 3));
+            let told = self.run_server_until(&not_dropped_condition(count + 3));
             assert_eq!(told["back"], "detected");
             return count + 3;
         }
-        let gone = self.pay_all("gone", 20);
+        let gone = self.pay_twentieths("gone", 20);
         self.payer.mine_empty(1);
-        let told = self.run_until(&seen(count + 4));
+        let told = self.run_server_until(&not_dropped_condition(count + 4));
         for name in ["back", "gone"] {
             assert_eq!(told[name], "detected", "{name}");
         }
-        self.payer.reorganise(&gone);
+        self.payer.reorganise_without(&gone);
         let count = count + 3;
-        let told = self.run_until(&in_blocks(count));
+        let told = self.run_server_until(&confirmed_condition(count));
         assert_eq!(told["back"], "detected");
         count
     }
@@ -148,30 +151,30 @@ impl<P: Payer> Play<'_, P> {
     /// Replaces unconfirmed transactions by others that pay more, less, or another address. Returns the number of
     /// payments that remain.
     #[track_caller]
-    fn replace(&self, count: usize) -> usize {
-        let (payer, twenty) = (self.payer, self.payer.twenty_eur());
+    fn replace_payments(&self, count: usize) -> usize {
+        let (payer, twenty) = (self.payer, self.payer.units_of_twenty_eur());
         if !payer.has_forks() {
-            payer.send_all(&[(self.to("more"), twenty * 2)]);
-            payer.send_all(&[(self.to("less"), twenty / 2)]);
+            payer.send_all(&[(self.deposit_address("more"), twenty * 2)]);
+            payer.send_all(&[(self.deposit_address("less"), twenty / 2)]);
             payer.mine_empty(1);
-            let told = self.run_until(&seen(count + 2));
+            let told = self.run_server_until(&not_dropped_condition(count + 2));
             assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
             return count + 2;
         }
-        let waiting = REPLACED.map(|name| (name, self.pay_all(name, 20)));
-        let told = self.run_until(&self.seen_condition(count + 3));
+        let waiting = REPLACED.map(|name| (name, self.pay_twentieths(name, 20)));
+        let told = self.run_server_until(&self.seen_condition(count + 3));
         for (name, txid) in &waiting {
             assert_eq!(told[name], "detected", "{name}");
-            let more = [(self.to("more"), twenty * 2)];
-            let less = [(self.to("less"), twenty / 2)];
+            let more = [(self.deposit_address("more"), twenty * 2)];
+            let less = [(self.deposit_address("less"), twenty / 2)];
             match *name {
-                "more" => payer.replace(txid, &more),
-                "less" => payer.replace(txid, &less),
-                _ => payer.replace(txid, &[]),
+                "more" => payer.replace_transaction(txid, &more),
+                "less" => payer.replace_transaction(txid, &less),
+                _ => payer.replace_transaction(txid, &[]),
             }
         }
         let count = count + 2;
-        let told = self.run_until(&self.seen_condition(count));
+        let told = self.run_server_until(&self.seen_condition(count));
         assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
         // On a chain without a mempool, the lost transaction still counts, because it may return until a later block
         // is final.
@@ -184,20 +187,20 @@ impl<P: Payer> Play<'_, P> {
     /// Returns an SQL condition for this number of payments. Without a mempool, only payments in blocks are counted.
     fn seen_condition(&self, count: usize) -> String {
         if self.payer.has_mempool() {
-            seen(count)
+            not_dropped_condition(count)
         } else {
-            in_blocks(count)
+            confirmed_condition(count)
         }
     }
 }
 
 /// Returns an SQL condition for this number of payments in blocks.
-fn in_blocks(count: usize) -> String {
+fn confirmed_condition(count: usize) -> String {
     format!("{SEEN} and block_height is not null) = {count}")
 }
 
 /// Returns an SQL condition for this number of payments that are not dropped.
-fn seen(count: usize) -> String {
+fn not_dropped_condition(count: usize) -> String {
     format!("{SEEN}) = {count}")
 }
 
@@ -231,12 +234,12 @@ const REPLACED: [&str; 3] = ["more", "less", "else"];
 
 /// Returns the address of a customer on a chain.
 #[track_caller]
-fn customer(till: &Till, running: &RunningServer, chain: &str) -> String {
+fn customer_address(till: &TestnetShop, running: &RunningServer, chain: &str) -> String {
     let family = match chain {
         "tron" | "solana" => chain,
         _ => "evm",
     };
-    let made = till.call(running, "POST", "/v1/customers/ada/addresses", "");
+    let made = till.call_api(running, "POST", "/v1/customers/ada/addresses", "");
     let mut addresses = made["addresses"].as_array().unwrap().iter();
     let found = addresses.find(|one| one["family"] == family).unwrap();
     found["address"].as_str().unwrap().to_owned()
@@ -260,7 +263,7 @@ fn expire_invoice(file: &Connection, invoice: &Value) {
 }
 
 #[track_caller]
-fn play(till: &Till, payer: &impl Payer) {
+fn play_scenario(till: &TestnetShop, payer: &impl ScenarioPayer) {
     let [chain, asset, symbol] = payer.chain_asset_symbol();
     let file = till.served.open_file();
     let enabled = "update accounts set customers_enabled = 1";
@@ -269,9 +272,9 @@ fn play(till: &Till, payer: &impl Payer) {
     let mut running = till.start();
     till.wait_for_rate(chain, symbol);
     // Litecoin and Dogecoin have no customer addresses.
-    let customer = (!payer.has_mempool()).then(|| customer(till, &running, chain));
-    let invoices = NAMES.map(|name| (name, till.invoice(&running, asset)));
-    let play = Play {
+    let customer = (!payer.has_mempool()).then(|| customer_address(till, &running, chain));
+    let invoices = NAMES.map(|name| (name, till.create_invoice(&running, asset)));
+    let play = Scenario {
         till,
         payer,
         invoices: invoices.into(),
@@ -280,10 +283,10 @@ fn play(till: &Till, payer: &impl Payer) {
     expire_invoice(&file, &play.invoices["late"]);
     let count = play.make_first_payments(customer.as_deref());
     let count = play.top_up_and_reorganise(count);
-    let count = play.replace(count);
+    let count = play.replace_payments(count);
     // The chain grows while the server is down.
     payer.mine_empty(50);
-    let told = play.run_until(REST);
+    let told = play.run_server_until(REST);
     for (name, status) in &told {
         let right = match *name {
             "exact" | "topped up" | "one" | "two" | "mixed" | "back" => "confirmed",
@@ -296,12 +299,15 @@ fn play(till: &Till, payer: &impl Payer) {
     }
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let customers = usize::from(customer.is_some());
-    let mut to: BTreeSet<String> = NAMES.iter().map(|name| play.to(name).to_owned()).collect();
+    let mut to: BTreeSet<String> = NAMES
+        .iter()
+        .map(|name| play.deposit_address(name).to_owned())
+        .collect();
     to.extend(customer);
     let booked = booked_amounts(&file);
     assert_eq!(booked.len(), count);
     assert_eq!(payer.received_by(&to, &booked), booked);
     let owners = "select (select count(*) from deposits) || ' ' || (select count(*) from unmatched_payments)";
     let right = format!("{customers} {}", usize::from(!payer.has_mempool()));
-    till.served.poll(owners, &[&right]);
+    till.served.wait_for_query(owners, &[&right]);
 }

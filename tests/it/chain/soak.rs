@@ -6,11 +6,11 @@
 mod front;
 mod solana;
 
-use super::killed::tron::{ASSET as TRON_TOKEN, Tron};
-use super::killed::{AnvilPayer, LitecoindPayer, Payer};
-use super::till::Till;
+use super::killed::tron::{ASSET as TRON_TOKEN, TronPayer};
+use super::killed::{AnvilPayer, LitecoindPayer, RandomPayer};
+use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, coffer, parse_output, wallet};
+use crate::operator::wallets::{EVM, parse_output, run_subcommand, run_wallet};
 use crate::support::anvil::Node;
 use crate::support::dice::Dice;
 use crate::support::electrum_proxy::ElectrumProxy;
@@ -20,10 +20,10 @@ use crate::support::litecoind::Litecoind;
 use crate::support::polling;
 use crate::support::received::{ReceivedAmounts, booked_amounts};
 use crate::support::rpc_proxy::RpcProxy;
-use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, key_of};
-use crate::support::tron::{self, TOKEN, address};
-use front::{FaultyFront, OF_ACCOUNTS, OF_OUTPUTS, OF_SOLANA};
-use solana::Solana;
+use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, address_without_key};
+use crate::support::tron::{self, TOKEN, encode_address};
+use front::{FaultyProxy, OF_ACCOUNTS, OF_OUTPUTS, OF_SOLANA};
+use solana::SolanaPayer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -44,26 +44,26 @@ const IDLE: Duration = Duration::from_secs(60);
 const IDLE_SHARE_MAX: f64 = 0.005;
 
 /// A chain, its payer, the proxy between server and node, and the addresses to pay.
-struct ChainSide {
+struct SoakChain {
     chain: &'static str,
-    payer: Box<dyn Payer>,
-    front: FaultyFront,
+    payer: Box<dyn RandomPayer>,
+    front: FaultyProxy,
     to: Vec<String>,
 }
 
-fn utxo_side(chain: &'static str, asset: &'static str) -> Option<ChainSide> {
+fn start_utxo_chain(chain: &'static str, asset: &'static str) -> Option<SoakChain> {
     let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
-    node.fund();
+    node.fund_wallet();
     let front = match chain {
-        "dogecoin" => FaultyFront::Honest(RpcProxy::dogecoin(&node.url())),
+        "dogecoin" => FaultyProxy::Honest(RpcProxy::start_as_dogecoin(&node.url())),
         "bitcoin" => {
             let server = Electrumx::start(&node, &[], UNTESTED)?;
-            FaultyFront::Electrum {
-                liar: ElectrumProxy::as_bitcoin(server.port),
+            FaultyProxy::Electrum {
+                liar: ElectrumProxy::start_as_bitcoin(server.port),
                 _server: server,
             }
         }
-        _ => FaultyFront::RpcProxy(RpcProxy::start(&node.url()), OF_OUTPUTS),
+        _ => FaultyProxy::RpcProxy(RpcProxy::start(&node.url()), OF_OUTPUTS),
     };
     let sent = Vec::new();
     let payer = Box::new(LitecoindPayer {
@@ -73,7 +73,7 @@ fn utxo_side(chain: &'static str, asset: &'static str) -> Option<ChainSide> {
         sent,
     });
     let to = Vec::new();
-    Some(ChainSide {
+    Some(SoakChain {
         chain,
         payer,
         front,
@@ -82,17 +82,17 @@ fn utxo_side(chain: &'static str, asset: &'static str) -> Option<ChainSide> {
 }
 
 /// Starts an EVM chain, and returns it with the setting of its token.
-fn account_side(
+fn start_evm_chain(
     id: u64,
     chain: &'static str,
     asset: &'static str,
     coin: &'static str,
-) -> Option<(ChainSide, String)> {
+) -> Option<(SoakChain, String)> {
     let node = Node::start(id, UNTESTED)?;
     let token = node.deploy_token();
     // Later reorgs must not remove the token.
     node.mine(5);
-    let front = FaultyFront::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
+    let front = FaultyProxy::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
     let setting = format!("{asset}={token}");
     let payer = Box::new(AnvilPayer {
         node,
@@ -101,7 +101,7 @@ fn account_side(
         coin,
     });
     let to = Vec::new();
-    let side = ChainSide {
+    let side = SoakChain {
         chain,
         payer,
         front,
@@ -111,11 +111,11 @@ fn account_side(
 }
 
 /// Starts every chain, and returns the settings of the tokens; `None` where the machine lacks a node.
-fn sides() -> Option<(Vec<ChainSide>, Vec<String>)> {
+fn start_chains() -> Option<(Vec<SoakChain>, Vec<String>)> {
     let mut sides = vec![
-        utxo_side("bitcoin", "BTC")?,
-        utxo_side("litecoin", "LTC")?,
-        utxo_side("dogecoin", "DOGE")?,
+        start_utxo_chain("bitcoin", "BTC")?,
+        start_utxo_chain("litecoin", "LTC")?,
+        start_utxo_chain("dogecoin", "DOGE")?,
     ];
     let mut tokens = Vec::new();
     for (id, chain, asset, coin) in [
@@ -123,27 +123,27 @@ fn sides() -> Option<(Vec<ChainSide>, Vec<String>)> {
         (84_532, "base", "USDC-BASE", ""),
         (80_002, "polygon", "USDC-POLYGON", ""),
     ] {
-        let (side, token) = account_side(id, chain, asset, coin)?;
+        let (side, token) = start_evm_chain(id, chain, asset, coin)?;
         sides.push(side);
         tokens.push(token);
     }
     let node = tron::Node::start();
-    let front = FaultyFront::Tron(node.another());
-    let payer = Box::new(Tron(node));
+    let front = FaultyProxy::Tron(node.start_another());
+    let payer = Box::new(TronPayer(node));
     let to = Vec::new();
-    sides.push(ChainSide {
+    sides.push(SoakChain {
         chain: "tron",
         payer,
         front,
         to,
     });
-    tokens.push(format!("{TRON_TOKEN}={}", address(TOKEN)));
+    tokens.push(format!("{TRON_TOKEN}={}", encode_address(TOKEN)));
     let node = Surfpool::start(UNTESTED)?;
     tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint(asset))));
-    sides.push(ChainSide {
+    sides.push(SoakChain {
         chain: "solana",
-        front: FaultyFront::RpcProxy(RpcProxy::start(&node.url), OF_SOLANA),
-        payer: Box::new(Solana(node)),
+        front: FaultyProxy::RpcProxy(RpcProxy::start(&node.url), OF_SOLANA),
+        payer: Box::new(SolanaPayer(node)),
         to: Vec::new(),
     });
     Some((sides, tokens))
@@ -151,8 +151,8 @@ fn sides() -> Option<(Vec<ChainSide>, Vec<String>)> {
 
 /// Opens a shop that accepts the coins of all chains.
 #[track_caller]
-fn shop(sides: &[ChainSide], tokens: &[String]) -> Till {
-    let mut till = Till::new(&[]);
+fn open_shop(sides: &[SoakChain], tokens: &[String]) -> TestnetShop {
+    let mut till = TestnetShop::new(&[]);
     for side in sides {
         let node = format!("{}={}", side.chain, side.front.url());
         till.add_settings(vec!["--node".to_owned(), node]);
@@ -164,11 +164,15 @@ fn shop(sides: &[ChainSide], tokens: &[String]) -> Till {
         parse_output(&till.add_wallet(chain, super::till::TPUB, &[]));
     }
     for family in ["evm", "tron"] {
-        parse_output(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
+        parse_output(&run_wallet(
+            &till.served.file,
+            &["add", family, "--yes"],
+            EVM,
+        ));
     }
-    let pool: Vec<String> = (0..20).map(key_of).collect();
+    let pool: Vec<String> = (0..20).map(address_without_key).collect();
     let import = ["import", "solana", "-"];
-    parse_output(&coffer(
+    parse_output(&run_subcommand(
         "pool",
         &till.served.file,
         &import,
@@ -178,7 +182,7 @@ fn shop(sides: &[ChainSide], tokens: &[String]) -> Till {
 }
 
 /// Returns the assets that are paid on a chain.
-fn assets(chain: &str) -> &'static [&'static str] {
+fn paid_assets(chain: &str) -> &'static [&'static str] {
     match chain {
         "bitcoin" => &["BTC"],
         "litecoin" => &["LTC"],
@@ -193,7 +197,7 @@ fn assets(chain: &str) -> &'static [&'static str] {
 
 /// Waits until the newest block of every chain was read.
 #[track_caller]
-fn wait_until_read(till: &Till, sides: &[ChainSide]) {
+fn wait_until_read(till: &TestnetShop, sides: &[SoakChain]) {
     let heights: Vec<String> = sides
         .iter()
         .map(|side| {
@@ -209,12 +213,12 @@ fn wait_until_read(till: &Till, sides: &[ChainSide]) {
         sides.len(),
         heights.join(" or ")
     );
-    till.served.poll(&read, &["1"]);
+    till.served.wait_for_query(&read, &["1"]);
 }
 
 /// Returns the anonymous memory of a server, in kB.
 #[track_caller]
-fn memory_kb(running: &RunningServer) -> u64 {
+fn anonymous_memory_kb(running: &RunningServer) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
     let line = status
         .lines()
@@ -225,7 +229,7 @@ fn memory_kb(running: &RunningServer) -> u64 {
 
 /// Returns the processor time of each thread of a server, in hundredths of a second.
 #[track_caller]
-fn ticks(running: &RunningServer) -> BTreeMap<String, u64> {
+fn processor_ticks(running: &RunningServer) -> BTreeMap<String, u64> {
     let folder = format!("/proc/{}/task", running.process.id());
     let threads = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let read = threads.map(|thread| {
@@ -242,9 +246,9 @@ fn ticks(running: &RunningServer) -> BTreeMap<String, u64> {
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn assert_no_thread_spins(running: &RunningServer) {
-    let (before, begun) = (ticks(running), Instant::now());
-    assert!(polling::until(|| begun.elapsed() >= IDLE));
-    for (thread, after) in ticks(running) {
+    let (before, begun) = (processor_ticks(running), Instant::now());
+    assert!(polling::wait_until(|| begun.elapsed() >= IDLE));
+    for (thread, after) in processor_ticks(running) {
         let used = after - before.get(&thread).unwrap_or(&0);
         let share = Duration::from_millis(10 * used).as_secs_f64() / begun.elapsed().as_secs_f64();
         eprintln!("soak: idle for a minute, {thread}: {:.2} %", 100.0 * share);
@@ -253,7 +257,7 @@ fn assert_no_thread_spins(running: &RunningServer) {
 }
 
 /// Reorganises, starts a fault, ends all faults, or pays, at random.
-fn play_random_event(side: &mut ChainSide, dice: &mut Dice) {
+fn play_random_event(side: &mut SoakChain, dice: &mut Dice) {
     match dice.roll(6) {
         0 => {
             let depth = 1 + u32::from(dice.once_in(2));
@@ -268,18 +272,18 @@ fn play_random_event(side: &mut ChainSide, dice: &mut Dice) {
 #[test]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn all_chains_with_faults_and_kills_are_booked_exactly() {
-    let Some((mut sides, tokens)) = sides() else {
+    let Some((mut sides, tokens)) = start_chains() else {
         return;
     };
     let seconds = std::env::var("COFFER_SOAK_SECONDS").ok();
     let time = seconds.map(|seconds| Duration::from_secs(seconds.parse().unwrap()));
-    let till = shop(&sides, &tokens);
+    let till = open_shop(&sides, &tokens);
     let mut running = till.start();
     for side in &mut sides {
-        let assets = assets(side.chain);
+        let assets = paid_assets(side.chain);
         till.wait_for_rate(side.chain, assets[0].split('-').next().unwrap());
         let made = (0..INVOICES).map(|at| {
-            let invoice = till.invoice(&running, assets[at % assets.len()]);
+            let invoice = till.create_invoice(&running, assets[at % assets.len()]);
             invoice["depositAddress"].as_str().unwrap().to_owned()
         });
         side.to = made.collect();
@@ -305,21 +309,21 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
             sides.iter().for_each(|side| side.front.clear_faults());
             wait_until_read(&till, &sides);
             if !may_kill {
-                memory.push(memory_kb(&running));
+                memory.push(anonymous_memory_kb(&running));
             }
         }
     }
     sides.iter().for_each(|side| side.front.clear_faults());
     if time.is_some() {
         wait_until_read(&till, &sides);
-        memory.push(memory_kb(&running));
+        memory.push(anonymous_memory_kb(&running));
         let (first, last) = (memory[0], memory[memory.len() - 1]);
         eprintln!("soak: anonymous memory in kB, in the second half: {memory:?}");
         assert!(last <= first + GROWTH_KB_MAX, "{memory:?}");
         assert_no_thread_spins(&running);
     }
     drop(running);
-    let count = assert_agrees(&till, &sides);
+    let count = assert_file_agrees(&till, &sides);
     let seconds = begun.elapsed().as_secs();
     eprintln!(
         "soak: {seconds} s, {rounds} rounds, {kills} kills; {count} payments came, each is in the file once"
@@ -328,7 +332,7 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
 
 /// Asserts that the file has each payment exactly once, and returns their number.
 #[track_caller]
-fn assert_agrees(till: &Till, sides: &[ChainSide]) -> usize {
+fn assert_file_agrees(till: &TestnetShop, sides: &[SoakChain]) -> usize {
     let file = till.served.open_file();
     for _ in 0..BURIALS_MAX {
         for side in sides {
@@ -336,7 +340,7 @@ fn assert_agrees(till: &Till, sides: &[ChainSide]) -> usize {
         }
         let mut running = till.start();
         wait_until_read(till, sides);
-        assert!(running.process.close());
+        assert!(running.process.close_input());
         let seen = "select count(*) from observations where state = 'seen'";
         let seen: u32 = file.query_row(seen, [], |row| row.get(0)).unwrap();
         if seen == 0 {

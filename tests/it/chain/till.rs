@@ -2,9 +2,9 @@
 //!
 //! Invariant: rates are fixed, and wallets have public keys only.
 
-use crate::operator::wallets::{EVM, coffer, parse_output, wallet};
+use crate::operator::wallets::{EVM, parse_output, run_subcommand, run_wallet};
 use crate::support::installation::{Installation, RunningServer};
-use crate::support::receiver::{Message, Receiver, Reply};
+use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
 use crate::support::surfpool::{Surfpool, USDC, USDT};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
@@ -19,15 +19,15 @@ const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": 
     "USDT": {"EUR": "1", "USD": "1"}, "TRX": {"EUR": "0.1", "USD": "0.11"}, "SOL": {"EUR": "100", "USD": "110"}}"#;
 
 /// A shop on test networks, with a receiver of webhooks.
-pub struct Till {
+pub struct TestnetShop {
     pub served: Installation,
     settings: Vec<String>,
     pub receiver: Receiver,
 }
 
-impl Till {
+impl TestnetShop {
     /// Opens a shop with these additional settings.
-    pub fn new(settings: &[&str]) -> Till {
+    pub fn new(settings: &[&str]) -> TestnetShop {
         let served = Installation::new();
         let rates = served.path("rates.json");
         std::fs::write(&rates, RATES).unwrap();
@@ -40,9 +40,9 @@ impl Till {
             "127.0.0.0/8",
         ];
         let settings = settings.iter().chain(&common);
-        Till {
+        TestnetShop {
             settings: settings.map(|text| (*text).to_owned()).collect(),
-            receiver: Receiver::replying(Reply::Status(200)),
+            receiver: Receiver::start_replying(Reply::Status(200)),
             served,
         }
     }
@@ -50,8 +50,8 @@ impl Till {
     /// Opens a shop that accepts the coin of a UTXO chain through the node at this URL. Its wallet has the key
     /// [`TPUB`].
     #[track_caller]
-    pub fn of_outputs(chain: &str, url: &str) -> Till {
-        let till = Till::new(&["--node", &format!("{chain}={url}")]);
+    pub fn with_utxo_chain(chain: &str, url: &str) -> TestnetShop {
+        let till = TestnetShop::new(&["--node", &format!("{chain}={url}")]);
         parse_output(&till.add_wallet(chain, TPUB, &[]));
         till
     }
@@ -59,23 +59,31 @@ impl Till {
     /// Opens a shop that accepts the coins of an account-based chain, and the token with this contract, through the
     /// node at this URL.
     #[track_caller]
-    pub fn of_accounts(chain: &str, url: &str, (asset, contract): (&str, &str)) -> Till {
+    pub fn with_account_chain(
+        chain: &str,
+        url: &str,
+        (asset, contract): (&str, &str),
+    ) -> TestnetShop {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
-        let till = Till::new(&["--node", &url, "--token", &contract]);
+        let till = TestnetShop::new(&["--node", &url, "--token", &contract]);
         let family = if chain == "tron" { chain } else { "evm" };
-        parse_output(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
+        parse_output(&run_wallet(
+            &till.served.file,
+            &["add", family, "--yes"],
+            EVM,
+        ));
         till
     }
 
     /// Opens a shop that accepts the coins of a local Solana chain through the node at this URL. Its pool has forty
     /// addresses.
     #[track_caller]
-    pub fn of_solana(node: &Surfpool, url: &str) -> Till {
+    pub fn with_solana(node: &Surfpool, url: &str) -> TestnetShop {
         let token = |asset: &str| format!("{asset}={}", node.mint(asset));
         let (url, usdc, usdt) = (format!("solana={url}"), token(USDC), token(USDT));
-        let till = Till::new(&["--node", &url, "--token", &usdc, "--token", &usdt]);
-        let pool = node.pool(0, 40).join("\n");
-        parse_output(&coffer(
+        let till = TestnetShop::new(&["--node", &url, "--token", &usdc, "--token", &usdt]);
+        let pool = node.pool_addresses(0, 40).join("\n");
+        parse_output(&run_subcommand(
             "pool",
             &till.served.file,
             &["import", "solana", "-"],
@@ -90,7 +98,7 @@ impl Till {
         let script = if chain == "dogecoin" { "pkh" } else { "wpkh" };
         let script = ["--script", script, "--network", "regtest"];
         let add = [&["add", chain, "--yes"][..], &script, besides].concat();
-        wallet(&self.served.file, &add, key)
+        run_wallet(&self.served.file, &add, key)
     }
 
     /// Adds settings for the next start.
@@ -116,13 +124,13 @@ impl Till {
 
     /// Starts the server with debug logs.
     #[track_caller]
-    pub fn start_logging(&self) -> RunningServer {
+    pub fn start_with_debug_log(&self) -> RunningServer {
         let settings = self.settings();
         self.served
-            .start_logging_with("trace", &self.log(), &settings)
+            .start_logging_with("trace", &self.log_path(), &settings)
     }
 
-    pub fn log(&self) -> PathBuf {
+    pub fn log_path(&self) -> PathBuf {
         self.served.path("log")
     }
 
@@ -133,12 +141,12 @@ impl Till {
             "select exists (select 1 from chain_cursors where chain = '{chain}') || \
                 exists (select 1 from rate_figures where coin = '{symbol}')"
         );
-        self.served.poll(&known, &["11"]);
+        self.served.wait_for_query(&known, &["11"]);
     }
 
     /// Creates an invoice of 20 EUR in this coin.
     #[track_caller]
-    pub fn invoice(&self, running: &RunningServer, asset: &str) -> Value {
+    pub fn create_invoice(&self, running: &RunningServer, asset: &str) -> Value {
         // The assignments are moved into the past, because an account gets only a few imported addresses in one
         // minute.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
@@ -146,13 +154,13 @@ impl Till {
         let body = json!({
             "amount": "20.00", "currency": "EUR", "asset": asset, "webhookUrl": self.receiver.url(),
         });
-        let made = self.call(running, "POST", "/v1/invoices", &body.to_string());
+        let made = self.call_api(running, "POST", "/v1/invoices", &body.to_string());
         assert_eq!(made["warnings"], Value::Null, "{made}");
         made
     }
 
     #[track_caller]
-    pub fn call(&self, running: &RunningServer, method: &str, path: &str, body: &str) -> Value {
+    pub fn call_api(&self, running: &RunningServer, method: &str, path: &str, body: &str) -> Value {
         let url = format!("{}{path}", running.url);
         let answer = send(
             &agent(),
@@ -167,25 +175,31 @@ impl Till {
 
     /// Waits for an event of an invoice.
     #[track_caller]
-    pub fn wait_for_event(&self, kind: &str, invoice: &Value) -> Message {
-        let is_it = |message: &&Message| {
+    pub fn wait_for_event(&self, kind: &str, invoice: &Value) -> ReceivedRequest {
+        let is_it = |message: &&ReceivedRequest| {
             let told = message.json();
             told["type"] == kind && told["data"]["object"]["id"] == invoice["id"]
         };
         (1..)
-            .find_map(|count| self.receiver.wait(count).iter().find(is_it).cloned())
+            .find_map(|count| {
+                self.receiver
+                    .wait_for_requests(count)
+                    .iter()
+                    .find(is_it)
+                    .cloned()
+            })
             .unwrap()
     }
 
     /// Runs a command on the shop's file and returns its output.
     #[track_caller]
-    pub fn coffer(&self, args: &[&str]) -> String {
-        self.coffer_with(args, &[])
+    pub fn run_coffer(&self, args: &[&str]) -> String {
+        self.run_coffer_with_env(args, &[])
     }
 
     /// Like [`Till::coffer`], with these environment variables.
     #[track_caller]
-    pub fn coffer_with(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
+    pub fn run_coffer_with_env(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let output = command
             .args(args)
@@ -197,8 +211,8 @@ impl Till {
     }
 
     #[track_caller]
-    pub fn offers(&self, running: &RunningServer) -> Vec<String> {
-        let listed = self.call(running, "GET", "/v1/currencies", "");
+    pub fn offered_assets(&self, running: &RunningServer) -> Vec<String> {
+        let listed = self.call_api(running, "GET", "/v1/currencies", "");
         let listed = listed["data"].as_array().unwrap().iter();
         listed
             .map(|coin| coin["id"].as_str().unwrap().to_owned())

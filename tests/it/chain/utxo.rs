@@ -1,7 +1,7 @@
 //! A litecoind in regtest, read by JSON-RPC: blocks, mempool, replacements and reorgs. The tests include pruned
 //! nodes, nodes without an index, and the RPC subset of Dogecoin.
 
-use super::watch::{LIMITS, Watch, paid_in, payments, utxo};
+use super::watch::{LIMITS, WatchList, paid_in_blocks, payment_tuples, utxo_client};
 use crate::support::litecoind::Litecoind;
 use crate::support::rpc_proxy::RpcProxy;
 use coffer::chain::utxo::Utxo;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const UNTESTED: &str = "chains with outputs";
 
 #[track_caller]
-fn node(options: &[&str]) -> Option<Litecoind> {
+fn start_node(options: &[&str]) -> Option<Litecoind> {
     let node = Litecoind::start(options, UNTESTED)?;
     node.mine(101);
     Some(node)
@@ -22,7 +22,7 @@ fn node(options: &[&str]) -> Option<Litecoind> {
 
 /// Returns the position of the output that pays an address.
 #[track_caller]
-fn position(node: &Litecoind, txid: &str, address: &str) -> u32 {
+fn output_position(node: &Litecoind, txid: &str, address: &str) -> u32 {
     let read = node.call("gettransaction", json!([txid, true, true]));
     let outputs = read["decoded"]["vout"].as_array().unwrap();
     let place = outputs
@@ -33,47 +33,48 @@ fn position(node: &Litecoind, txid: &str, address: &str) -> u32 {
 
 #[test]
 fn payment_is_seen_in_the_mempool_and_in_its_block() {
-    let Some(node) = node(&[]) else { return };
-    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    let Some(node) = start_node(&[]) else { return };
+    let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
     assert_eq!(seen.network(), Ok("regtest".to_owned()));
-    let addresses = ["legacy", "p2sh-segwit", "bech32"].map(|kind| node.address(kind));
+    let addresses = ["legacy", "p2sh-segwit", "bech32"].map(|kind| node.new_address(kind));
     let [legacy, nested, segwit] = &addresses;
-    let watch = Watch::addresses(Chain::Litecoin, &addresses.each_ref().map(String::as_str));
+    let watch =
+        WatchList::for_addresses(Chain::Litecoin, &addresses.each_ref().map(String::as_str));
 
     assert_eq!(seen.mempool(&[], &watch).unwrap().received, []);
     let many = json!(["", { legacy: "0.00010001", nested: 1.5, segwit: "2.00000001" }]);
-    let to_three = node.text("sendmany", many);
+    let to_three = node.call_text("sendmany", many);
     let twice = node.pay(segwit, "0.1");
-    let other = node.pay(&node.address("bech32"), "3");
+    let other = node.pay(&node.new_address("bech32"), "3");
     let mut expected = vec![
         (
             to_three.clone(),
-            position(&node, &to_three, legacy),
+            output_position(&node, &to_three, legacy),
             legacy.clone(),
             10_001,
         ),
         (
             to_three.clone(),
-            position(&node, &to_three, nested),
+            output_position(&node, &to_three, nested),
             nested.clone(),
             150_000_000,
         ),
         (
             to_three.clone(),
-            position(&node, &to_three, segwit),
+            output_position(&node, &to_three, segwit),
             segwit.clone(),
             200_000_001,
         ),
         (
             twice.clone(),
-            position(&node, &twice, segwit),
+            output_position(&node, &twice, segwit),
             segwit.clone(),
             10_000_000,
         ),
     ];
     expected.sort();
     let waiting = seen.mempool(&[], &watch).unwrap();
-    let mut received = payments(&waiting.received);
+    let mut received = payment_tuples(&waiting.received);
     received.sort();
     assert_eq!(received, expected);
     for one in &waiting.received {
@@ -87,7 +88,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
         .mempool(std::slice::from_ref(&to_three), &watch)
         .unwrap();
     assert_eq!(
-        payments(&rest.received),
+        payment_tuples(&rest.received),
         vec![expected.iter().find(|one| one.0 == twice).unwrap().clone()]
     );
     assert_eq!(rest.vanished, Vec::<String>::new());
@@ -100,7 +101,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
 fn assert_moved_to_block(
     node: &Litecoind,
     seen: &mut Utxo,
-    watch: &Watch,
+    watch: &WatchList,
     expected: &[(String, u32, String, u128)],
     waited: &[String],
 ) {
@@ -114,7 +115,7 @@ fn assert_moved_to_block(
     assert_eq!(blocks[1].block, head.block);
     assert_eq!(blocks[2].parent, head.block.hash);
     assert_eq!(blocks[2].block.hash, hash);
-    let mut received = paid_in(&blocks);
+    let mut received = paid_in_blocks(&blocks);
     received.sort();
     assert_eq!(received, expected);
     let gone = seen.mempool(waited, watch).unwrap();
@@ -127,16 +128,16 @@ fn assert_moved_to_block(
     assert_eq!(seen.hash_at(102).unwrap(), Some(hash));
     assert_eq!(seen.hash_at(103), Ok(None));
     assert_eq!(seen.blocks(103, 110, watch), Err(NodeError::Behind));
-    assert!(seen.rpc().requests() > 10);
+    assert!(seen.rpc().call_count() > 10);
 }
 
 #[test]
 fn client_reports_coinbase_and_spent_outputs() {
-    let Some(node) = node(&[]) else { return };
-    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
-    let address = node.address("bech32");
+    let Some(node) = start_node(&[]) else { return };
+    let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
+    let address = node.new_address("bech32");
     node.call("generatetoaddress", json!([1, address]));
-    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let watch = WatchList::for_addresses(Chain::Litecoin, &[&address]);
     let blocks = seen.blocks(102, 102, &watch).unwrap();
     let [made] = &blocks[0].received[..] else {
         unreachable!("{blocks:?}")
@@ -146,14 +147,14 @@ fn client_reports_coinbase_and_spent_outputs() {
         (&[InputSource::Coinbase][..], 5_000_000_000)
     );
 
-    let paid = node.pay(&node.address("legacy"), "1");
+    let paid = node.pay(&node.new_address("legacy"), "1");
     let spent = node.call("gettransaction", json!([paid, true, true]))["decoded"]["vin"][0].clone();
     let (from, at) = (
         spent["txid"].as_str().unwrap(),
         spent["vout"].as_u64().unwrap(),
     );
     let at = u32::try_from(at).unwrap();
-    let watch = Watch::default().output(from, at);
+    let watch = WatchList::default().with_output(from, at);
     let expected = vec![(InputSource::Output(from.to_owned(), at), paid.clone())];
     for _ in 0..2 {
         let waiting = seen.mempool(&[], &watch).unwrap();
@@ -169,10 +170,10 @@ fn client_reports_coinbase_and_spent_outputs() {
 
 #[test]
 fn client_reports_a_replacement_and_the_replaced_transaction() {
-    let Some(node) = node(&[]) else { return };
-    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
-    let address = node.address("bech32");
-    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let Some(node) = start_node(&[]) else { return };
+    let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
+    let address = node.new_address("bech32");
+    let watch = WatchList::for_addresses(Chain::Litecoin, &[&address]);
     let first = node.pay(&address, "1");
     let before = seen.mempool(&[], &watch).unwrap().received;
     let bumped = node.call("bumpfee", json!([first]));
@@ -181,7 +182,7 @@ fn client_reports_a_replacement_and_the_replaced_transaction() {
     let InputSource::Output(from, at) = &before[0].spends[0] else {
         unreachable!("{before:?}")
     };
-    let watch = watch.output(from, *at);
+    let watch = watch.with_output(from, *at);
     let after = seen.mempool(std::slice::from_ref(&first), &watch).unwrap();
     assert_eq!(after.vanished, vec![first]);
     assert_eq!(after.received.len(), 1);
@@ -192,12 +193,12 @@ fn client_reports_a_replacement_and_the_replaced_transaction() {
 
 #[test]
 fn reorg_unconfirms_an_indexed_transaction() {
-    let Some(node) = node(&["-txindex=1"]) else {
+    let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };
-    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
-    let address = node.address("bech32");
-    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
+    let address = node.new_address("bech32");
+    let watch = WatchList::for_addresses(Chain::Litecoin, &[&address]);
     let paid = node.pay(&address, "1");
     let lost = node.mine(1).remove(0);
     let block = seen.block_of(&paid).unwrap().unwrap();
@@ -228,7 +229,7 @@ fn reorg_unconfirms_an_indexed_transaction() {
     let blocks = seen.blocks(101, 103, &watch).unwrap();
     assert_eq!(blocks[1].block.hash, hashes[0]);
     assert_eq!(
-        paid_in(&blocks)
+        paid_in_blocks(&blocks)
             .iter()
             .map(|one| &one.0)
             .collect::<Vec<_>>(),
@@ -245,11 +246,11 @@ fn reorg_unconfirms_an_indexed_transaction() {
 
 #[test]
 fn node_without_txindex_finds_blocks_of_unspent_outputs() {
-    let Some(node) = node(&["-txindex=0"]) else {
+    let Some(node) = start_node(&["-txindex=0"]) else {
         return;
     };
-    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
-    let paid = node.pay(&node.address("bech32"), "1");
+    let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
+    let paid = node.pay(&node.new_address("bech32"), "1");
     assert_eq!(seen.block_of(&paid), Ok(None));
     let hash = node.mine(3).remove(0);
     let error = node
@@ -263,16 +264,16 @@ fn node_without_txindex_finds_blocks_of_unspent_outputs() {
 
 #[test]
 fn pruned_node_suffices_and_may_restart() {
-    let Some(node) = node(&["-prune=1"]) else {
+    let Some(node) = start_node(&["-prune=1"]) else {
         return;
     };
-    let address = node.address("bech32");
-    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let address = node.new_address("bech32");
+    let watch = WatchList::for_addresses(Chain::Litecoin, &[&address]);
     let paid = node.pay(&address, "1");
     node.mine(1);
-    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
     let head = seen.head().unwrap();
-    let received = paid_in(
+    let received = paid_in_blocks(
         &seen
             .blocks(head.block.height, head.block.height, &watch)
             .unwrap(),
@@ -287,15 +288,15 @@ fn pruned_node_suffices_and_may_restart() {
 
 #[test]
 fn dogecoin_rpc_subset_suffices() {
-    let Some(node) = node(&["-txindex=1"]) else {
+    let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };
-    let proxy = RpcProxy::dogecoin(&node.url());
-    let mut seen = utxo(Chain::Dogecoin, &proxy.url(), LIMITS);
+    let proxy = RpcProxy::start_as_dogecoin(&node.url());
+    let mut seen = utxo_client(Chain::Dogecoin, &proxy.url(), LIMITS);
     assert_eq!(seen.network(), Ok("regtest".to_owned()));
-    let mut legacy = utxo(Chain::Litecoin, &node.url(), LIMITS);
-    let address = node.address("legacy");
-    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let mut legacy = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
+    let address = node.new_address("legacy");
+    let watch = WatchList::for_addresses(Chain::Litecoin, &[&address]);
     for amount in ["1", "0.00010001", "2.5"] {
         node.pay(&address, amount);
     }
@@ -310,8 +311,11 @@ fn dogecoin_rpc_subset_suffices() {
         kept.map(|(txid, position, _, amount)| (txid, position, amount))
             .collect()
     };
-    assert_eq!(amounts(paid_in(&blocks)), amounts(paid_in(&expected)));
-    let written = paid_in(&blocks);
+    assert_eq!(
+        amounts(paid_in_blocks(&blocks)),
+        amounts(paid_in_blocks(&expected))
+    );
+    let written = paid_in_blocks(&blocks);
     assert!(
         written.iter().all(|one| one.2.starts_with('n')),
         "{written:?}"
@@ -325,22 +329,22 @@ fn dogecoin_rpc_subset_suffices() {
 
 #[test]
 fn node_of_another_network_is_rejected() {
-    let Some(node) = node(&[]) else { return };
-    let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
+    let Some(node) = start_node(&[]) else { return };
+    let mut seen = utxo_client(Chain::Bitcoin, &node.url(), LIMITS);
     let text = "it is a node of litecoin (regtest)".to_owned();
     assert_eq!(seen.network(), Err(NodeError::Wrong(text.clone())));
     assert_eq!(seen.head(), Err(NodeError::Wrong(text.clone())));
     assert_eq!(
-        seen.blocks(1, 1, &Watch::default()),
+        seen.blocks(1, 1, &WatchList::default()),
         Err(NodeError::Wrong(text))
     );
 
     let wrong = node.url().replace("regtest", "guessed");
-    let refused = utxo(Chain::Litecoin, &wrong, LIMITS).network();
+    let refused = utxo_client(Chain::Litecoin, &wrong, LIMITS).network();
     assert!(matches!(refused, Err(NodeError::Wrong(_))), "{refused:?}");
     // After three failures the client switches to the second URL.
     let both = format!("{wrong},{}", node.url());
-    let mut seen = utxo(Chain::Litecoin, &both, LIMITS);
+    let mut seen = utxo_client(Chain::Litecoin, &both, LIMITS);
     let answers: Vec<bool> = (0..5).map(|_| seen.head().is_ok()).collect();
     assert_eq!(answers, [false, false, false, true, true]);
     let _: Value = node.call("getblockcount", json!([]));

@@ -12,18 +12,18 @@ use std::collections::HashSet;
 
 /// Addresses and outputs that a client watches.
 #[derive(Default)]
-pub struct Watch {
+pub struct WatchList {
     scripts: HashSet<Vec<u8>>,
     outputs: HashSet<(String, u32)>,
     named: Vec<PolledAddress>,
 }
 
-impl Watch {
+impl WatchList {
     /// Watches these addresses of a chain.
     #[track_caller]
-    pub fn addresses(chain: Chain, addresses: &[&str]) -> Watch {
+    pub fn for_addresses(chain: Chain, addresses: &[&str]) -> WatchList {
         let script = |address: &&str| address::output_script(chain, address).unwrap();
-        Watch {
+        WatchList {
             scripts: addresses.iter().map(script).collect(),
             outputs: HashSet::new(),
             named: Vec::new(),
@@ -31,7 +31,7 @@ impl Watch {
     }
 
     /// Adds addresses that the client polls one by one.
-    pub fn by_name(mut self, addresses: &[&str]) -> Watch {
+    pub fn with_polled_addresses(mut self, addresses: &[&str]) -> WatchList {
         let named = addresses.iter().map(|address| PolledAddress {
             address: (*address).to_owned(),
             since: Time(0),
@@ -42,13 +42,13 @@ impl Watch {
     }
 
     /// Adds an output, whose spending is watched.
-    pub fn output(mut self, txid: &str, position: u32) -> Watch {
+    pub fn with_output(mut self, txid: &str, position: u32) -> WatchList {
         self.outputs.insert((txid.to_owned(), position));
         self
     }
 }
 
-impl Watched for Watch {
+impl Watched for WatchList {
     fn has_script(&self, script: &[u8]) -> bool {
         self.scripts.contains(script)
     }
@@ -61,11 +61,11 @@ impl Watched for Watch {
         self.outputs.contains(&(txid.to_owned(), position))
     }
 
-    fn accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
+    fn queried_accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
         None
     }
 
-    fn named(&self) -> &[PolledAddress] {
+    fn polled_addresses(&self) -> &[PolledAddress] {
         &self.named
     }
 }
@@ -81,13 +81,13 @@ pub const LIMITS: Limits = Limits {
 
 /// Returns a client of the node at these URLs.
 #[track_caller]
-pub fn utxo(chain: Chain, urls: &str, limits: Limits) -> Utxo {
+pub fn utxo_client(chain: Chain, urls: &str, limits: Limits) -> Utxo {
     let rpc = Rpc::new(Endpoint::parse_list(urls).unwrap(), Vec::new(), limits);
     Utxo::new(chain, rpc).unwrap()
 }
 
 /// Returns transaction, position, address and amount in base units of each payment.
-pub fn payments(received: &[ReceivedOutput]) -> Vec<(String, u32, String, u128)> {
+pub fn payment_tuples(received: &[ReceivedOutput]) -> Vec<(String, u32, String, u128)> {
     let told = received.iter();
     let told = told.map(|one| {
         let (txid, address) = (one.txid.clone(), one.address.clone());
@@ -97,10 +97,10 @@ pub fn payments(received: &[ReceivedOutput]) -> Vec<(String, u32, String, u128)>
 }
 
 /// Returns transaction, position, address and amount in base units of each payment in these blocks.
-pub fn paid_in(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
+pub fn paid_in_blocks(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
     blocks
         .iter()
-        .flat_map(|block| payments(&block.received))
+        .flat_map(|block| payment_tuples(&block.received))
         .collect()
 }
 

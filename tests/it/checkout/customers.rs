@@ -1,6 +1,6 @@
 //! The checkout page besides payment: language, brand color, and the buttons of a test invoice.
 
-use super::pages::{checkout, shown};
+use super::pages::{checkout_path_and_token, get_checkout_page};
 use crate::support::browser::Page;
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 #[test]
 fn other_site_cannot_move_the_sandbox_clock() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
-    let (_, token) = checkout(&invoice);
+    let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
+    let (_, token) = checkout_path_and_token(&invoice);
     let id = invoice["id"].as_str().unwrap();
     // The checkout page itself sends `Origin: null` because of its referrer policy.
     let move_by = |headers: &[(&str, &str)]| {
@@ -44,14 +44,14 @@ fn other_site_cannot_move_the_sandbox_clock() {
 }
 
 #[test]
-fn only_a_test_invoice_is_paid_on_its_page() {
+fn only_test_checkout_has_simulation_buttons() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
-    let (_, token) = checkout(&invoice);
+    let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
+    let (_, token) = checkout_path_and_token(&invoice);
     let id = invoice["id"].as_str().unwrap();
     let buttons = ["exact", "under", "over", "clock"].map(|case| format!("value=\"{case}\""));
     let buttons = buttons.each_ref().map(String::as_str);
-    shown(&shop, &invoice)
+    get_checkout_page(&shop, &invoice)
         .assert_shows(200, &buttons)
         .assert_hides(&["value=\"late\""]);
     let press = |id: &str, body: &str| shop.submit(&format!("/checkout/{id}/simulate"), &[], body);
@@ -75,19 +75,20 @@ fn only_a_test_invoice_is_paid_on_its_page() {
     for _ in 0..2 {
         assert_eq!(press(id, &format!("token={token}&case=clock")).status, 303);
     }
-    let page = shown(&shop, &invoice).assert_shows(200, &["Not paid in full", "value=\"late\""]);
+    let page = get_checkout_page(&shop, &invoice)
+        .assert_shows(200, &["Not paid in full", "value=\"late\""]);
     page.assert_hides(&["value=\"exact\"", "value=\"clock\""]);
     assert_eq!(press(id, &format!("token={token}&case=late")).status, 303);
     assert_eq!(shop.get_invoice(id)["status"], "paid_late");
-    shown(&shop, &invoice).assert_hides(&["/simulate"]);
+    get_checkout_page(&shop, &invoice).assert_hides(&["/simulate"]);
 
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" });
     let live = shop
         .post("/v1/invoices", Some(LIVE), body)
         .expect(201)
         .json();
-    shown(&shop, &live).assert_hides(&["/simulate"]);
-    let (_, token) = checkout(&live);
+    get_checkout_page(&shop, &live).assert_hides(&["/simulate"]);
+    let (_, token) = checkout_path_and_token(&live);
     let id = live["id"].as_str().unwrap();
     for case in ["exact", "under", "over", "clock"] {
         Page::from_response(press(id, &format!("token={token}&case={case}"))).assert_error(403);
@@ -97,7 +98,7 @@ fn only_a_test_invoice_is_paid_on_its_page() {
 #[test]
 fn checkout_uses_the_language_of_the_customer() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     let url = invoice["checkoutUrl"].as_str().unwrap();
     let path = url.strip_prefix(shop.url()).unwrap();
     let page = |more: &str, accepted: &str| {
@@ -128,8 +129,8 @@ fn checkout_uses_the_language_of_the_customer() {
     page("", "de").assert_shows(200, &links);
     // The account's setting has priority over the browser. An unsupported language falls back to English.
     shop.execute_sql("update accounts set checkout_lang = 'pt-BR'");
-    let other = shop.invoice("20.00", json!({}));
-    shown(&shop, &other).assert_shows(
+    let other = shop.create_invoice("20.00", json!({}));
+    get_checkout_page(&shop, &other).assert_shows(
         200,
         &["<html lang=\"pt\"", "Escolha uma criptomoeda", "20,00 EUR"],
     );
@@ -138,7 +139,7 @@ fn checkout_uses_the_language_of_the_customer() {
     shop.execute_sql("update accounts set checkout_lang = 'sv'");
     let page = Page::from_response(shop.send(
         "GET",
-        &checkout_of(&shop, &shop.invoice("20.00", json!({}))),
+        &checkout_path(&shop, &shop.create_invoice("20.00", json!({}))),
         &[],
         "",
     ));
@@ -146,7 +147,7 @@ fn checkout_uses_the_language_of_the_customer() {
 }
 
 /// Returns the path of an invoice's checkout with its token.
-fn checkout_of(shop: &Shop, invoice: &Value) -> String {
+fn checkout_path(shop: &Shop, invoice: &Value) -> String {
     let url = invoice["checkoutUrl"].as_str().unwrap();
     url.strip_prefix(shop.url()).unwrap().to_owned()
 }
@@ -155,7 +156,7 @@ fn checkout_of(shop: &Shop, invoice: &Value) -> String {
 fn brand_color_is_allowed_by_policy_and_has_contrast() {
     let shop = Shop::open();
     shop.execute_sql("update accounts set branding_color = '#ffd400'");
-    let page = shown(&shop, &shop.invoice("20.00", json!({})));
+    let page = get_checkout_page(&shop, &shop.create_invoice("20.00", json!({})));
     let page = page.assert_shows(
         200,
         &["<style>:root{--brand:#ffd400;--on-brand:#000000}</style>"],
@@ -164,7 +165,8 @@ fn brand_color_is_allowed_by_policy_and_has_contrast() {
     assert_eq!(policy.matches("'sha256-").count(), 2, "{policy}");
     // The database itself rejects a value that is no color.
     shop.execute_sql("update accounts set branding_color = null");
-    let page = shown(&shop, &shop.invoice("20.00", json!({}))).assert_hides(&["--on-brand:#0"]);
+    let page = get_checkout_page(&shop, &shop.create_invoice("20.00", json!({})))
+        .assert_hides(&["--on-brand:#0"]);
     let policy = &page.0.headers["content-security-policy"];
     assert_eq!(policy.matches("'sha256-").count(), 1, "{policy}");
 }

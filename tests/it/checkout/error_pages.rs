@@ -1,6 +1,6 @@
 //! Error pages for customers: language, hint to the next step, and sites that may frame the page.
 
-use super::pages::checkout;
+use super::pages::checkout_path_and_token;
 use crate::support::Shop;
 use crate::support::browser::Page;
 use crate::support::links::LinkClient;
@@ -11,7 +11,7 @@ const NOWHERE: &str = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
 const GERMAN: (&str, &str) = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
 
 /// Sets the allowed origins and the checkout language of the account, in the file.
-fn set(shop: &Shop, origins: &str, language: &str) {
+fn set_origins_and_language(shop: &Shop, origins: &str, language: &str) {
     shop.execute_sql(&format!(
         "update accounts set allowed_origins = '{origins}', checkout_lang = '{language}'"
     ));
@@ -19,33 +19,34 @@ fn set(shop: &Shop, origins: &str, language: &str) {
 
 /// Sends a GET request of a browser that prefers German.
 #[track_caller]
-fn german(shop: &Shop, path: &str) -> Page {
+fn get_in_german(shop: &Shop, path: &str) -> Page {
     Page::from_response(shop.send("GET", path, &[GERMAN], ""))
 }
 
 #[test]
 fn error_page_uses_the_language_of_the_checkout() {
     let shop = Shop::open();
-    set(&shop, "[]", "auto");
-    let invoice = shop.invoice("20.00", json!({}));
-    let (path, token) = checkout(&invoice);
+    set_origins_and_language(&shop, "[]", "auto");
+    let invoice = shop.create_invoice("20.00", json!({}));
+    let (path, token) = checkout_path_and_token(&invoice);
     let in_german = [
         "<html lang=\"de\" dir=\"ltr\">",
         "Seite nicht gefunden",
         "nennen Sie diese Nummer:",
     ];
     for page in [NOWHERE, &path, "/checkout/x", "/l/x", "/l/x/qr"] {
-        german(&shop, page)
+        get_in_german(&shop, page)
             .assert_error(404)
             .assert_shows(404, &in_german)
             .assert_hides(&["not found", "Sandbox Shop"]);
         let picked = format!("{page}?lang=ar");
-        german(&shop, &picked).assert_shows(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
-        shop.page(page)
+        get_in_german(&shop, &picked)
+            .assert_shows(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
+        shop.get_page(page)
             .assert_shows(404, &["lang=\"en\"", "Page not found"]);
     }
     // The language is that of the form, otherwise of the account, otherwise of the browser.
-    set(&shop, "[]", "fr");
+    set_origins_and_language(&shop, "[]", "fr");
     let select = |fields: &str| {
         let body = format!("token={token}&asset=XYZ{fields}");
         Page::from_response(shop.submit(&format!("{path}/select"), &[GERMAN], &body))
@@ -53,16 +54,16 @@ fn error_page_uses_the_language_of_the_checkout() {
     let back = format!("href=\"../..{path}?token={token}&#38;lang=tr\"");
     select("&lang=tr").assert_shows(400, &["Başka birini seçin", &back]);
     select("").assert_shows(400, &["Choisissez-en une autre.", "Retour au paiement"]);
-    german(&shop, &path).assert_shows(404, &["Page introuvable"]);
-    german(&shop, NOWHERE).assert_shows(404, &["Seite nicht gefunden"]);
+    get_in_german(&shop, &path).assert_shows(404, &["Page introuvable"]);
+    get_in_german(&shop, NOWHERE).assert_shows(404, &["Seite nicht gefunden"]);
 }
 
 #[test]
 fn payment_link_explains_errors_in_the_payers_language() {
     let shop = Shop::open();
     let link = LinkClient::sign_in(&shop)
-        .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    set(&shop, "[]", "auto");
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    set_origins_and_language(&shop, "[]", "auto");
     let path = format!("/l/{}", link["id"].as_str().unwrap());
     let pay = |body: &str| Page::from_response(shop.submit(&path, &[GERMAN], body));
     let unread = "x".repeat(70_000);
@@ -86,7 +87,7 @@ fn payment_link_explains_errors_in_the_payers_language() {
     shop.execute_sql(
         "update payment_links set active = 0; update accounts set checkout_lang = 'it'",
     );
-    german(&shop, &path)
+    get_in_german(&shop, &path)
         .assert_shows(404, &["Pagina non trovata"])
         .assert_hides(&["coffee"]);
 }
@@ -95,18 +96,20 @@ fn payment_link_explains_errors_in_the_payers_language() {
 fn operator_errors_are_exact_and_in_english() {
     let shop = Shop::open();
     for (path, status) in [("/setup", 403), ("/docs/nothing", 404)] {
-        german(&shop, path).assert_error(status).assert_shows(
-            status,
-            &["lang=\"en\"", "If you ask for help, give this number:"],
-        );
+        get_in_german(&shop, path)
+            .assert_error(status)
+            .assert_shows(
+                status,
+                &["lang=\"en\"", "If you ask for help, give this number:"],
+            );
     }
 }
 
 #[test]
 fn checkout_error_may_be_framed_like_the_checkout() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({}));
-    let (path, token) = checkout(&invoice);
+    let invoice = shop.create_invoice("20.00", json!({}));
+    let (path, token) = checkout_path_and_token(&invoice);
     let unread = "x".repeat(70_000);
     let long = [("x-long", "x".repeat(17_000))];
     let long: Vec<_> = long
@@ -136,7 +139,7 @@ fn checkout_error_may_be_framed_like_the_checkout() {
         ("[]", "*"),
         ("[\"https://shop.example\"]", "'self' https://shop.example"),
     ] {
-        set(&shop, origins, "auto");
+        set_origins_and_language(&shop, origins, "auto");
         for (path, framed_by) in [(&*path, framed_by), (NOWHERE, "'none'")] {
             for refused in refusals(path) {
                 assert!(refused.status >= 400, "{}", refused.status);
@@ -151,7 +154,7 @@ fn checkout_error_may_be_framed_like_the_checkout() {
     }
     // Other sites cannot frame a payment link or its error pages.
     let link = LinkClient::sign_in(&shop)
-        .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let page = shop.submit(
         &format!("/l/{}", link["id"].as_str().unwrap()),
         &[],

@@ -3,12 +3,12 @@
 use crate::support::Shop;
 use crate::support::stream::EventStream;
 use coffer::Config;
-use coffer::http::Limits;
+use coffer::http::ConnectionLimits;
 use serde_json::{Value, json};
 
 /// Opens the stream of a checkout, and asserts its status and headers.
 #[track_caller]
-fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
+fn open_stream(shop: &Shop, path: &str, headers: &str) -> EventStream {
     let stream = EventStream::open(shop, path, headers);
     for expected in [
         "HTTP/1.0 200 ",
@@ -24,7 +24,7 @@ fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
 
 /// Returns id and data of the next event, or `None` at the end of the stream.
 #[track_caller]
-fn next(stream: &mut EventStream) -> Option<(String, Value)> {
+fn next_event(stream: &mut EventStream) -> Option<(String, Value)> {
     let told = stream.next()?;
     assert_eq!(told.name, "invoice");
     Some((told.id, told.data))
@@ -35,7 +35,7 @@ fn id(invoice: &Value) -> &str {
 }
 
 /// Returns the path of an invoice's stream.
-fn path_of(invoice: &Value) -> String {
+fn stream_path(invoice: &Value) -> String {
     let url = invoice["checkoutUrl"].as_str().unwrap();
     let (_, token) = url.split_once("?token=").unwrap();
     format!("/v1/public/checkouts/{}/events?token={token}", id(invoice))
@@ -44,40 +44,46 @@ fn path_of(invoice: &Value) -> String {
 #[test]
 fn stream_sends_every_change_and_resumes() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({}));
-    let (other, path) = (shop.invoice("20.00", json!({})), path_of(&invoice));
-    let mut stream = open(&shop, &path, "");
-    let (first, data) = next(&mut stream).unwrap();
+    let invoice = shop.create_invoice("20.00", json!({}));
+    let (other, path) = (
+        shop.create_invoice("20.00", json!({})),
+        stream_path(&invoice),
+    );
+    let mut stream = open_stream(&shop, &path, "");
+    let (first, data) = next_event(&mut stream).unwrap();
     let known = json!({
         "id": invoice["id"], "status": "created", "paid": false, "asset": null, "depositAddress": null,
         "amountExpected": null, "amountReceived": null, "expiresAt": invoice["expiresAt"],
     });
     assert_eq!(data, known);
-    shop.select(id(&other), "LTC");
-    let selected = shop.select(id(&invoice), "LTC");
-    let (second, data) = next(&mut stream).unwrap();
+    shop.select_asset(id(&other), "LTC");
+    let selected = shop.select_asset(id(&invoice), "LTC");
+    let (second, data) = next_event(&mut stream).unwrap();
     assert_ne!(first, second);
     for field in ["id", "status", "asset", "depositAddress", "amountExpected"] {
         assert_eq!(data[field], selected[field], "{field}");
     }
     // Clients that know the newest event get only the next one. Clients that know less get the missed events first.
     let since = format!("{path}&since={second}");
-    let mut resumed = open(&shop, &since, "");
+    let mut resumed = open_stream(&shop, &since, "");
     let header = format!("Last-Event-ID: {second}\r\n");
-    let mut again = open(&shop, &format!("{path}&since=x"), &header);
+    let mut again = open_stream(&shop, &format!("{path}&since=x"), &header);
     for (since, header) in [
         (format!("&since={first}"), ""),
         (String::new(), "Last-Event-ID: \u{e4}\r\n"),
     ] {
-        let mut behind = open(&shop, &format!("{path}{since}"), header);
-        assert_eq!(next(&mut behind).unwrap(), (second.clone(), data.clone()));
+        let mut behind = open_stream(&shop, &format!("{path}{since}"), header);
+        assert_eq!(
+            next_event(&mut behind).unwrap(),
+            (second.clone(), data.clone())
+        );
     }
     shop.simulate(id(&invoice), "exact");
     for stream in [&mut stream, &mut resumed, &mut again] {
-        let mut last = next(stream).unwrap().1;
+        let mut last = next_event(stream).unwrap().1;
         while last["status"] != "confirmed" {
             assert_eq!(last["status"], "detected");
-            last = next(stream).unwrap().1;
+            last = next_event(stream).unwrap().1;
         }
         assert_eq!(
             (&last["paid"], &last["amountReceived"]),
@@ -89,13 +95,13 @@ fn stream_sends_every_change_and_resumes() {
 #[test]
 fn stream_is_chunked_and_ignores_client_data() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({}));
-    let mut stream = EventStream::chunked(&shop, &path_of(&invoice));
+    let invoice = shop.create_invoice("20.00", json!({}));
+    let mut stream = EventStream::open_chunked(&shop, &stream_path(&invoice));
     assert!(stream.read_chunk().starts_with("event: invoice\nid: "));
     // The server ignores data that a client sends on the connection of a stream.
     let more = format!("GET /livez HTTP/1.1\r\n\r\n{}", "x".repeat(10_000));
     stream.write(&more);
-    shop.select(id(&invoice), "LTC");
+    shop.select_asset(id(&invoice), "LTC");
     assert!(stream.read_chunk().contains("\"asset\":\"LTC\""));
     drop(shop);
     assert_eq!(stream.read_chunk(), "");
@@ -104,18 +110,18 @@ fn stream_is_chunked_and_ignores_client_data() {
 #[test]
 fn stopping_server_ends_every_stream_cleanly() {
     // The stopping server waits only 1 ms for each client.
-    let limits = Limits {
+    let limits = ConnectionLimits {
         drain_client_ms: 1,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     for _ in 0..4 {
         let shop = Shop::with_config(Config {
             limits,
             ..Config::sandbox()
         });
-        let invoice = shop.invoice("20.00", json!({}));
+        let invoice = shop.create_invoice("20.00", json!({}));
         let mut streams: Vec<EventStream> = (0..200)
-            .map(|_| EventStream::chunked(&shop, &path_of(&invoice)))
+            .map(|_| EventStream::open_chunked(&shop, &stream_path(&invoice)))
             .collect();
         streams.iter_mut().for_each(|stream| {
             stream.read_chunk();
@@ -128,23 +134,23 @@ fn stopping_server_ends_every_stream_cleanly() {
 }
 
 #[test]
-fn stream_sends_the_expiry() {
+fn stream_reports_expired_invoice() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({}));
-    let mut stream = open(&shop, &path_of(&invoice), "");
-    next(&mut stream).unwrap();
+    let invoice = shop.create_invoice("20.00", json!({}));
+    let mut stream = open_stream(&shop, &stream_path(&invoice), "");
+    next_event(&mut stream).unwrap();
     shop.advance("21m");
-    assert_eq!(next(&mut stream).unwrap().1["status"], "expired");
+    assert_eq!(next_event(&mut stream).unwrap().1["status"], "expired");
 }
 
 #[test]
 fn token_opens_only_the_stream_of_its_invoice() {
     let shop = Shop::open();
     let (one, other) = (
-        shop.invoice("20.00", json!({})),
-        shop.invoice("20.00", json!({})),
+        shop.create_invoice("20.00", json!({})),
+        shop.create_invoice("20.00", json!({})),
     );
-    let (path, strange) = (path_of(&one), path_of(&other));
+    let (path, strange) = (stream_path(&one), stream_path(&other));
     let (_, token) = strange.split_once("?token=").unwrap();
     let (bare, _) = path.split_once('?').unwrap();
     for wrong in [
@@ -159,26 +165,26 @@ fn token_opens_only_the_stream_of_its_invoice() {
 
 #[test]
 fn idle_stream_is_evicted_and_ends_with_the_server() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         connections_max: 4,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let shop = Shop::with_config(Config {
         limits,
         ..Config::sandbox()
     });
-    let invoice = shop.invoice("20.00", json!({}));
+    let invoice = shop.create_invoice("20.00", json!({}));
     let listen = || {
-        let mut stream = open(&shop, &path_of(&invoice), "");
-        next(&mut stream).unwrap();
+        let mut stream = open_stream(&shop, &stream_path(&invoice), "");
+        next_event(&mut stream).unwrap();
         stream
     };
     // The client of `shop` holds one connection. Each further stream evicts the stream that has waited longest.
     let mut streams: Vec<EventStream> = (0..12).map(|_| listen()).collect();
     let mut last = streams.pop().unwrap();
-    assert!(next(&mut streams.remove(0)).is_none());
-    shop.select(id(&invoice), "LTC");
-    assert_eq!(next(&mut last).unwrap().1["asset"], "LTC");
+    assert!(next_event(&mut streams.remove(0)).is_none());
+    shop.select_asset(id(&invoice), "LTC");
+    assert_eq!(next_event(&mut last).unwrap().1["asset"], "LTC");
     drop(shop);
-    assert!(next(&mut last).is_none());
+    assert!(next_event(&mut last).is_none());
 }

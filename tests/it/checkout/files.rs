@@ -4,8 +4,8 @@ use crate::support::{Response, Shop};
 use serde_json::json;
 
 /// Returns the path of the logo in a page, which contains the server's version.
-fn path_in_page(shop: &Shop) -> String {
-    let invoice = shop.invoice("10.00", json!({}));
+fn logo_path(shop: &Shop) -> String {
+    let invoice = shop.create_invoice("10.00", json!({}));
     let url = invoice["checkoutUrl"].as_str().unwrap();
     let page = shop
         .get(url.strip_prefix(shop.url()).unwrap(), None)
@@ -22,7 +22,7 @@ fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
 #[test]
 fn file_is_cached_forever_under_its_version_only() {
     let shop = Shop::open();
-    let path = path_in_page(&shop);
+    let path = logo_path(&shop);
     let now = shop.get(&path, None).expect(200);
     assert_eq!(header(&now, "content-type"), "image/svg+xml");
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Checkout pages for late payments, for underpayments, and for a chain that is behind.
 
-use super::pages::{checkout, select, shown};
+use super::pages::{checkout_path_and_token, get_checkout_page, select_coin};
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 fn late_payer_is_not_asked_to_pay_again() {
     let shop = Shop::open();
     let [expired, cancelled, failed] =
-        [(); 3].map(|()| shop.invoice("20.00", json!({ "asset": "LTC" })));
+        [(); 3].map(|()| shop.create_invoice("20.00", json!({ "asset": "LTC" })));
     let vanished = shop.pay(json!({ "invoice": failed["id"] }));
     shop.move_payment(&vanished, "dropped");
-    shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
+    shop.cancel_invoice(cancelled["id"].as_str().unwrap())
+        .expect(200);
     shop.advance("20m");
     for (invoice, heading, unpaid) in [
         (&expired, "The time to pay is over", "Nothing was paid"),
@@ -20,7 +21,7 @@ fn late_payer_is_not_asked_to_pay_again() {
     ] {
         let heading = format!("<h1>{heading}</h1>");
         let told = "Do not pay again";
-        shown(&shop, invoice)
+        get_checkout_page(&shop, invoice)
             .assert_shows(
                 200,
                 &[&heading, unpaid, "data-events=", "data-poll-seconds"],
@@ -28,11 +29,11 @@ fn late_payer_is_not_asked_to_pay_again() {
             .assert_hides(&[told, "http-equiv"]);
         let late = shop.pay(json!({ "invoice": invoice["id"] }));
         let seen = [&*heading, told, "0.25 LTC", "http-equiv=\"refresh\""];
-        shown(&shop, invoice)
+        get_checkout_page(&shop, invoice)
             .assert_shows(200, &seen)
             .assert_hides(&[unpaid]);
         shop.move_payment(&late, "dropped");
-        shown(&shop, invoice).assert_hides(&[told, "http-equiv"]);
+        get_checkout_page(&shop, invoice).assert_hides(&[told, "http-equiv"]);
     }
 }
 
@@ -66,28 +67,29 @@ fn expired_page_requests_no_payment_while_the_chain_is_behind() {
         "<svg class=\"qr\"",
         "left\"",
     ];
-    shown(&shop, &invoice)
+    get_checkout_page(&shop, &invoice)
         .assert_shows(200, &held)
         .assert_hides(&asked);
-    let (path, token) = checkout(&invoice);
-    let late = select(&shop, &path, &format!("token={token}&asset=BTC"));
+    let (path, token) = checkout_path_and_token(&invoice);
+    let late = select_coin(&shop, &path, &format!("token={token}&asset=BTC"));
     assert_eq!(
         late.status, 303,
         "the page says that it is over: {}",
         late.text
     );
-    shown(&shop, &invoice)
+    get_checkout_page(&shop, &invoice)
         .assert_shows(200, &held)
         .assert_hides(&asked);
     lags(false);
-    shown(&shop, &invoice)
+    get_checkout_page(&shop, &invoice)
         .assert_shows(200, &["data-state=\"expired\"", "Nothing was paid in time"]);
 }
 
 #[test]
 fn underpaid_page_shows_the_missing_amount_and_address() {
     let shop = Shop::open();
-    let [invoice, tolerated] = [(); 2].map(|()| shop.invoice("20.00", json!({ "asset": "LTC" })));
+    let [invoice, tolerated] =
+        [(); 2].map(|()| shop.create_invoice("20.00", json!({ "asset": "LTC" })));
     let pay = |of: &Value, amount: &str| shop.pay(json!({ "invoice": of["id"], "amount": amount }));
     let address = invoice["depositAddress"].as_str().unwrap();
     let missing = [
@@ -99,29 +101,30 @@ fn underpaid_page_shows_the_missing_amount_and_address() {
         "http-equiv=\"refresh\" content=\"10\"",
     ];
     let part = pay(&invoice, "0.05");
-    shown(&shop, &invoice)
+    get_checkout_page(&shop, &invoice)
         .assert_shows(200, &missing)
         .assert_hides(&["/select\""]);
     let seen = ["<h1>Your payment was seen</h1>"];
     let rest = pay(&invoice, "0.2");
-    shown(&shop, &invoice)
+    get_checkout_page(&shop, &invoice)
         .assert_shows(200, &seen)
         .assert_hides(&[address, "more</h1>"]);
     shop.move_payment(&rest, "dropped");
-    shown(&shop, &invoice).assert_shows(200, &missing);
+    get_checkout_page(&shop, &invoice).assert_shows(200, &missing);
     shop.move_payment(&part, "confirmed");
     let arrived = ["<h1>Send 0.2 LTC more</h1>", "0.05 LTC has arrived"];
-    shown(&shop, &invoice).assert_shows(200, &arrived);
+    get_checkout_page(&shop, &invoice).assert_shows(200, &arrived);
     // The page does not request a difference within the account's tolerance.
     pay(&tolerated, "0.24875");
-    shown(&shop, &tolerated)
+    get_checkout_page(&shop, &tolerated)
         .assert_shows(200, &seen)
         .assert_hides(&["more</h1>"]);
     // The page requests nothing after the deadline.
     pay(&invoice, "0.1");
-    shown(&shop, &invoice).assert_shows(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);
+    get_checkout_page(&shop, &invoice)
+        .assert_shows(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);
     shop.advance("20m");
-    shown(&shop, &invoice)
+    get_checkout_page(&shop, &invoice)
         .assert_shows(200, &seen)
         .assert_hides(&[address, "more</h1>"]);
 }

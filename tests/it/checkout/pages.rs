@@ -5,7 +5,7 @@ use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 /// Returns the path and the token of an invoice's checkout.
-pub fn checkout(invoice: &Value) -> (String, String) {
+pub fn checkout_path_and_token(invoice: &Value) -> (String, String) {
     let url = invoice["checkoutUrl"].as_str().unwrap();
     let (address, token) = url.split_once("?token=").unwrap();
     let path = address.split_once("/checkout/").unwrap().1;
@@ -14,8 +14,8 @@ pub fn checkout(invoice: &Value) -> (String, String) {
 
 /// Requests the checkout page of an invoice.
 #[track_caller]
-pub fn shown(shop: &Shop, invoice: &Value) -> Page {
-    shop.page(invoice["checkoutUrl"].as_str().unwrap())
+pub fn get_checkout_page(shop: &Shop, invoice: &Value) -> Page {
+    shop.get_page(invoice["checkoutUrl"].as_str().unwrap())
 }
 
 /// Data that no page shows: the customer's email, the shop's metadata and unescaped markup.
@@ -23,7 +23,7 @@ const HIDDEN: [&str; 3] = ["anna@example.com", "only the shop", "<b>"];
 
 /// Creates an invoice with all fields that a page may show, and some that it may not.
 #[track_caller]
-fn two_novels(shop: &Shop) -> Value {
+fn create_full_invoice(shop: &Shop) -> Value {
     let more = json!({
         "description": "Two <b>books</b>",
         "redirectUrl": "https://shop.example/thanks?a=1&b=2",
@@ -31,14 +31,14 @@ fn two_novels(shop: &Shop) -> Value {
         "customerEmail": "anna@example.com",
         "metadata": { "secret": "only the shop's" },
     });
-    shop.invoice("20.00", more)
+    shop.create_invoice("20.00", more)
 }
 
 #[test]
 fn selected_coin_shows_its_address() {
     let shop = Shop::open();
-    let invoice = two_novels(&shop);
-    let page = shown(&shop, &invoice).assert_shows(
+    let invoice = create_full_invoice(&shop);
+    let page = get_checkout_page(&shop, &invoice).assert_shows(
         200,
         &[
             "<h1>Pay 20.00 EUR</h1>",
@@ -54,14 +54,14 @@ fn selected_coin_shows_its_address() {
     page.assert_hides(&HIDDEN)
         .assert_hides(&["shop.example/thanks"]);
 
-    let (path, token) = checkout(&invoice);
-    let picked = select(&shop, &path, &format!("token={token}&asset=LTC"));
+    let (path, token) = checkout_path_and_token(&invoice);
+    let picked = select_coin(&shop, &path, &format!("token={token}&asset=LTC"));
     assert_eq!(picked.status, 303, "{}", picked.text);
     let id = invoice["id"].as_str().unwrap();
     assert_eq!(picked.headers["location"], format!("../{id}?token={token}"));
     let quoted = shop.get_invoice(id);
     assert_eq!(quoted["status"], "awaiting_payment");
-    let page = shown(&shop, &invoice).assert_shows(
+    let page = get_checkout_page(&shop, &invoice).assert_shows(
         200,
         &[
             "<h1>Send 0.25 LTC</h1>",
@@ -81,13 +81,13 @@ fn selected_coin_shows_its_address() {
 #[test]
 fn page_shows_seen_and_confirmed_payment_and_return_link() {
     let shop = Shop::open();
-    let invoice = two_novels(&shop);
+    let invoice = create_full_invoice(&shop);
     let payment = shop.pay(json!({ "invoice": invoice["id"], "asset": "LTC" }));
-    let page = shown(&shop, &invoice);
+    let page = get_checkout_page(&shop, &invoice);
     let page = page.assert_shows(200, &["Your payment was seen", "http-equiv=\"refresh\""]);
     page.assert_hides(&HIDDEN).assert_hides(&["shop.example"]);
     shop.move_payment(&payment, "confirmed");
-    let page = shown(&shop, &invoice);
+    let page = get_checkout_page(&shop, &invoice);
     let way_back = "href=\"https://shop.example/thanks?a=1&#38;b=2\"";
     let page = page.assert_shows(
         200,
@@ -99,7 +99,7 @@ fn page_shows_seen_and_confirmed_payment_and_return_link() {
 
 /// Submits the form that selects a coin.
 #[track_caller]
-pub fn select(shop: &Shop, path: &str, body: &str) -> Response {
+pub fn select_coin(shop: &Shop, path: &str, body: &str) -> Response {
     let id = path.strip_prefix("/checkout/").unwrap();
     shop.submit(&format!("/checkout/{id}/select"), &[], body)
 }
@@ -108,16 +108,18 @@ pub fn select(shop: &Shop, path: &str, body: &str) -> Response {
 fn every_status_has_a_page() {
     let shop = Shop::open();
     let simulated = |case: &str| {
-        let invoice = shop.invoice("20.00", json!({ "cancelUrl": "https://shop.example/cart" }));
+        let invoice =
+            shop.create_invoice("20.00", json!({ "cancelUrl": "https://shop.example/cart" }));
         let path = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
         shop.post(&path, Some(TEST), json!({ "case": case, "asset": "LTC" }))
             .expect(200);
         invoice
     };
     let over = simulated("over");
-    shown(&shop, &over).assert_shows(200, &["<h1>Paid</h1>", "more than was due", "0.375 LTC"]);
+    get_checkout_page(&shop, &over)
+        .assert_shows(200, &["<h1>Paid</h1>", "more than was due", "0.375 LTC"]);
     let under = simulated("under");
-    shown(&shop, &under)
+    get_checkout_page(&shop, &under)
         .assert_shows(
             200,
             &[
@@ -131,35 +133,36 @@ fn every_status_has_a_page() {
             ],
         )
         .assert_hides(&["/select\""]);
-    let cancelled = shop.invoice("20.00", json!({}));
-    shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
-    shown(&shop, &cancelled)
+    let cancelled = shop.create_invoice("20.00", json!({}));
+    shop.cancel_invoice(cancelled["id"].as_str().unwrap())
+        .expect(200);
+    get_checkout_page(&shop, &cancelled)
         .assert_shows(200, &["<h1>Cancelled</h1>"])
         .assert_hides(&["http-equiv", "/select\""]);
     let (late, gone) = (
-        shop.invoice("20.00", json!({ "asset": "LTC" })),
-        shop.invoice("20.00", json!({ "asset": "LTC" })),
+        shop.create_invoice("20.00", json!({ "asset": "LTC" })),
+        shop.create_invoice("20.00", json!({ "asset": "LTC" })),
     );
     let payment = shop.pay(json!({ "invoice": gone["id"] }));
     shop.move_payment(&payment, "dropped");
-    let expired = shop.invoice("20.00", json!({}));
+    let expired = shop.create_invoice("20.00", json!({}));
     shop.advance("20m");
-    shown(&shop, &expired)
+    get_checkout_page(&shop, &expired)
         .assert_shows(200, &["The time to pay is over"])
         .assert_hides(&["http-equiv", "/select\""]);
-    shown(&shop, &gone).assert_shows(200, &["did not go through"]);
+    get_checkout_page(&shop, &gone).assert_shows(200, &["did not go through"]);
     let over_and_less = [
         "Not paid in full",
         "0.125 LTC",
         "0.25 LTC",
         "shop.example/cart",
     ];
-    shown(&shop, &under)
+    get_checkout_page(&shop, &under)
         .assert_shows(200, &over_and_less)
         .assert_hides(&["http-equiv", "/select\""]);
     let payment = shop.pay(json!({ "invoice": late["id"] }));
     shop.move_payment(&payment, "confirmed");
-    shown(&shop, &late)
+    get_checkout_page(&shop, &late)
         .assert_shows(200, &["Paid too late"])
         .assert_hides(&["http-equiv"]);
 }
@@ -168,10 +171,13 @@ fn every_status_has_a_page() {
 fn token_opens_only_its_invoice() {
     let shop = Shop::open();
     let (one, other) = (
-        shop.invoice("20.00", json!({})),
-        shop.invoice("21.00", json!({})),
+        shop.create_invoice("20.00", json!({})),
+        shop.create_invoice("21.00", json!({})),
     );
-    let ((path, token), (_, wrong)) = (checkout(&one), checkout(&other));
+    let ((path, token), (_, wrong)) = (
+        checkout_path_and_token(&one),
+        checkout_path_and_token(&other),
+    );
     let upper = token.to_uppercase();
     let longer = format!("{token}0");
     for tried in [
@@ -183,18 +189,18 @@ fn token_opens_only_its_invoice() {
         "%00",
         &"x".repeat(5_000),
     ] {
-        shop.page(&format!("{path}?token={tried}"))
+        shop.get_page(&format!("{path}?token={tried}"))
             .assert_error(404)
             .assert_hides(&["20.00", "Sandbox Shop"]);
-        let answer = select(&shop, &path, &format!("token={tried}&asset=LTC"));
+        let answer = select_coin(&shop, &path, &format!("token={tried}&asset=LTC"));
         Page::from_response(answer).assert_error(404);
     }
-    shop.page(&path).assert_error(404);
+    shop.get_page(&path).assert_error(404);
     let unknown = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
-    shop.page(&format!("{unknown}?token={token}"))
+    shop.get_page(&format!("{unknown}?token={token}"))
         .assert_error(404);
-    shop.page("/checkout/x?token=y").assert_error(404);
-    shop.page(&format!("/checkout/{}?token=a&token=b", "x"))
+    shop.get_page("/checkout/x?token=y").assert_error(404);
+    shop.get_page(&format!("/checkout/{}?token=a&token=b", "x"))
         .assert_error(400);
     assert_eq!(
         shop.get_invoice(one["id"].as_str().unwrap())["status"],
@@ -208,9 +214,9 @@ fn token_opens_only_its_invoice() {
 #[test]
 fn invalid_selection_shows_an_error_and_changes_nothing() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({}));
-    let (path, token) = checkout(&invoice);
-    let select = |body: &str| select(&shop, &path, body);
+    let invoice = shop.create_invoice("20.00", json!({}));
+    let (path, token) = checkout_path_and_token(&invoice);
+    let select = |body: &str| select_coin(&shop, &path, body);
     for asset in ["", "XYZ", "%3Cscript%3E"] {
         let answer = select(&format!("token={token}&asset={asset}"));
         Page::from_response(answer).assert_error(400);
@@ -242,13 +248,17 @@ fn shop_name_is_escaped() {
     shop.execute_sql(
         "update accounts set name = '<script>alert(\"1\")</script>', branding_logo_url = 'https://img.example/a?b=''c''&d={{e}}'",
     );
-    let invoice = shop.invoice(
+    let invoice = shop.create_invoice(
         "20.00",
         json!({ "description": "\"><script>x</script>{{token}}" }),
     );
     let page = shop.send(
         "GET",
-        &format!("{}?token={}", checkout(&invoice).0, checkout(&invoice).1),
+        &format!(
+            "{}?token={}",
+            checkout_path_and_token(&invoice).0,
+            checkout_path_and_token(&invoice).1
+        ),
         &[],
         "",
     );
@@ -275,7 +285,7 @@ fn shop_name_is_escaped() {
         "https://img.example;script-src *",
     ] {
         shop.execute_sql(&format!("update accounts set branding_logo_url = '{url}'"));
-        let page = shown(&shop, &shop.invoice("20.00", json!({})));
+        let page = get_checkout_page(&shop, &shop.create_invoice("20.00", json!({})));
         assert!(page.0.headers["content-security-policy"].contains("img-src 'self';"));
         page.assert_hides(&[url, "<img src=\"h"]);
     }
@@ -289,10 +299,10 @@ fn sandbox_marks_live_pages_as_simulated() {
         .post("/v1/invoices", Some(LIVE), body)
         .expect(201)
         .json();
-    let page = shown(&shop, &invoice).assert_shows(200, &["TEST.", "USD", "ETH"]);
+    let page = get_checkout_page(&shop, &invoice).assert_shows(200, &["TEST.", "USD", "ETH"]);
     let policy = &page.0.headers["content-security-policy"];
     assert!(policy.contains("frame-ancestors *"), "{policy}");
     page.assert_hides(&["ethereum:"]);
-    let small = shop.invoice("0.01", json!({}));
-    shown(&shop, &small).assert_shows(200, &["no coin that this can be paid with"]);
+    let small = shop.create_invoice("0.01", json!({}));
+    get_checkout_page(&shop, &small).assert_shows(200, &["no coin that this can be paid with"]);
 }

@@ -8,20 +8,21 @@ use coffer::Config;
 use serde_json::{Value, json};
 
 /// Returns the public path of a payment link.
-fn path(link: &Value) -> String {
+fn link_path(link: &Value) -> String {
     format!("/l/{}", link["id"].as_str().unwrap())
 }
 
 /// Submits the form of a payment link, and returns the created invoice.
 #[track_caller]
-fn paid_by(shop: &Shop, link: &Value, body: &str) -> Value {
-    let answer = shop.submit(&path(link), &[], body);
+fn create_from_link(shop: &Shop, link: &Value, body: &str) -> Value {
+    let answer = shop.submit(&link_path(link), &[], body);
     assert_eq!(answer.status, 303, "{}", answer.text);
     let location = answer.headers["location"]
         .strip_prefix("..")
         .unwrap()
         .to_owned();
-    shop.page(&location).assert_shows(200, &["Choose a coin"]);
+    shop.get_page(&location)
+        .assert_shows(200, &["Choose a coin"]);
     let id = location.split(['/', '?']).nth(2).unwrap();
     shop.get_invoice(id)
 }
@@ -31,8 +32,8 @@ fn link_with_fixed_price_sets_the_amount() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     shop.execute_sql("update accounts set success_url = 'https://shop.example/thanks'");
-    let link = interface.link(json!({ "name": "A <i>coffee</i>", "amount": "3.50", "currency": "USD", "description": "Hot & strong" }));
-    let page = shop.page(&path(&link)).assert_shows(
+    let link = interface.create_test_link(json!({ "name": "A <i>coffee</i>", "amount": "3.50", "currency": "USD", "description": "Hot & strong" }));
+    let page = shop.get_page(&link_path(&link)).assert_shows(
         200,
         &[
             "<h1><bdi>A &#60;i&#62;coffee&#60;/i&#62;</bdi></h1>",
@@ -45,7 +46,7 @@ fn link_with_fixed_price_sets_the_amount() {
     );
     let page = page.assert_hides(&["<input", "http-equiv"]);
     assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
-    let invoice = paid_by(&shop, &link, "amount=0.01");
+    let invoice = create_from_link(&shop, &link, "amount=0.01");
     assert_eq!(
         (&invoice["amount"], &invoice["currency"]),
         (&json!("3.50"), &json!("USD"))
@@ -56,15 +57,16 @@ fn link_with_fixed_price_sets_the_amount() {
         shop.event_types(invoice["id"].as_str().unwrap(), TEST),
         ["invoice.created"]
     );
-    let second = paid_by(&shop, &link, "");
+    let second = create_from_link(&shop, &link, "");
     assert_ne!(second["id"], invoice["id"], "each submission makes one");
 }
 
 #[test]
 fn payer_enters_an_open_price() {
     let shop = Shop::open();
-    let link = LinkClient::sign_in(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
-    shop.page(&path(&link)).assert_shows(
+    let link =
+        LinkClient::sign_in(&shop).create_test_link(json!({ "name": "Gift", "currency": "EUR" }));
+    shop.get_page(&link_path(&link)).assert_shows(
         200,
         &[
             "<label for=\"amount\">Amount in EUR</label>",
@@ -76,7 +78,7 @@ fn payer_enters_an_open_price() {
         ("amount=+7+", "7.00"),
         ("amount=1%2C25", "1.25"),
     ] {
-        let invoice = paid_by(&shop, &link, sent);
+        let invoice = create_from_link(&shop, &link, sent);
         assert_eq!(invoice["amount"], amount);
         assert_eq!(invoice["description"], "Gift");
     }
@@ -90,46 +92,50 @@ fn payer_enters_an_open_price() {
         "amount=%3Cb%3E",
         "amount=1.001",
     ] {
-        let page = Page::from_response(shop.submit(&path(&link), &[], wrong));
+        let page = Page::from_response(shop.submit(&link_path(&link), &[], wrong));
         page.assert_shows(400, &["role=\"alert\"", "Enter an amount like 19.99."])
             .assert_hides(&["<b>"]);
     }
     let hostile = "amount=%22%27%3E%3Cscript%3E%26amp";
-    Page::from_response(shop.submit(&path(&link), &[], hostile))
+    Page::from_response(shop.submit(&link_path(&link), &[], hostile))
         .assert_shows(400, &["value=\"&#34;&#39;&#62;&#60;script&#62;&#38;amp\""]);
-    let page = Page::from_response(shop.submit(&path(&link), &[], "amount=50000.01"));
+    let page = Page::from_response(shop.submit(&link_path(&link), &[], "amount=50000.01"));
     page.assert_shows(400, &["The most is 50000.00 EUR.", "value=\"50000.01\""]);
     let invoices = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
     assert_eq!(invoices["data"].as_array().unwrap().len(), 3);
 }
 
 #[test]
-fn unavailable_link_shows_a_page() {
+fn unavailable_link_shows_an_error_page() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let link = interface
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     interface
         .update(&link, json!({ "active": false }))
         .expect(200);
     for path in [
-        &path(&link)[..],
+        &link_path(&link)[..],
         "/l/019d9f7b-6a00-7000-8000-000000000001",
         "/l/x",
     ] {
-        shop.page(path).assert_error(404).assert_hides(&["coffee"]);
+        shop.get_page(path)
+            .assert_error(404)
+            .assert_hides(&["coffee"]);
         Page::from_response(shop.submit(path, &[], "")).assert_error(404);
     }
     interface
         .update(&link, json!({ "active": true }))
         .expect(200);
-    shop.page(&path(&link)).assert_shows(200, &["A coffee"]);
+    shop.get_page(&link_path(&link))
+        .assert_shows(200, &["A coffee"]);
     shop.update_account(json!({ "status": "suspended" }));
-    Page::from_response(shop.submit(&path(&link), &[], "")).assert_error(403);
+    Page::from_response(shop.submit(&link_path(&link), &[], "")).assert_error(403);
     shop.update_account(json!({ "status": "active", "maintenance": true }));
-    paid_by(&shop, &link, "");
+    create_from_link(&shop, &link, "");
     let live = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     let live = interface.create("live", &live).expect(201).json();
-    let paused = shop.submit(&path(&live), &[], "");
+    let paused = shop.submit(&link_path(&live), &[], "");
     assert!(paused.headers.contains_key("retry-after"));
     Page::from_response(paused).assert_error(503);
 }
@@ -158,7 +164,7 @@ fn test_link_on_a_server_creates_marked_test_invoices() {
             send(&agent(), "GET", &url, &[], "").expect(200).text
         };
         let says_test = |text: &str| text.contains("<strong>TEST.</strong>");
-        let page = self::path(&link);
+        let page = link_path(&link);
         assert_eq!(says_test(&get(&page)), !livemode, "{query}");
         // The client follows the redirect to the checkout.
         let url = format!("{}{page}", running.url);
@@ -189,7 +195,7 @@ fn test_link_on_a_server_creates_marked_test_invoices() {
 }
 
 #[test]
-fn client_is_rate_limited() {
+fn each_client_of_a_link_is_rate_limited() {
     let config = Config {
         link_invoices_per_minute: 1,
         trusted_proxy: vec!["127.0.0.1".parse().unwrap()],
@@ -197,8 +203,8 @@ fn client_is_rate_limited() {
     };
     let shop = Shop::with_config(config);
     let link = LinkClient::sign_in(&shop)
-        .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    let from = |client: &str| shop.submit(&path(&link), &[("x-forwarded-for", client)], "");
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let from = |client: &str| shop.submit(&link_path(&link), &[("x-forwarded-for", client)], "");
     for _ in 0..10 {
         assert_eq!(from("198.51.100.1").status, 303);
     }
@@ -210,7 +216,8 @@ fn client_is_rate_limited() {
         303,
         "another client has its own"
     );
-    shop.page(&path(&link)).assert_shows(200, &["A coffee"]);
+    shop.get_page(&link_path(&link))
+        .assert_shows(200, &["A coffee"]);
 }
 
 #[test]
@@ -223,9 +230,10 @@ fn networks_have_separate_rate_limits() {
     let shop = Shop::with_config(config);
     let interface = LinkClient::sign_in(&shop);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
-    let link = interface.link(body.clone());
+    let link = interface.create_test_link(body.clone());
     let made = |clients: &mut dyn Iterator<Item = String>| {
-        let from = |client: String| shop.submit(&path(&link), &[("x-forwarded-for", &client)], "");
+        let from =
+            |client: String| shop.submit(&link_path(&link), &[("x-forwarded-for", &client)], "");
         clients
             .filter(|client| from(client.clone()).status == 303)
             .count()
@@ -252,31 +260,36 @@ fn link_has_a_limited_number_of_open_invoices() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
-    let (link, other) = (interface.link(body.clone()), interface.link(body));
-    let first = paid_by(&shop, &link, "");
+    let (link, other) = (
+        interface.create_test_link(body.clone()),
+        interface.create_test_link(body),
+    );
+    let first = create_from_link(&shop, &link, "");
     shop.advance("1m");
     for _ in 1..600 {
-        assert_eq!(shop.submit(&path(&link), &[], "").status, 303);
+        assert_eq!(shop.submit(&link_path(&link), &[], "").status, 303);
     }
-    let refused = shop.submit(&path(&link), &[], "");
+    let refused = shop.submit(&link_path(&link), &[], "");
     let seconds = 19 * 60;
     assert_eq!(refused.headers["retry-after"], seconds.to_string());
     Page::from_response(refused).assert_error(429);
     // Other links, and invoices of the account itself, are not limited.
-    paid_by(&shop, &other, "");
-    shop.invoice("3.50", json!({}));
-    shop.page(&path(&link)).assert_shows(200, &["A coffee"]);
+    create_from_link(&shop, &other, "");
+    shop.create_invoice("3.50", json!({}));
+    shop.get_page(&link_path(&link))
+        .assert_shows(200, &["A coffee"]);
     // Paid, cancelled and expired invoices are not open.
     let pay = format!("/v1/invoices/{}/simulate", first["id"].as_str().unwrap());
     shop.post(&pay, Some(TEST), json!({ "asset": "BTC" }))
         .expect(200);
-    let second = paid_by(&shop, &link, "");
-    Page::from_response(shop.submit(&path(&link), &[], "")).assert_error(429);
-    shop.cancel(second["id"].as_str().unwrap()).expect(200);
-    paid_by(&shop, &link, "");
-    Page::from_response(shop.submit(&path(&link), &[], "")).assert_error(429);
+    let second = create_from_link(&shop, &link, "");
+    Page::from_response(shop.submit(&link_path(&link), &[], "")).assert_error(429);
+    shop.cancel_invoice(second["id"].as_str().unwrap())
+        .expect(200);
+    create_from_link(&shop, &link, "");
+    Page::from_response(shop.submit(&link_path(&link), &[], "")).assert_error(429);
     shop.advance("20m");
-    paid_by(&shop, &link, "");
+    create_from_link(&shop, &link, "");
 }
 
 #[test]
@@ -287,9 +300,9 @@ fn only_a_trusted_proxy_sets_the_client_address() {
     };
     let shop = Shop::with_config(config);
     let link = LinkClient::sign_in(&shop)
-        .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let from = |client: &str| {
-        shop.submit(&path(&link), &[("x-forwarded-for", client)], "")
+        shop.submit(&link_path(&link), &[("x-forwarded-for", client)], "")
             .status
     };
     let answers: Vec<u16> = (0..11)
@@ -303,8 +316,9 @@ fn only_a_trusted_proxy_sets_the_client_address() {
 fn link_has_a_printable_qr_code() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let link =
-        interface.link(json!({ "name": "A <b>coffee</b>", "amount": "3.50", "currency": "EUR" }));
+    let link = interface.create_test_link(
+        json!({ "name": "A <b>coffee</b>", "amount": "3.50", "currency": "EUR" }),
+    );
     let url = link["url"].as_str().unwrap();
     let id = link["id"].as_str().unwrap();
     let code = format!("/l/{id}/qr");
@@ -316,10 +330,10 @@ fn link_has_a_printable_qr_code() {
         "href=\"qr.svg\"",
         "TEST.",
     ];
-    shop.page(&code)
+    shop.get_page(&code)
         .assert_shows(200, &said)
         .assert_hides(&["<b>"]);
-    shop.page(&format!("{code}?lang=de"))
+    shop.get_page(&format!("{code}?lang=de"))
         .assert_shows(200, &["3,50 EUR", "Zum Bezahlen scannen"]);
     let picture = shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "");
     assert_eq!(picture.status, 200);
@@ -330,23 +344,24 @@ fn link_has_a_printable_qr_code() {
     interface
         .update(&link, json!({ "active": false }))
         .expect(200);
-    shop.page(&code).assert_error(404);
+    shop.get_page(&code).assert_error(404);
     Page::from_response(shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "")).assert_error(404);
 }
 
 #[test]
-fn selected_language_is_kept() {
+fn payment_link_keeps_the_selected_language() {
     let shop = Shop::open();
-    let link = LinkClient::sign_in(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
+    let link =
+        LinkClient::sign_in(&shop).create_test_link(json!({ "name": "Gift", "currency": "EUR" }));
     let german = [
         "<html lang=\"de\"",
         "Betrag in EUR",
         "Zum Beispiel 19,99",
         "name=\"lang\" value=\"de\"",
     ];
-    shop.page(&format!("{}?lang=de", path(&link)))
+    shop.get_page(&format!("{}?lang=de", link_path(&link)))
         .assert_shows(200, &german);
-    let wrong = Page::from_response(shop.submit(&path(&link), &[], "amount=x&lang=de"));
+    let wrong = Page::from_response(shop.submit(&link_path(&link), &[], "amount=x&lang=de"));
     wrong.assert_shows(
         400,
         &[
@@ -354,11 +369,11 @@ fn selected_language_is_kept() {
             "name=\"lang\" value=\"de\"",
         ],
     );
-    let made = shop.submit(&path(&link), &[], "amount=12,50&lang=de");
+    let made = shop.submit(&link_path(&link), &[], "amount=12,50&lang=de");
     assert_eq!(made.status, 303, "{}", made.text);
     let location = &made.headers["location"];
     assert!(location.ends_with("&lang=de"), "{location}");
     let page = location.strip_prefix("..").unwrap();
-    shop.page(page)
+    shop.get_page(page)
         .assert_shows(200, &["<h1>12,50 EUR bezahlen</h1>"]);
 }

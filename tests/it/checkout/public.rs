@@ -65,9 +65,9 @@ fn configuration_belongs_to_the_mode_of_the_key() {
 }
 
 #[test]
-fn session_returns_the_checkout_url() {
+fn checkout_session_returns_the_checkout_url() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({}));
+    let invoice = shop.create_invoice("20.00", json!({}));
     let answer = shop.post(
         SESSIONS,
         Some(PK_TEST),
@@ -87,9 +87,9 @@ fn session_returns_the_checkout_url() {
 }
 
 #[test]
-fn session_requires_an_own_invoice_in_the_mode_of_the_key() {
+fn checkout_session_requires_own_invoice_in_mode_of_key() {
     let shop = Shop::open();
-    let test = shop.invoice("20.00", json!({}))["id"].clone();
+    let test = shop.create_invoice("20.00", json!({}))["id"].clone();
     let live = json!({ "amount": "20.00", "currency": "EUR" });
     let live = shop.post("/v1/invoices", Some(LIVE), live).expect(201);
     let live = live.json()["id"].clone();
@@ -124,7 +124,7 @@ fn session_requires_an_own_invoice_in_the_mode_of_the_key() {
 #[test]
 fn public_routes_require_a_public_key() {
     let shop = Shop::open();
-    let id = shop.invoice("20.00", json!({}))["id"].clone();
+    let id = shop.create_invoice("20.00", json!({}))["id"].clone();
     let body = json!({ "invoiceId": id }).to_string();
     let of_public = || routes(true).filter(|route| route.auth() == Auth::Public);
     assert_eq!(of_public().count(), 2);
@@ -214,7 +214,7 @@ fn public_errors_allow_cross_origin_reads() {
 }
 
 #[test]
-fn allowed_origins_limit_the_use_of_a_key() {
+fn public_key_works_from_allowed_origins_only() {
     let shop = Shop::open();
     let from = |origin: &str| {
         let headers = [("X-API-Key", PK_TEST), ("origin", origin)];

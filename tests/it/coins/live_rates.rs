@@ -24,12 +24,12 @@ impl Installation {
         exchanges: &Exchanges,
         sources: &[&str],
     ) -> RunningServer {
-        self.start(&["--rates", &exchanges.setting(sources)])
+        self.start(&["--rates", &exchanges.rates_setting(sources)])
     }
 
     /// Makes all stored rates older by this many milliseconds.
     #[track_caller]
-    pub(super) fn age_answers(&self, ms: i64) {
+    pub(super) fn age_rates(&self, ms: i64) {
         self.open_file()
             .execute_batch(&format!(
                 "begin immediate; update rate_figures set at = at - {ms};
@@ -58,7 +58,7 @@ impl RunningServer {
 
     /// Returns the problem of each source, as `source: problem`.
     #[track_caller]
-    pub(super) fn problems(&self) -> Vec<String> {
+    pub(super) fn source_problems(&self) -> Vec<String> {
         let rates = self.operator_request("GET", "/dashboard/api/rates", &Value::Null);
         let rates = rates.expect(200).json();
         let each = rates["sources"].as_array().unwrap().iter();
@@ -87,7 +87,7 @@ impl RunningServer {
     }
 
     #[track_caller]
-    fn switch(&self, asset: &str, enabled: bool) {
+    fn set_coin_enabled(&self, asset: &str, enabled: bool) {
         let path = format!("/dashboard/api/coins/{asset}");
         let body = json!({ "enabled": enabled });
         self.operator_request("PUT", &path, &body).expect(200);
@@ -96,7 +96,7 @@ impl RunningServer {
 
 /// Runs the doctor on a file with these rates and returns its output.
 #[track_caller]
-pub(super) fn doctor(file: &Path, rates: &str) -> String {
+pub(super) fn run_doctor(file: &Path, rates: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command
         .args(["doctor", "--rates", rates, "--file"])
@@ -111,10 +111,10 @@ fn rate_is_the_median_despite_an_outlier() {
         ([60_000, 60_100, 90_000, 60_200], "60150"),
         ([30_000, 60_100, 60_000, 60_200], "60050"),
     ] {
-        let exchanges = Exchanges::open(tells.map(Bitcoin));
+        let exchanges = Exchanges::start(tells.map(Bitcoin));
         let served = Installation::new();
         let running = served.start_with_sources(&exchanges, &SOURCES);
-        served.poll(TRIED, &[ALL_TOLD]);
+        served.wait_for_query(TRIED, &[ALL_TOLD]);
         let bitcoin = running.bitcoin_rate();
         assert_eq!(bitcoin["rate"]["rate"], rate);
         assert_eq!(bitcoin["rate"]["source"], "median");
@@ -137,7 +137,7 @@ fn rate_is_the_median_despite_an_outlier() {
             .collect();
         expected.sort();
         assert_eq!(told, expected);
-        assert_eq!(running.problems().len(), 4);
+        assert_eq!(running.source_problems().len(), 4);
         // The other coins have no rate. The server reports each missing rate and stays ready.
         assert!(
             running
@@ -145,7 +145,7 @@ fn rate_is_the_median_despite_an_outlier() {
                 .contains("rates: 14 missing; LTC in EUR: no source has reported a rate\n")
         );
         assert_eq!(running.missing_rates(), "14");
-        let said = doctor(&served.file, &exchanges.setting(&SOURCES));
+        let said = run_doctor(&served.file, &exchanges.rates_setting(&SOURCES));
         assert!(said.contains("ok: source of rates binance\n"), "{said}");
         assert!(
             said.contains(&format!(
@@ -159,10 +159,10 @@ fn rate_is_the_median_despite_an_outlier() {
 
 #[test]
 fn disabled_coin_needs_no_rate() {
-    let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
+    let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.poll(TRIED, &[ALL_TOLD]);
+    served.wait_for_query(TRIED, &[ALL_TOLD]);
     let now = || {
         let verbose = running.readiness_details();
         let line = verbose.lines().find_map(|line| line.split_once("rates: "));
@@ -174,28 +174,28 @@ fn disabled_coin_needs_no_rate() {
         (count.to_string(), line)
     };
     assert_eq!(now(), of(14, "LTC"));
-    running.switch("LTC", false);
+    running.set_coin_enabled("LTC", false);
     assert_eq!(now(), of(12, "DOGE"));
     // A coin on several chains needs a rate until it is disabled on each of them.
     for asset in ["USDC-ERC20", "USDC-BASE", "USDC-POLYGON"] {
-        running.switch(asset, false);
+        running.set_coin_enabled(asset, false);
     }
     assert_eq!(now(), of(12, "DOGE"));
     for asset in ["USDC-SPL", "DOGE"] {
-        running.switch(asset, false);
+        running.set_coin_enabled(asset, false);
     }
     assert_eq!(now(), of(8, "ETH"));
-    running.switch("DOGE", true);
+    running.set_coin_enabled("DOGE", true);
     assert_eq!(now(), of(10, "DOGE"));
 }
 
 #[test]
 fn disagreeing_or_single_sources_give_no_rate() {
-    let exchanges = Exchanges::open([Bitcoin(60_000), Bitcoin(62_000), Status(503), Status(451)]);
+    let exchanges = Exchanges::start([Bitcoin(60_000), Bitcoin(62_000), Status(503), Status(451)]);
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
-    served.poll(TRIED, &[tried]);
+    served.wait_for_query(TRIED, &[tried]);
     let apart = "the sources lie more than 3 % apart: kraken 60000, coinbase 62000";
     let bitcoin = running.bitcoin_rate();
     assert_eq!(
@@ -204,7 +204,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     );
     assert_eq!(bitcoin["problem"], apart);
     assert_eq!(
-        running.problems(),
+        running.source_problems(),
         [
             "binance: answered 503",
             "coinbase: null",
@@ -217,7 +217,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
             .readiness_details()
             .contains(&format!("rates: 16 missing; BTC in EUR: {apart}\n"))
     );
-    let said = doctor(&served.file, &exchanges.setting(&SOURCES));
+    let said = run_doctor(&served.file, &exchanges.rates_setting(&SOURCES));
     assert!(
         said.contains(&format!(
             "wrong: rates: BTC has none in EUR, so it is not on offer: {apart}; mend: "
@@ -230,7 +230,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.poll(
+    served.wait_for_query(
         TRIED,
         &["binance 0 1, coinbase 0 1, coingecko 0 1, kraken 1 0"],
     );
@@ -242,14 +242,14 @@ fn disagreeing_or_single_sources_give_no_rate() {
 
 #[test]
 fn stale_rate_is_unusable_but_kept_across_restart() {
-    let exchanges = Exchanges::open([Bitcoin(60_000), Bitcoin(60_000), Status(500), Status(500)]);
+    let exchanges = Exchanges::start([Bitcoin(60_000), Bitcoin(60_000), Status(500), Status(500)]);
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
-    served.poll(TRIED, &[tried]);
-    served.age_answers(100_000);
+    served.wait_for_query(TRIED, &[tried]);
+    served.age_rates(100_000);
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60000");
-    served.age_answers(81_000);
+    served.age_rates(81_000);
     let bitcoin = running.bitcoin_rate();
     assert_eq!(bitcoin["rate"], Value::Null);
     assert_eq!(
@@ -264,7 +264,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
         exchanges.set_reply(source, Nothing);
     }
     let running = served.start_with_sources(&exchanges, &["binance", "coinbase"]);
-    served.poll(
+    served.wait_for_query(
         "select group_concat(source, ', ') from (select source from rate_sources order by source)",
         &["binance, coinbase"],
     );
@@ -280,10 +280,10 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
 /// A slow source would respond only after the end of the test.
 #[test]
 fn hanging_source_does_not_delay_others() {
-    let exchanges = Exchanges::open([Nothing, Bitcoin(60_000), Bitcoin(60_100), Nothing]);
+    let exchanges = Exchanges::start([Nothing, Bitcoin(60_000), Bitcoin(60_100), Nothing]);
     let served = Installation::new();
     let mut running = served.start_with_sources(&exchanges, &SOURCES);
-    served.poll(TRIED, &["binance 1 0, coinbase 1 0"]);
+    served.wait_for_query(TRIED, &["binance 1 0, coinbase 1 0"]);
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60050");
     assert_eq!(
         (
@@ -292,12 +292,12 @@ fn hanging_source_does_not_delay_others() {
         ),
         (1, 1)
     );
-    assert!(running.process.close());
+    assert!(running.process.close_input());
 }
 
 #[test]
 fn sources_are_not_asked_without_a_live_key() {
-    let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
+    let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let keys = "update keys set revoked_at = {} where mode = 'live'";
     served
@@ -312,7 +312,7 @@ fn sources_are_not_asked_without_a_live_key() {
     );
     let rates = running.operator_request("GET", "/dashboard/api/rates", &Value::Null);
     assert_eq!(rates.expect(200).json()["needed"], false);
-    let said = doctor(&served.file, &exchanges.setting(&SOURCES));
+    let said = run_doctor(&served.file, &exchanges.rates_setting(&SOURCES));
     assert!(
         said.contains("ok: rates (no active account has a live key"),
         "{said}"
@@ -325,5 +325,5 @@ fn sources_are_not_asked_without_a_live_key() {
     let path = format!("/dashboard/api/accounts/{}/keys", served.account);
     let body = json!({ "mode": "live", "class": "secret" });
     running.operator_request("POST", &path, &body).expect(201);
-    served.poll(TRIED, &[ALL_TOLD]);
+    served.wait_for_query(TRIED, &[ALL_TOLD]);
 }

@@ -1,6 +1,6 @@
 //! Rate settings: the operator's rate file, the spread of an account, and the rate of payouts.
 
-use crate::coins::live_rates::{ALL_TOLD, TRIED, doctor};
+use crate::coins::live_rates::{ALL_TOLD, TRIED, run_doctor};
 use crate::support::exchanges::{Exchanges, SOURCES, SourceReply::Bitcoin};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::{agent, send};
@@ -23,59 +23,59 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
     let problem =
         "select ifnull(problem, 'none') from rate_sources union all select 'untried' limit 1";
     let missing = format!("{}: No such file or directory (os error 2)", path.display());
-    served.poll(problem, &[&missing]);
+    served.wait_for_query(problem, &[&missing]);
     assert_eq!(
         running.bitcoin_rate()["problem"],
         "no source has reported a rate"
     );
     write(r#"{"BTC": {"EUR": "60000", "USD": 65000}}"#);
     let rate = "select group_concat(rate || ' ' || source) from rate_figures where coin = 'BTC' and currency = 'EUR'";
-    served.poll(rate, &["60000 file"]);
+    served.wait_for_query(rate, &["60000 file"]);
     let bitcoin = running.bitcoin_rate();
     assert_eq!(
         (&bitcoin["rate"]["rate"], &bitcoin["rate"]["source"]),
         (&json!("60000"), &json!("file"))
     );
     write(r#"{"BTC": {"EUR": "61000"}}"#);
-    served.poll(rate, &["61000 file"]);
+    served.wait_for_query(rate, &["61000 file"]);
     write(r#"{"BTC": {"EUR": "#);
-    served.poll(
+    served.wait_for_query(
         &format!("select iif(({problem}) like '%is not a JSON object%', 'yes', 'no')"),
         &["yes"],
     );
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "61000");
     assert!(
-        running.problems()[0].contains("is not a JSON object"),
+        running.source_problems()[0].contains("is not a JSON object"),
         "{:?}",
-        running.problems()
+        running.source_problems()
     );
-    let said = doctor(&served.file, &setting);
+    let said = run_doctor(&served.file, &setting);
     assert!(
         said.contains("wrong: rates: ") && said.contains("is not a JSON object"),
         "{said}"
     );
     assert!(!said.contains("check the sources"), "{said}");
     write(r#"{"BTC": {"EUR": "62000"}}"#);
-    served.poll(rate, &["62000 file"]);
-    served.poll(problem, &["none"]);
+    served.wait_for_query(rate, &["62000 file"]);
+    served.wait_for_query(problem, &["none"]);
 }
 
 /// A coin without a rate in the file is not on offer, and is not reported as missing.
 #[test]
-fn coin_not_in_the_rate_file_is_not_missing() {
+fn coin_not_in_the_rate_file_needs_no_rate() {
     let served = Installation::new();
     let path = served.path("rates.json");
     std::fs::write(&path, r#"{"BTC": {"EUR": "62000"}}"#).unwrap();
     let setting = format!("fixed:{}", path.display());
     let running = served.start(&["--rates", &setting]);
-    served.poll("select count(*) || '' from rate_figures", &["1"]);
+    served.wait_for_query("select count(*) || '' from rate_figures", &["1"]);
     assert_eq!(running.missing_rates(), "0");
     assert!(
         running.readiness_details().contains("rates: ok\n"),
         "{}",
         running.readiness_details()
     );
-    let said = doctor(&served.file, &setting);
+    let said = run_doctor(&served.file, &setting);
     assert!(!said.contains("wrong: rates"), "{said}");
     assert!(
         said.contains("ok: rate of BTC: 62000 EUR (0 s old, file)\n"),
@@ -117,9 +117,9 @@ fn unusable_rate_setting_is_rejected_at_start() {
 #[test]
 fn payout_uses_the_current_rate_without_spread() {
     let served = Installation::new();
-    let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
+    let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.poll(TRIED, &[ALL_TOLD]);
+    served.wait_for_query(TRIED, &[ALL_TOLD]);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let spread = json!({ "rateSpreadBps": 250 });
     running
@@ -130,13 +130,13 @@ fn payout_uses_the_current_rate_without_spread() {
         "bitcoin",
         "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu",
     ];
-    let payout = served.requested_payout_in(&running, payee);
+    let payout = served.request_payout_to(&running, payee);
     let path = format!("/dashboard/api/payouts/{payout}");
     let approve = || {
         let body = json!({ "action": "approve", "networkFee": "0.00001" });
         running.operator_request("POST", &path, &body)
     };
-    served.age_answers(181_000);
+    served.age_rates(181_000);
     let refused = approve();
     refused.assert_error(400, "invalid_request", Some("rate"));
     let message = refused.json()["message"].as_str().unwrap().to_owned();
@@ -147,10 +147,10 @@ fn payout_uses_the_current_rate_without_spread() {
     ] {
         assert!(message.contains(said), "{message}");
     }
-    let exchanges = Exchanges::open([61_000; 4].map(Bitcoin));
+    let exchanges = Exchanges::start([61_000; 4].map(Bitcoin));
     drop(running);
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.poll(
+    served.wait_for_query(
         "select group_concat(distinct rate) from rate_figures where coin = 'BTC' and currency = 'EUR'",
         &["61000"],
     );
@@ -165,7 +165,7 @@ fn payout_uses_the_current_rate_without_spread() {
 #[test]
 fn spread_of_the_account_lowers_the_rate() {
     let served = Installation::new();
-    let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
+    let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let account = running
@@ -179,7 +179,7 @@ fn spread_of_the_account_lowers_the_rate() {
         patch(wrong).assert_error(400, "invalid_request", Some("rateSpreadBps"));
     }
     assert_eq!(patch(json!(250)).expect(200).json()["rateSpreadBps"], 250);
-    let (test, key) = served.test_invoice(&running);
+    let (test, key) = served.create_test_invoice(&running);
     // The amount is 100.00 EUR, at a rate of 60000 EUR less a spread of 2.5 %.
     let url = format!("{}/v1/invoices/{test}/select", running.url);
     let body = json!({ "asset": "BTC" }).to_string();
@@ -205,7 +205,7 @@ fn spread_of_the_account_lowers_the_rate() {
 impl Installation {
     /// Creates a test key and an invoice of 100.00 EUR. Returns the invoice's id and the key.
     #[track_caller]
-    fn test_invoice(&self, running: &RunningServer) -> (String, String) {
+    fn create_test_invoice(&self, running: &RunningServer) -> (String, String) {
         let path = format!("/dashboard/api/accounts/{}/keys", self.account);
         let body = json!({ "mode": "test", "class": "secret" });
         let key = running

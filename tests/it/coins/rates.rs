@@ -2,7 +2,7 @@
 
 use crate::coins::table::COINS;
 use crate::file::audit::findings;
-use crate::file::old_files::{column, start_on_file};
+use crate::file::old_files::{start_on_file, text_column};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
@@ -13,7 +13,7 @@ const JUST_STALE: &str = "180001";
 impl Shop {
     /// Creates an invoice of 100.00 EUR in litecoin and returns its id.
     #[track_caller]
-    fn litecoin_invoice(&self, key: &str) -> String {
+    fn create_litecoin_invoice(&self, key: &str) -> String {
         let body = json!({ "amount": "100.00", "currency": "EUR", "asset": "LTC" });
         let made = self.post("/v1/invoices", Some(key), body).expect(201);
         made.json()["id"].as_str().unwrap().to_owned()
@@ -47,7 +47,7 @@ fn quote_keeps_its_rate_source() {
         from quotes q join invoices i on i.seq = q.invoice";
     let kept = "test 80 fixed 0, live 80 fixed 0";
     for key in [TEST, LIVE] {
-        let id = shop.litecoin_invoice(key);
+        let id = shop.create_litecoin_invoice(key);
         shop.advance("1m");
         // The second selection of the same coin keeps the quote.
         let path = format!("/v1/invoices/{id}/select");
@@ -67,7 +67,7 @@ fn payment_in_time_uses_quoted_rate_and_late_one_current_rate() {
         (TEST, true, "0"),
         (LIVE, true, JUST_STALE),
     ] {
-        let id = shop.litecoin_invoice(key);
+        let id = shop.create_litecoin_invoice(key);
         // Simulates a rate that was half of the current one when the coin was selected.
         shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'; update payments set rate = '40' where on_time");
         shop.set_rates_stale(is_stale);
@@ -100,8 +100,8 @@ fn payment_in_time_uses_quoted_rate_and_late_one_current_rate() {
 fn deposit_is_booked_at_the_rate_of_its_block() {
     let shop = Shop::open();
     for (key, age) in [(TEST, "0"), (LIVE, JUST_STALE)] {
-        shop.addresses(key, "ada").expect(201);
-        let address = shop.address_of(key, "ada", "utxo");
+        shop.create_addresses(key, "ada").expect(201);
+        let address = shop.customer_address(key, "ada", "utxo");
         shop.set_rates_stale(true);
         let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
         assert_eq!(
@@ -137,9 +137,12 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
 #[test]
 fn stale_rates_stop_offers_but_not_pending_payments() {
     let shop = Shop::open();
-    let funded = shop.fund(LIVE, "500.00", "EUR");
-    let refund = shop.refund(&funded, Some("30.00"));
-    let (open, test) = (shop.litecoin_invoice(LIVE), shop.litecoin_invoice(TEST));
+    let funded = shop.fund_balance(LIVE, "500.00", "EUR");
+    let refund = shop.create_refund(&funded, Some("30.00"));
+    let (open, test) = (
+        shop.create_litecoin_invoice(LIVE),
+        shop.create_litecoin_invoice(TEST),
+    );
     shop.set_rates_stale(true);
     for (key, id, coins) in [(LIVE, &open, 0), (TEST, &test, COINS.len())] {
         let list = shop.get("/v1/currencies", Some(key)).expect(200).json();
@@ -155,7 +158,7 @@ fn stale_rates_stop_offers_but_not_pending_payments() {
     }
     let paid = shop.pay(json!({ "invoice": open }));
     shop.move_payment(&paid, "confirmed");
-    shop.apply("refunds", &refund, &["approve", "process", "pay"]);
+    shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
     shop.assert_audit_clean();
 }
 
@@ -164,26 +167,30 @@ fn stale_rates_stop_offers_but_not_pending_payments() {
 fn older_file_uses_the_fixed_table_as_source() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
         let scratch = Scratch::new();
-        let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
+        let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
         let (mut process, _) = start_on_file(&file);
-        assert!(process.close());
+        assert!(process.close_input());
         for table in ["quotes", "payments", "deposits"] {
             let is_there =
                 format!("select name from sqlite_schema where type = 'table' and name = '{table}'");
-            if column(&old, &is_there).is_empty() {
+            if text_column(&old, &is_there).is_empty() {
                 continue;
             }
             let rates = format!("select rate from {table} order by seq");
-            assert_eq!(column(&file, &rates), column(&old, &rates), "{version}");
+            assert_eq!(
+                text_column(&file, &rates),
+                text_column(&old, &rates),
+                "{version}"
+            );
             let sources = format!("select distinct rate_source from {table}");
-            assert_eq!(column(&file, &sources), ["fixed"], "{version}");
+            assert_eq!(text_column(&file, &sources), ["fixed"], "{version}");
         }
         let of_another_moment = "select id from payments p where p.rate_at <> iif(p.on_time,
             (select q.created_at from quotes q where q.seq = p.quote), p.created_at)";
         let not_as_booked = "select id from deposits d where (d.fixed_at is null) = d.was_confirmed
             or d.fixed_at <> (select min(l.created_at) from ledger l where l.deposit = d.seq and l.kind = 'sale')";
         for wrong in [of_another_moment, not_as_booked] {
-            assert_eq!(column(&file, wrong), Vec::<String>::new(), "{version}");
+            assert_eq!(text_column(&file, wrong), Vec::<String>::new(), "{version}");
         }
         assert_eq!(findings(&file), Vec::<String>::new(), "{version}");
     }

@@ -51,7 +51,8 @@ fn coins_match_the_documentation() {
     }
     for (id, symbol, .., euros) in COINS {
         for (currency, rate) in [("EUR", euros), ("USD", to_usd(euros))] {
-            let invoice = shop.invoice("1000.00", json!({ "currency": currency, "asset": id }));
+            let invoice =
+                shop.create_invoice("1000.00", json!({ "currency": currency, "asset": id }));
             let shown = ["asset", "assetSymbol", "rate"].map(|field| &invoice[field]);
             assert_eq!(shown, [id, symbol, rate]);
         }
@@ -72,7 +73,7 @@ fn amount_below_the_minimum_is_rejected() {
         ("USDC-BASE", "0.92", "0.91", "1"),
     ] {
         let pick = |amount: &str| {
-            let id = shop.invoice(amount, json!({}))["id"].clone();
+            let id = shop.create_invoice(amount, json!({}))["id"].clone();
             let path = format!("/v1/invoices/{}/select", id.as_str().unwrap());
             shop.post(&path, Some(TEST), json!({ "asset": asset }))
         };
@@ -85,7 +86,7 @@ fn amount_below_the_minimum_is_rejected() {
 fn simulation_without_selection_uses_first_possible_coin() {
     let shop = Shop::open();
     for (amount, asset) in [("1.20", "BTC"), ("0.80", "LTC"), ("0.76", "SOL")] {
-        let id = shop.invoice(amount, json!({}))["id"].clone();
+        let id = shop.create_invoice(amount, json!({}))["id"].clone();
         let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
         let paid = shop.post(&path, Some(TEST), json!({})).expect(200).json();
         assert_eq!(
@@ -93,7 +94,7 @@ fn simulation_without_selection_uses_first_possible_coin() {
             (&json!(asset), &json!("confirmed"))
         );
     }
-    let picked = shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
+    let picked = shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let path = format!("/v1/invoices/{}/simulate", picked.as_str().unwrap());
     let paid = shop.post(&path, Some(TEST), json!({ "asset": "BTC" }));
     assert_eq!(
@@ -106,7 +107,7 @@ fn simulation_without_selection_uses_first_possible_coin() {
 #[test]
 fn simulation_pays_the_due_amount() {
     let shop = Shop::open();
-    let id = shop.invoice("1.00", json!({ "asset": "LTC" }))["id"].clone();
+    let id = shop.create_invoice("1.00", json!({ "asset": "LTC" }))["id"].clone();
     let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
     let simulate = |body: Value| shop.post(&path, Some(TEST), body).expect(200).json();
     let almost = shop.pay(json!({ "invoice": id, "amount": "0.012375" }));

@@ -9,15 +9,15 @@ use std::process::Command;
 impl Shop {
     /// Requests the addresses of a customer, which creates missing ones.
     #[track_caller]
-    pub fn addresses(&self, key: &str, reference: &str) -> Response {
+    pub fn create_addresses(&self, key: &str, reference: &str) -> Response {
         let path = format!("/v1/customers/{reference}/addresses");
         self.send("POST", &path, &[("X-API-Key", key)], "")
     }
 
     /// Returns a customer's address in a family of chains.
     #[track_caller]
-    pub fn address_of(&self, key: &str, reference: &str, family: &str) -> String {
-        let made = self.addresses(key, reference).expect(201).json();
+    pub fn customer_address(&self, key: &str, reference: &str, family: &str) -> String {
+        let made = self.create_addresses(key, reference).expect(201).json();
         let entries = made["addresses"].as_array().unwrap();
         let entry = entries.iter().find(|entry| entry["family"] == family);
         entry.unwrap()["address"].as_str().unwrap().to_owned()
@@ -26,7 +26,7 @@ impl Shop {
 
 /// Runs a command beside a running server and returns its output.
 #[track_caller]
-fn run_command(file: &Path, args: &[&str]) -> Value {
+fn run_coffer(file: &Path, args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command
         .args(args)
@@ -41,9 +41,9 @@ fn run_command(file: &Path, args: &[&str]) -> Value {
 /// Creates a second account with customers enabled. Returns its secret key.
 #[track_caller]
 pub fn create_second_account(file: &Path, mode: &str) -> String {
-    let id = run_command(file, &["account", "create", "Another Shop"])["id"].clone();
+    let id = run_coffer(file, &["account", "create", "Another Shop"])["id"].clone();
     let id = id.as_str().unwrap();
-    run_command(file, &["account", "approve", id]);
+    run_coffer(file, &["account", "approve", id]);
     rusqlite::Connection::open(file)
         .unwrap()
         .execute(
@@ -51,14 +51,14 @@ pub fn create_second_account(file: &Path, mode: &str) -> String {
             [id],
         )
         .unwrap();
-    let key = run_command(file, &["key", "create", id, "--mode", mode]);
+    let key = run_coffer(file, &["key", "create", id, "--mode", mode]);
     key["key"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn customer_has_one_address_per_family() {
     let shop = Shop::open();
-    let made = shop.addresses(TEST, "user:7_b.c-d").expect(201);
+    let made = shop.create_addresses(TEST, "user:7_b.c-d").expect(201);
     let body = made.json();
     let families = body["addresses"].as_array().unwrap().iter();
     let shown: Vec<_> = families
@@ -104,28 +104,31 @@ fn customer_has_one_address_per_family() {
 #[test]
 fn addresses_are_stable_and_unique() {
     let shop = Shop::open();
-    let first = shop.addresses(TEST, "ada").expect(201);
+    let first = shop.create_addresses(TEST, "ada").expect(201);
     shop.advance("400d");
-    assert_eq!(shop.addresses(TEST, "ada").expect(201).text, first.text);
+    assert_eq!(
+        shop.create_addresses(TEST, "ada").expect(201).text,
+        first.text
+    );
     let read = shop.get("/v1/customers/ada/addresses", Some(TEST));
     assert_eq!(read.expect(200).text, first.text);
-    let invoice = shop.invoice("100.00", json!({ "asset": "BTC" }));
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "BTC" }));
     let mut seen = vec![invoice["depositAddress"].as_str().unwrap().to_owned()];
     for (key, reference) in [(TEST, "ada"), (TEST, "Ada"), (TEST, "bob"), (LIVE, "ada")] {
         for family in ["solana", "evm", "tron", "utxo"] {
-            let address = shop.address_of(key, reference, family);
+            let address = shop.customer_address(key, reference, family);
             assert!(!seen.contains(&address), "{address} twice");
             seen.push(address);
         }
     }
-    let other = shop.invoice("100.00", json!({ "asset": "BTC" }));
+    let other = shop.create_invoice("100.00", json!({ "asset": "BTC" }));
     assert!(!seen.contains(&other["depositAddress"].as_str().unwrap().to_owned()));
 }
 
 #[test]
 fn concurrent_requests_create_one_customer() {
     let shop = Shop::open();
-    let answers = concurrent_responses(|| shop.addresses(TEST, "one"));
+    let answers = concurrent_responses(|| shop.create_addresses(TEST, "one"));
     for answer in &answers {
         assert_eq!((answer.status, &answer.text), (201, &answers[0].text));
     }
@@ -140,11 +143,11 @@ fn invalid_reference_is_rejected() {
     let shop = Shop::open();
     let longest = "x".repeat(120);
     for reference in ["a", "A-Za-z0-9._:-", &longest, "%41"] {
-        shop.addresses(TEST, reference).expect(201);
+        shop.create_addresses(TEST, reference).expect(201);
     }
     let longer = "x".repeat(121);
     for reference in ["a%20b", "a%2Fb", "%C3%A4", "a%0A", "a@b", "a+b", &longer] {
-        shop.addresses(TEST, reference)
+        shop.create_addresses(TEST, reference)
             .assert_error(400, "invalid_request", Some("ref"));
         let path = format!("/v1/customers/{reference}");
         shop.get(&format!("{path}/addresses"), Some(TEST))
@@ -158,11 +161,11 @@ fn invalid_reference_is_rejected() {
 #[test]
 fn customers_require_the_feature() {
     let shop = Shop::open();
-    let made = shop.addresses(TEST, "ada").expect(201).text;
+    let made = shop.create_addresses(TEST, "ada").expect(201).text;
     shop.update_account(json!({ "customersEnabled": false }));
     let path = "/v1/customers/ada";
     for reference in ["ada", "bob"] {
-        shop.addresses(TEST, reference)
+        shop.create_addresses(TEST, reference)
             .assert_error(403, "customers_disabled", None);
     }
     shop.get(&format!("{path}/addresses"), Some(TEST))
@@ -171,7 +174,7 @@ fn customers_require_the_feature() {
     shop.post(&format!("{path}/simulate"), Some(TEST), body)
         .assert_error(403, "customers_disabled", None);
     shop.update_account(json!({ "customersEnabled": true }));
-    assert_eq!(shop.addresses(TEST, "ada").expect(201).text, made);
+    assert_eq!(shop.create_addresses(TEST, "ada").expect(201).text, made);
     shop.get("/v1/customers/bob/addresses", Some(TEST))
         .assert_error(404, "not_found", None);
 }
@@ -180,12 +183,12 @@ fn customers_require_the_feature() {
 fn customers_belong_to_one_account_and_mode() {
     let shop = Shop::open();
     let foreign = create_second_account(shop.file(), "test");
-    let own = shop.address_of(TEST, "ada", "utxo");
+    let own = shop.customer_address(TEST, "ada", "utxo");
     for key in [LIVE, &foreign] {
         shop.get("/v1/customers/ada/addresses", Some(key))
             .assert_error(404, "not_found", None);
     }
-    assert_ne!(shop.address_of(&foreign, "ada", "utxo"), own);
+    assert_ne!(shop.customer_address(&foreign, "ada", "utxo"), own);
     let unknown = shop.get("/v1/customers/nobody/addresses", Some(TEST));
     unknown.assert_error(404, "not_found", None);
     shop.get("/v1/customers/ada/addresses", Some("pk_test_sandbox"))

@@ -7,18 +7,18 @@ use serde_json::json;
 const PATH: &str = "/sandbox/payments";
 
 /// Starts a sandbox with the customer `ada` in both modes.
-fn shop() -> Shop {
+fn shop_with_customer() -> Shop {
     let shop = Shop::open();
-    shop.addresses(TEST, "ada").expect(201);
-    shop.addresses(LIVE, "ada").expect(201);
+    shop.create_addresses(TEST, "ada").expect(201);
+    shop.create_addresses(LIVE, "ada").expect(201);
     shop
 }
 
 #[test]
 fn payment_to_customer_is_a_deposit_in_both_modes() {
-    let shop = shop();
+    let shop = shop_with_customer();
     for key in [TEST, LIVE] {
-        let address = shop.address_of(key, "ada", "utxo");
+        let address = shop.customer_address(key, "ada", "utxo");
         // The address accepts one coin only, so the asset may be omitted.
         let paid = json!({ "address": address, "amount": "0.001", "txid": format!("tx-{key}") });
         let seen = shop.post(PATH, None, paid.clone()).expect(201).json();
@@ -54,9 +54,9 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
 }
 
 #[test]
-fn later_changes_of_a_deposit_are_adjusted() {
-    let shop = shop();
-    let address = shop.address_of(TEST, "ada", "evm");
+fn later_changes_of_a_deposit_book_adjustments() {
+    let shop = shop_with_customer();
+    let address = shop.customer_address(TEST, "ada", "evm");
     let id = shop.pay(json!({ "address": address, "asset": "USDC-BASE", "amount": "100" }));
     let booked = "sale 92.00, fee -0.92";
     shop.move_payment(&id, "confirmed");
@@ -84,8 +84,8 @@ fn later_changes_of_a_deposit_are_adjusted() {
 
 #[test]
 fn confirmation_fixes_the_fee() {
-    let shop = shop();
-    let address = shop.address_of(TEST, "ada", "utxo");
+    let shop = shop_with_customer();
+    let address = shop.customer_address(TEST, "ada", "utxo");
     let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
     shop.update_account(json!({ "feeBps": 200 }));
     shop.advance("5m");
@@ -106,8 +106,8 @@ fn confirmation_fixes_the_fee() {
 
 #[test]
 fn confirmation_fixes_the_rate() {
-    let shop = shop();
-    let address = shop.address_of(TEST, "ada", "utxo");
+    let shop = shop_with_customer();
+    let address = shop.customer_address(TEST, "ada", "utxo");
     let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
     // Simulates a rate that was different when the payment was seen.
     shop.execute_sql("update deposits set rate = '50000', gross = 5000, fee = 50");
@@ -124,8 +124,8 @@ fn confirmation_fixes_the_rate() {
 
 #[test]
 fn seen_deposit_can_be_replaced() {
-    let shop = shop();
-    let address = shop.address_of(TEST, "ada", "tron");
+    let shop = shop_with_customer();
+    let address = shop.customer_address(TEST, "ada", "tron");
     let id = shop.pay(json!({ "address": address, "asset": "TRX", "amount": "10" }));
     let seen_at = shop.get_deposit(TEST, &id)["createdAt"].clone();
     shop.advance("1h");
@@ -165,10 +165,10 @@ fn seen_deposit_can_be_replaced() {
 
 #[test]
 fn shared_address_requires_an_asset() {
-    let shop = shop();
+    let shop = shop_with_customer();
     let (evm, utxo) = (
-        shop.address_of(TEST, "ada", "evm"),
-        shop.address_of(TEST, "ada", "utxo"),
+        shop.customer_address(TEST, "ada", "evm"),
+        shop.customer_address(TEST, "ada", "utxo"),
     );
     for (body, code, param) in [
         (

@@ -1,6 +1,6 @@
 //! Constraints of the tables of customers, their addresses and their deposits.
 
-use crate::file::refused_rows::rows;
+use crate::file::refused_rows::file_with_rows;
 
 /// Statements that insert a customer with an address, a confirmed deposit with its sale, an imported address, and an
 /// unmatched payment.
@@ -77,7 +77,7 @@ const REFUSED: [(&str, &str); 38] = [
 
 #[test]
 fn customer_tables_reject_invalid_rows() {
-    let conn = rows("customers-refused");
+    let conn = file_with_rows("customers-refused");
     conn.execute_batch(ROWS).unwrap();
     for (statement, by) in REFUSED {
         let outcome = conn.execute(statement, []);
@@ -90,7 +90,7 @@ fn customer_tables_reject_invalid_rows() {
 /// The rows themselves are valid, so that only the tested constraint rejects a statement.
 #[test]
 fn customer_tables_accept_valid_rows() {
-    let conn = rows("customers-taken");
+    let conn = file_with_rows("customers-taken");
     conn.execute_batch(ROWS).unwrap();
     for statement in [
         "insert into customers (account, mode, ref, created_at) values (1, 'live', 'ada', 1)",

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Runs the audit on a file.
-pub fn audit(file: &Path) -> Output {
+pub fn run_audit(file: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["audit", "--file"]).arg(file);
     command.output().unwrap()
@@ -17,7 +17,7 @@ pub fn audit(file: &Path) -> Output {
 /// Returns the findings of the audit, one line each.
 #[track_caller]
 pub fn findings(file: &Path) -> Vec<String> {
-    let output = audit(file);
+    let output = run_audit(file);
     let printed = String::from_utf8(output.stdout).unwrap();
     let failed = String::from_utf8(output.stderr).unwrap();
     let is_finding = |line: &&str| line.starts_with("rule ");
@@ -33,21 +33,22 @@ pub fn findings(file: &Path) -> Vec<String> {
 }
 
 /// Opens a sandbox whose file has every kind of row.
-pub fn shop() -> Shop {
+pub fn full_shop() -> Shop {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
     shop.advance("1s");
     // The invoices are expired, cancelled, underpaid, confirmed again after a reorg, and failed after a reorg.
-    shop.invoice("10.00", json!({ "ttlSeconds": 60, "webhookUrl": inbox }));
-    let cancelled = shop.invoice("10.00", json!({ "asset": "BTC" }));
-    shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
-    let under = shop.invoice("20.00", json!({}));
+    shop.create_invoice("10.00", json!({ "ttlSeconds": 60, "webhookUrl": inbox }));
+    let cancelled = shop.create_invoice("10.00", json!({ "asset": "BTC" }));
+    shop.cancel_invoice(cancelled["id"].as_str().unwrap())
+        .expect(200);
+    let under = shop.create_invoice("20.00", json!({}));
     let path = format!("/v1/invoices/{}/simulate", under["id"].as_str().unwrap());
     shop.post(&path, Some(TEST), json!({ "case": "under" }))
         .expect(200);
     for end in ["confirmed", "dropped"] {
-        let invoice = shop.invoice("30.00", json!({ "asset": "ETH" }));
+        let invoice = shop.create_invoice("30.00", json!({ "asset": "ETH" }));
         let payment = shop.pay(json!({ "invoice": invoice["id"] }));
         for state in ["confirmed", "orphaned", end] {
             shop.move_payment(&payment, state);
@@ -55,22 +56,22 @@ pub fn shop() -> Shop {
         }
     }
     // This payment is not confirmed yet.
-    let invoice = shop.invoice("40.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("40.00", json!({ "asset": "LTC" }));
     shop.pay(json!({ "invoice": invoice["id"] }));
     // The payouts and refunds end in every final status.
-    let funded = shop.fund(LIVE, "500.00", "EUR");
+    let funded = shop.fund_balance(LIVE, "500.00", "EUR");
     for end in [
         &["approve", "process", "pay"][..],
         &["approve", "fail"],
         &["reject"],
     ] {
-        let payout = shop.payout("25.00");
-        shop.apply("payouts", &payout, end);
-        let refund = shop.refund(&funded, Some("30.00"));
-        shop.apply("refunds", &refund, end);
+        let payout = shop.create_payout("25.00");
+        shop.apply_actions("payouts", &payout, end);
+        let refund = shop.create_refund(&funded, Some("30.00"));
+        shop.apply_actions("refunds", &refund, end);
     }
-    shop.payout("20.00");
-    shop.refund(&funded, Some("5.00"));
+    shop.create_payout("20.00");
+    shop.create_refund(&funded, Some("5.00"));
     let path = "/v1/customers/anna/addresses";
     shop.post(path, Some(TEST), json!({})).expect(201);
     let path = "/v1/customers/anna/simulate";
@@ -82,9 +83,9 @@ pub fn shop() -> Shop {
 }
 
 /// A statement that plants a fault, and the beginning of its finding.
-type Fault = (&'static str, &'static str);
+type PlantedFault = (&'static str, &'static str);
 
-const FAULTS: [Fault; 36] = [
+const FAULTS: [PlantedFault; 36] = [
     ("update balances set available = available + 1, sales = sales + 1", "rule 1: balances"),
     ("update balances set reserved = reserved + 1 where mode = 'live'", "rule 1: balances live EUR"),
     ("delete from ledger where seq = (select max(seq) from ledger where kind = 'sale')", "rule 2: "),
@@ -129,7 +130,7 @@ const FAULTS: [Fault; 36] = [
 
 #[test]
 fn audit_accepts_a_file_with_every_feature() {
-    let shop = shop();
+    let shop = full_shop();
     assert_eq!(
         findings(shop.file()),
         Vec::<String>::new(),
@@ -138,14 +139,14 @@ fn audit_accepts_a_file_with_every_feature() {
     let scratch = Scratch::new();
     let copy = scratch.path("copy.db");
     std::fs::copy(shop.file(), &copy).unwrap();
-    let missing = audit(&scratch.path("none.db"));
+    let missing = run_audit(&scratch.path("none.db"));
     assert_eq!(missing.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("none.db does not exist"));
 }
 
 #[test]
 fn audit_finds_each_planted_fault() {
-    let shop = shop();
+    let shop = full_shop();
     let scratch = Scratch::new();
     let original = scratch.path("original.db");
     let source = Connection::open(shop.file()).unwrap();
@@ -195,8 +196,8 @@ fn audit_finds_each_planted_fault() {
 #[test]
 fn audit_accepts_a_just_overdue_open_invoice() {
     let shop = Shop::open();
-    shop.invoice("10.00", json!({ "ttlSeconds": 60 }));
-    shop.invoice("10.00", json!({ "ttlSeconds": 60, "asset": "BTC" }));
+    shop.create_invoice("10.00", json!({ "ttlSeconds": 60 }));
+    shop.create_invoice("10.00", json!({ "ttlSeconds": 60, "asset": "BTC" }));
     let scratch = Scratch::new();
     for (minutes, found) in [(0, 0), (1, 0), (60, 0), (61, 2)] {
         let copy = scratch.path(&format!("{minutes}.db"));
@@ -215,7 +216,7 @@ fn audit_accepts_a_just_overdue_open_invoice() {
 
 #[test]
 fn audit_finds_a_broken_reference_and_a_damaged_file() {
-    let shop = shop();
+    let shop = full_shop();
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
     let source = Connection::open(shop.file()).unwrap();
@@ -235,12 +236,12 @@ fn audit_finds_a_broken_reference_and_a_damaged_file() {
     let middle = bytes.len() / 2;
     bytes[middle..middle + 4096].fill(0xa5);
     std::fs::write(&file, bytes).unwrap();
-    assert!(!audit(&file).status.success());
+    assert!(!run_audit(&file).status.success());
 }
 
 #[test]
 fn audit_names_damaged_pages() {
-    let shop = shop();
+    let shop = full_shop();
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
     let source = Connection::open(shop.file()).unwrap();
@@ -257,7 +258,7 @@ fn audit_names_damaged_pages() {
     let (page, page_bytes) = (page as usize, page_bytes as usize);
     bytes[(page - 1) * page_bytes..][..page_bytes].fill(0xa5);
     std::fs::write(&file, bytes).unwrap();
-    let output = audit(&file);
+    let output = run_audit(&file);
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.starts_with("rule 6: the file is "), "{printed}");
     assert_eq!(output.status.code(), Some(1));

@@ -1,14 +1,14 @@
 //! Edits by a person with write access to the file: `coffer audit` finds each.
 
-use super::audit::{findings, shop};
+use super::audit::{findings, full_shop};
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 use std::process::Command;
 
 /// Edits a copy of a file with every kind of row, and asserts a finding with this beginning and end.
 #[track_caller]
-fn assert_found(edit: &str, begin: &str, end: &str) {
-    let shop = shop();
+fn assert_edit_found(edit: &str, begin: &str, end: &str) {
+    let shop = full_shop();
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
     let source = Connection::open(shop.file()).unwrap();
@@ -33,34 +33,34 @@ fn assert_found(edit: &str, begin: &str, end: &str) {
 #[test]
 fn edited_amount_of_an_approved_transfer_is_found() {
     let edit = "update transfers set amount_crypto = amount_crypto || '0' where status = 'paid' and kind = 'refund'";
-    assert_found(edit, "rule 8: refund ", "less the fee");
+    assert_edit_found(edit, "rule 8: refund ", "less the fee");
 }
 
 #[test]
 fn edited_amount_and_rate_of_an_approved_transfer_are_found() {
     // 25.00 EUR are paid at 1.50 EUR for one SOL, instead of 150 EUR.
     let edit = "update transfers set amount_crypto = '16666661666', rate = '1.5' where status = 'failed' and kind = 'payout'";
-    assert_found(edit, "rule 8: payout ", "by its approval in the audit log");
+    assert_edit_found(edit, "rule 8: payout ", "by its approval in the audit log");
 }
 
 #[test]
 fn edited_destination_of_an_approved_transfer_is_found() {
     let edit = "update transfers set to_address = '11111111111111111111111111111112' where kind = 'payout'";
-    assert_found(edit, "rule 8: payout ", "by its request in the audit log");
+    assert_edit_found(edit, "rule 8: payout ", "by its request in the audit log");
 }
 
 #[test]
 fn edited_destination_of_a_paid_transfer_and_its_audit_rows_is_found() {
     let edit = "update audit_log set detail = replace(detail, (select to_address from transfers where kind = 'payout'), 'elsewhere');
         update transfers set to_address = 'elsewhere' where kind = 'payout'";
-    assert_found(edit, "rule 4: payout ", "as it is stored");
+    assert_edit_found(edit, "rule 4: payout ", "as it is stored");
 }
 
 #[test]
 fn edited_settlement_of_a_paid_transfer_is_found() {
     let edit =
         "update transfers set settled_by = 'person', settled_reason = 'fine' where status = 'paid'";
-    assert_found(edit, "rule 8: refund ", "by its payment in the audit log");
+    assert_edit_found(edit, "rule 8: refund ", "by its payment in the audit log");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn deleted_refund_with_its_ledger_rows_is_found() {
         update invoices set refunded = refunded - 500 where refunded is not null;
         delete from ledger where transfer = {refund}; delete from transfers where seq = {refund}"
     );
-    assert_found(
+    assert_edit_found(
         &edit,
         "rule 8: audit log entry ",
         "of a payout or refund of this file",
@@ -82,12 +82,12 @@ fn deleted_refund_with_its_ledger_rows_is_found() {
 #[test]
 fn deleted_fees_with_adjusted_balances_are_found() {
     let edit = "update balances set available = available - fees, fees = 0; delete from ledger where kind = 'fee'";
-    assert_found(edit, "rule 2: ledger ", "basis points");
+    assert_edit_found(edit, "rule 2: ledger ", "basis points");
 }
 
 #[test]
 fn emptied_audit_log_is_found() {
-    assert_found("delete from audit_log", "rule 8: payout ", "requested once");
+    assert_edit_found("delete from audit_log", "rule 8: payout ", "requested once");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn edited_rate_of_quote_payment_and_invoice_together_is_found() {
         update payments set rate = '2999' where invoice = {invoice};
         update invoices set rate = '2999' where seq = {invoice}"
     );
-    assert_found(
+    assert_edit_found(
         &edit,
         "rule 4: invoice ",
         "rate, address and amount of one of its quotes",
@@ -108,13 +108,13 @@ fn edited_rate_of_quote_payment_and_invoice_together_is_found() {
 #[test]
 fn edited_amount_in_the_event_of_an_invoice_is_found() {
     let edit = "update events set body = json_set(body, '$.data.object.amount', '31.00') where type = 'invoice.confirmed' and mode = 'test'";
-    assert_found(edit, "rule 4: invoice ", "as it is stored");
+    assert_edit_found(edit, "rule 4: invoice ", "as it is stored");
 }
 
 #[test]
 fn edited_amount_received_in_the_event_of_an_invoice_is_found() {
     let edit = "update events set body = json_set(body, '$.data.object.amountReceived', '0.0099') where type = 'invoice.confirmed' and mode = 'test'";
-    assert_found(
+    assert_edit_found(
         edit,
         "rule 4: invoice ",
         "the sum of payments that came to it",
@@ -124,13 +124,13 @@ fn edited_amount_received_in_the_event_of_an_invoice_is_found() {
 #[test]
 fn edited_amount_in_the_event_of_a_refund_is_found() {
     let edit = "update events set body = json_set(body, '$.data.object.amountCrypto', '9') where type = 'refund.paid'";
-    assert_found(edit, "rule 4: refund ", "as it is stored");
+    assert_edit_found(edit, "rule 4: refund ", "as it is stored");
 }
 
 #[test]
 fn edited_amount_in_the_event_of_a_deposit_is_found() {
     let edit = "update events set body = json_set(body, '$.data.object.grossEur', '9.00') where type = 'deposit.confirmed'";
-    assert_found(edit, "rule 4: deposit ", "as it is stored");
+    assert_edit_found(edit, "rule 4: deposit ", "as it is stored");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn replaced_address_of_an_open_invoice_is_found() {
         update invoices set deposit_address = 'ltc1qelsewhere' where asset = 'LTC';
         update events set body = json_set(body, '$.data.object.depositAddress', 'ltc1qelsewhere')
           where body like '%\"asset\":\"LTC\"%'";
-    assert_found(
+    assert_edit_found(
         edit,
         "rule 5: address ltc1qelsewhere ",
         "which that wallet derives there",
@@ -151,7 +151,7 @@ fn replaced_address_of_an_open_invoice_is_found() {
 
 #[test]
 fn audit_derives_addresses_unless_disabled() {
-    let shop = shop();
+    let shop = full_shop();
     for (more, last) in [
         (&[][..], " addresses derived again in "),
         (&["--skip-addresses"], "addresses not derived again"),

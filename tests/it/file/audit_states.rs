@@ -2,18 +2,18 @@
 //! a hash of each value.
 
 use super::audit::findings;
-use super::old_files::{column, downgraded_copy, start_on_file};
-use crate::operator::wallets::{ZPUB, parse_output, wallet};
+use super::old_files::{downgraded_copy, start_on_file, text_column};
+use crate::operator::wallets::{ZPUB, parse_output, run_wallet};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
-use crate::support::surfpool::key_of;
+use crate::support::surfpool::address_without_key;
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
 
 /// Opens a sandbox in which an operator has changed a value of each kind.
-fn changed() -> OperatorInterface {
+fn interface_with_changes() -> OperatorInterface {
     let interface = OperatorInterface::open();
     let operator = |method: &str, path: &str, body| {
         let path = format!("/dashboard/api/{path}");
@@ -28,7 +28,7 @@ fn changed() -> OperatorInterface {
     }
     operator("PUT", "coins/DOGE", json!({ "enabled": false }));
     for numbers in [[1, 2], [3, 4]] {
-        let body = json!({ "addresses": numbers.map(key_of) });
+        let body = json!({ "addresses": numbers.map(address_without_key) });
         operator("POST", "pools/solana/addresses", body);
     }
     let account = format!("accounts/{}", interface.account);
@@ -41,7 +41,7 @@ fn changed() -> OperatorInterface {
 
 /// Edits a copy, and asserts a finding that starts with `begin`, or no finding if `begin` is empty.
 #[track_caller]
-fn assert_found(original: &Path, edit: &str, begin: &str) {
+fn assert_edit_found(original: &Path, edit: &str, begin: &str) {
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
     let source = Connection::open(original).unwrap();
@@ -65,36 +65,36 @@ fn assert_found(original: &Path, edit: &str, begin: &str) {
 
 #[test]
 fn replaced_key_hashes_are_found() {
-    let interface = changed();
+    let interface = interface_with_changes();
     let file = interface.shop.file();
-    assert_found(file, "update keys set hash = randomblob(32)", "key ");
-    assert_found(
+    assert_edit_found(file, "update keys set hash = randomblob(32)", "key ");
+    assert_edit_found(
         file,
         "update keys set revoked_at = null, expires_at = 1",
         "key ",
     );
-    assert_found(
+    assert_edit_found(
         file,
         "update keys set mode = 'live' where mode = 'test'",
         "key ",
     );
     let added = "insert into keys (id, account, class, mode, hash, last4, created_at)
         values ('added', 1, 'secret', 'live', randomblob(32), 'abcd', 0)";
-    assert_found(file, added, "key added is not in the audit log");
-    assert_found(file, "delete from keys where class = 'public'", "key ");
-    assert_found(file, "update keys set last_used_at = 7", "");
+    assert_edit_found(file, added, "key added is not in the audit log");
+    assert_edit_found(file, "delete from keys where class = 'public'", "key ");
+    assert_edit_found(file, "update keys set last_used_at = 7", "");
 }
 
 #[test]
 fn edited_payout_addresses_and_limits_are_found() {
-    let interface = changed();
+    let interface = interface_with_changes();
     let file = interface.shop.file();
-    assert_found(
+    assert_edit_found(
         file,
         "update payout_addresses set address = 'elsewhere'",
         "payout_address 1 ",
     );
-    assert_found(
+    assert_edit_found(
         file,
         "delete from payout_addresses",
         "payout_address 1 solana is not there",
@@ -106,93 +106,93 @@ fn edited_payout_addresses_and_limits_are_found() {
         "fee_bps = 0",
         "payout_min = 0",
     ] {
-        assert_found(file, &format!("update accounts set {limit}"), "account ");
+        assert_edit_found(file, &format!("update accounts set {limit}"), "account ");
     }
 }
 
 #[test]
 fn edited_users_are_found() {
-    let interface = changed();
+    let interface = interface_with_changes();
     let file = interface.shop.file();
-    assert_found(
+    assert_edit_found(
         file,
         "update users set password_hash = password_hash || 'x'",
         "user ",
     );
-    assert_found(
+    assert_edit_found(
         file,
         "update users set role = 'operator', account = null where role = 'merchant'",
         "user ",
     );
-    assert_found(file, "update users set disabled_at = 1", "user ");
+    assert_edit_found(file, "update users set disabled_at = 1", "user ");
 }
 
 #[test]
 fn edited_settings_and_pools_are_found() {
-    let interface = changed();
+    let interface = interface_with_changes();
     let file = interface.shop.file();
-    assert_found(file, "update file set maintenance = 0", "maintenance ");
-    assert_found(
+    assert_edit_found(file, "update file set maintenance = 0", "maintenance ");
+    assert_edit_found(
         file,
         "update network_fees set fee = '1'",
         "network_fee LTC ",
     );
-    assert_found(
+    assert_edit_found(
         file,
         "delete from network_fees",
         "network_fee LTC is not there",
     );
-    assert_found(
+    assert_edit_found(
         file,
         "insert into network_fees values ('BTC', '1')",
         "network_fee BTC is not in the audit log",
     );
-    assert_found(
+    assert_edit_found(
         file,
         "update confirmation_tiers set confirmations = 1",
         "confirmations BTC ",
     );
-    assert_found(file, "delete from coins_off", "coin_off DOGE is not there");
-    assert_found(
+    assert_edit_found(file, "delete from coins_off", "coin_off DOGE is not there");
+    assert_edit_found(
         file,
         "update pool_addresses set address = 'elsewhere' where seq = 2",
         "pool solana 1-2 ",
     );
-    assert_found(
+    assert_edit_found(
         file,
         "delete from pool_addresses where seq = 3",
         "pool solana 3-4 ",
     );
     let added = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'elsewhere', 'free', 0)";
-    assert_found(
+    assert_edit_found(
         file,
         added,
         "pool solana is with 1 addresses that were not imported",
     );
-    assert_found(file, "update pool_addresses set state = 'retired'", "");
+    assert_edit_found(file, "update pool_addresses set state = 'retired'", "");
 }
 
 #[test]
 fn edited_wallet_is_found() {
     let scratch = Scratch::new();
     let file = scratch.path("file.db");
-    parse_output(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    parse_output(&run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
     assert_eq!(findings(&file), Vec::<String>::new());
-    assert_found(&file, "update wallets set key = randomblob(33)", "wallet ");
-    assert_found(&file, "update wallets set network = 'test'", "wallet ");
-    assert_found(&file, "update wallets set retired_at = 1", "wallet ");
-    assert_found(&file, "delete from wallets", "wallet ");
-    assert_found(
+    assert_edit_found(&file, "update wallets set key = randomblob(33)", "wallet ");
+    assert_edit_found(&file, "update wallets set network = 'test'", "wallet ");
+    assert_edit_found(&file, "update wallets set retired_at = 1", "wallet ");
+    assert_edit_found(&file, "delete from wallets", "wallet ");
+    assert_edit_found(
         &file,
         "update wallets set stopped_at = 1, stopped_index = 7",
         "",
     );
-    assert_found(&file, "update wallets set next_index = 7", "");
+    assert_edit_found(&file, "update wallets set next_index = 7", "");
 }
 
 #[test]
-fn upgrade_notes_each_value_once() {
-    let (interface, scratch) = (changed(), Scratch::new());
+fn upgrade_records_each_value_once() {
+    let (interface, scratch) = (interface_with_changes(), Scratch::new());
     let file = scratch.path("old.db");
     let older = downgraded_copy(interface.shop.file(), &file, 25);
     older
@@ -203,20 +203,20 @@ fn upgrade_notes_each_value_once() {
         union all select chain from payout_addresses union all select 'maintenance' union all select asset from network_fees
         union all select asset from coins_off union all select distinct asset from confirmation_tiers
         union all select distinct pool from pool_addresses)";
-    let values = column(&file, values);
+    let values = text_column(&file, values);
     assert_eq!(
         findings(&file),
         Vec::<String>::new(),
         "the file is read through a copy"
     );
     let (mut process, _url) = start_on_file(&file);
-    assert!(process.close());
+    assert!(process.close_input());
     let noted =
         "select count(*) || '' from audit_log where actor = 'upgrade' and states is not null";
-    assert_eq!(column(&file, noted), values);
+    assert_eq!(text_column(&file, noted), values);
     assert_eq!(findings(&file), Vec::<String>::new());
-    assert_found(&file, "update keys set hash = randomblob(32)", "key ");
-    assert_found(
+    assert_edit_found(&file, "update keys set hash = randomblob(32)", "key ");
+    assert_edit_found(
         &file,
         "update pool_addresses set address = 'elsewhere' where seq = 2",
         "pool solana 1-4 ",

@@ -25,25 +25,25 @@ const CLIENTS: usize = 32;
 type AcknowledgedInvoice = (String, String);
 
 /// Guard that tells the clients, when dropped, that no further process follows.
-struct Generations<'a>(&'a Generation);
+struct EndGuard<'a>(&'a CurrentProcess);
 
 /// Number and URL of the current process, for clients that wait for the next one.
 #[derive(Default)]
-struct Generation {
+struct CurrentProcess {
     present: Mutex<(usize, Option<String>)>,
     changed: Condvar,
 }
 
-impl Generation {
+impl CurrentProcess {
     /// Announces the next process, or with `None` that there is none.
-    fn begin(&self, url: Option<String>) {
+    fn announce(&self, url: Option<String>) {
         let mut present = self.present.lock().unwrap();
         *present = (present.0.saturating_add(1), url);
         self.changed.notify_all();
     }
 
     /// Waits for a process with a higher number. Returns its number and URL, `None` if no process follows.
-    fn after(&self, number: usize) -> Option<(usize, String)> {
+    fn wait_after(&self, number: usize) -> Option<(usize, String)> {
         let present = self.present.lock().unwrap();
         let later = self.changed.wait_while(present, |now| now.0 <= number);
         let (number, url) = later.unwrap().clone();
@@ -51,17 +51,21 @@ impl Generation {
     }
 }
 
-impl Drop for Generations<'_> {
+impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
-        self.0.begin(None);
+        self.0.announce(None);
     }
 }
 
 /// Creates invoices until there are enough, each with its own idempotency key. Without a response, retries with the
 /// next process.
-fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<AcknowledgedInvoice>) {
+fn create_invoices(
+    next: &AtomicUsize,
+    generation: &CurrentProcess,
+    answered: &Sender<AcknowledgedInvoice>,
+) {
     let agent = agent();
-    let Some((mut number, mut url)) = generation.after(0) else {
+    let Some((mut number, mut url)) = generation.wait_after(0) else {
         return;
     };
     loop {
@@ -75,13 +79,13 @@ fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<Acknowl
         loop {
             let headers = [("X-API-Key", TEST), ("Idempotency-Key", key.as_str())];
             let target = format!("{url}/v1/invoices");
-            if let Some(answer) = try_send(&agent, &target, &headers, &body.to_string()) {
+            if let Some(answer) = try_post(&agent, &target, &headers, &body.to_string()) {
                 let invoice: Value = serde_json::from_str(&answer).unwrap();
                 let id = invoice["id"].as_str().unwrap().to_owned();
                 answered.send((key, id)).unwrap();
                 break;
             }
-            let Some(later) = generation.after(number) else {
+            let Some(later) = generation.wait_after(number) else {
                 return;
             };
             (number, url) = later;
@@ -90,7 +94,7 @@ fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<Acknowl
 }
 
 /// Posts JSON and asserts the status 201. Returns `None` if no complete response arrived.
-fn try_send(
+fn try_post(
     agent: &ureq::Agent,
     url: &str,
     headers: &[(&str, &str)],
@@ -109,7 +113,7 @@ fn try_send(
 /// Kills the process repeatedly while responses arrive, checks the file, and starts the next process.
 fn kill_repeatedly(
     file: &Path,
-    generation: &Generation,
+    generation: &CurrentProcess,
     answers: &Receiver<AcknowledgedInvoice>,
 ) -> BTreeMap<String, String> {
     let path = file.to_str().unwrap();
@@ -118,8 +122,8 @@ fn kill_repeatedly(
     let body = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
     send(&agent(), "PATCH", &settings, &[], &body).expect(200);
-    let _generations = Generations(generation);
-    generation.begin(Some(url));
+    let _generations = EndGuard(generation);
+    generation.announce(Some(url));
     let mut acknowledged = BTreeMap::new();
     let mut kills = 0;
     while acknowledged.len() < INVOICES {
@@ -133,18 +137,18 @@ fn kill_repeatedly(
             process.kill();
             kills = kills.saturating_add(1);
             assert_acknowledged_writes_stored(file, &acknowledged);
-            process = restarted(path, generation);
+            process = start_next(path, generation);
         }
     }
     assert_eq!(kills, KILLS);
-    assert!(process.close(), "the process stops cleanly");
+    assert!(process.close_input(), "the process stops cleanly");
     acknowledged
 }
 
 /// Starts the next process on the same file.
-fn restarted(path: &str, generation: &Generation) -> Process {
+fn start_next(path: &str, generation: &CurrentProcess) -> Process {
     let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
-    generation.begin(Some(url));
+    generation.announce(Some(url));
     process
 }
 
@@ -184,19 +188,23 @@ fn assert_acknowledged_writes_stored(file: &Path, acknowledged: &BTreeMap<String
     for (key, id) in acknowledged {
         assert_eq!(found.get(key), Some(id), "{key} was acknowledged");
     }
-    assert_eq!(counts(&db), [found.len(); 4]);
+    assert_eq!(row_counts(&db), [found.len(); 4]);
     let torn = "select count(*) from deliveries where attempts <> (select count(*) from attempts \
                 where attempts.delivery = deliveries.id)";
-    assert_eq!(count(&db, torn), 0, "attempts and their deliveries agree");
+    assert_eq!(
+        query_count(&db, torn),
+        0,
+        "attempts and their deliveries agree"
+    );
 }
 
 /// Returns the number of invoices, events, deliveries and stored responses.
-fn counts(db: &Connection) -> [usize; 4] {
+fn row_counts(db: &Connection) -> [usize; 4] {
     ["invoices", "events", "deliveries", "idempotency"]
-        .map(|table| count(db, &format!("select count(*) from {table}")))
+        .map(|table| query_count(db, &format!("select count(*) from {table}")))
 }
 
-fn count(db: &Connection, statement: &str) -> usize {
+fn query_count(db: &Connection, statement: &str) -> usize {
     let number: i64 = db.query_row(statement, [], |row| row.get(0)).unwrap();
     usize::try_from(number).unwrap()
 }
@@ -217,17 +225,17 @@ fn acknowledged_writes_survive_kill_9() {
     let folder = TempFolder(std::env::temp_dir().join(name));
     std::fs::create_dir_all(&folder.0).unwrap();
     let file = folder.0.join("coffer.db");
-    let (generation, next) = (Generation::default(), AtomicUsize::new(0));
+    let (generation, next) = (CurrentProcess::default(), AtomicUsize::new(0));
     let (answered, answers) = channel();
     let acknowledged = std::thread::scope(|scope| {
         for _ in 0..CLIENTS {
             let (generation, next, answered) = (&generation, &next, answered.clone());
-            scope.spawn(move || client(next, generation, &answered));
+            scope.spawn(move || create_invoices(next, generation, &answered));
         }
         drop(answered);
         kill_repeatedly(&file, &generation, &answers)
     });
     assert_acknowledged_writes_stored(&file, &acknowledged);
     let db = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    assert_eq!(counts(&db), [INVOICES; 4]);
+    assert_eq!(row_counts(&db), [INVOICES; 4]);
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A sandbox whose file is on a disk that can fail.
-pub struct Shop {
+pub struct FailingDiskShop {
     scratch: Scratch,
     logs: Scratch,
     process: Option<Process>,
@@ -20,10 +20,10 @@ pub struct Shop {
     agent: ureq::Agent,
 }
 
-impl Shop {
+impl FailingDiskShop {
     #[track_caller]
-    pub fn open() -> Shop {
-        let mut shop = Shop {
+    pub fn open() -> FailingDiskShop {
+        let mut shop = FailingDiskShop {
             scratch: Scratch::new(),
             logs: Scratch::new(),
             process: None,
@@ -32,7 +32,7 @@ impl Shop {
         };
         let compiled = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-o"])
-            .arg(shop.library())
+            .arg(shop.library_path())
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/support/disk.c"))
             .args(["-ldl"])
             .output()
@@ -42,7 +42,7 @@ impl Shop {
         shop
     }
 
-    fn library(&self) -> PathBuf {
+    fn library_path(&self) -> PathBuf {
         self.logs.path("disk.so")
     }
 
@@ -53,7 +53,7 @@ impl Shop {
     /// Builds a command of the binary that uses this disk.
     fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.env("LD_PRELOAD", self.library());
+        command.env("LD_PRELOAD", self.library_path());
         command.env("COFFER_DISK", self.scratch.path("").canonicalize().unwrap());
         command
     }
@@ -68,24 +68,28 @@ impl Shop {
             .create(true)
             .open(self.logs.path("log"));
         let process = Process::start_with(&mut command, log.unwrap().into());
-        self.url = process.url();
+        self.url = process.wait_for_url();
         self.process = Some(process);
     }
 
     /// Stops the server and waits for its end.
     #[track_caller]
     fn stop(&mut self) {
-        assert!(self.process.take().unwrap().close(), "{}", self.log());
+        assert!(
+            self.process.take().unwrap().close_input(),
+            "{}",
+            self.read_log()
+        );
     }
 
     /// Starts the failure `how` for files whose names end with `names`.
-    pub fn fail(&self, how: &str, names: &str) {
+    pub fn start_failure(&self, how: &str, names: &str) {
         let temporary = self.scratch.path("temporary");
         std::fs::write(&temporary, names).unwrap();
         std::fs::rename(temporary, self.scratch.path(how)).unwrap();
     }
 
-    pub fn repair(&self, how: &str) {
+    pub fn end_failure(&self, how: &str) {
         std::fs::remove_file(self.scratch.path(how)).unwrap();
     }
 
@@ -96,7 +100,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn create(&self, key: &str) -> Response {
+    fn create_invoice(&self, key: &str) -> Response {
         let url = format!("{}/v1/invoices", self.url);
         let headers = [("X-API-Key", TEST), ("Idempotency-Key", key)];
         let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": key });
@@ -105,17 +109,17 @@ impl Shop {
 
     /// Waits until the server is ready.
     #[track_caller]
-    pub fn until_ready(&self) {
-        assert!(polling::until(|| self.get("/readyz").status == 200));
+    pub fn wait_until_ready(&self) {
+        assert!(polling::wait_until(|| self.get("/readyz").status == 200));
     }
 
-    fn log(&self) -> String {
+    fn read_log(&self) -> String {
         std::fs::read_to_string(self.logs.path("log")).unwrap()
     }
 
     /// Asserts that all order ids differ, and returns the number of invoices.
     #[track_caller]
-    fn orders(&self) -> i64 {
+    fn invoice_count(&self) -> i64 {
         let db = rusqlite::Connection::open(self.file()).unwrap();
         let sql = "select count(*), count(distinct order_id) from invoices";
         let (all, distinct): (i64, i64) = db
@@ -136,12 +140,12 @@ pub fn assert_write_rejected(answer: &Response) {
 
 #[test]
 fn full_disk_rejects_writes_until_space_is_free() {
-    let mut shop = Shop::open();
-    let before = shop.create("before").expect(201).json();
+    let mut shop = FailingDiskShop::open();
+    let before = shop.create_invoice("before").expect(201).json();
     for round in 0..3 {
-        shop.fail("full", "-wal");
+        shop.start_failure("full", "-wal");
         for _ in 0..200 {
-            assert_write_rejected(&shop.create("during"));
+            assert_write_rejected(&shop.create_invoice("during"));
         }
         assert_write_rejected(&shop.get("/readyz"));
         shop.get("/livez").expect(200);
@@ -149,15 +153,15 @@ fn full_disk_rejects_writes_until_space_is_free() {
         assert_eq!(shop.get(&read).expect(200).json(), before);
         let refused = "\ncoffer_writes_refused 1\n";
         assert!(shop.get("/metrics").expect(200).text.contains(refused));
-        shop.repair("full");
-        shop.until_ready();
-        shop.create(&format!("after {round}")).expect(201);
+        shop.end_failure("full");
+        shop.wait_until_ready();
+        shop.create_invoice(&format!("after {round}")).expect(201);
     }
-    shop.create("during").expect(201);
+    shop.create_invoice("during").expect(201);
     shop.stop();
-    assert_eq!(shop.orders(), 5);
+    assert_eq!(shop.invoice_count(), 5);
     assert!(findings(&shop.file()).is_empty());
-    let (log, said) = (shop.log(), "writes refused: reason=the disk is full");
+    let (log, said) = (shop.read_log(), "writes refused: reason=the disk is full");
     assert_eq!(log.matches(said).count(), 3, "{log}");
     assert_eq!(log.matches("] writes accepted again").count(), 3, "{log}");
     assert!(log.lines().count() < 30, "{log}");
@@ -165,15 +169,15 @@ fn full_disk_rejects_writes_until_space_is_free() {
 
 #[test]
 fn failed_sync_stops_writes_until_a_restart() {
-    let mut shop = Shop::open();
-    shop.create("before").expect(201);
+    let mut shop = FailingDiskShop::open();
+    shop.create_invoice("before").expect(201);
     let untouched = std::fs::read(shop.file()).unwrap();
-    shop.fail("broken", "-wal");
-    assert_write_rejected(&shop.create("lost"));
+    shop.start_failure("broken", "-wal");
+    assert_write_rejected(&shop.create_invoice("lost"));
     // A sync would succeed from here on, but the server must still reject writes.
-    shop.repair("broken");
+    shop.end_failure("broken");
     for _ in 0..200 {
-        assert_write_rejected(&shop.create("during"));
+        assert_write_rejected(&shop.create_invoice("during"));
     }
     assert_write_rejected(&shop.get("/readyz"));
     shop.get("/v1/invoices").expect(200);
@@ -181,44 +185,44 @@ fn failed_sync_stops_writes_until_a_restart() {
     assert_eq!(std::fs::read(shop.file()).unwrap(), untouched);
     let wal = shop.scratch.path("shop.db-wal");
     assert!(std::fs::metadata(wal).unwrap().len() > 0);
-    let (log, said) = (shop.log(), "writes refused: reason=the disk failed");
+    let (log, said) = (shop.read_log(), "writes refused: reason=the disk failed");
     assert_eq!(log.matches(said).count(), 1, "{log}");
     assert!(log.lines().count() < 15, "{log}");
     shop.start();
     shop.get("/readyz").expect(200);
     for key in ["before", "lost", "during"] {
-        shop.create(key).expect(201);
+        shop.create_invoice(key).expect(201);
     }
     shop.stop();
-    assert_eq!(shop.orders(), 3);
+    assert_eq!(shop.invoice_count(), 3);
     assert!(findings(&shop.file()).is_empty());
 }
 
 #[test]
 fn failed_sync_during_a_checkpoint_stops_writes() {
-    let mut shop = Shop::open();
-    shop.fail("broken", "shop.db");
+    let mut shop = FailingDiskShop::open();
+    shop.start_failure("broken", "shop.db");
     let mut made = 0;
-    while shop.create(&format!("order {made}")).status == 201 {
+    while shop.create_invoice(&format!("order {made}")).status == 201 {
         made += 1;
         assert!(made < 2_000, "a checkpoint runs every 1000 pages");
     }
-    shop.repair("broken");
-    assert_write_rejected(&shop.create("during"));
+    shop.end_failure("broken");
+    assert_write_rejected(&shop.create_invoice("during"));
     assert_write_rejected(&shop.get("/readyz"));
     shop.stop();
     shop.start();
-    shop.create("during").expect(201);
+    shop.create_invoice("during").expect(201);
     shop.stop();
-    assert_eq!(shop.orders(), made + 1);
+    assert_eq!(shop.invoice_count(), made + 1);
     assert!(findings(&shop.file()).is_empty());
 }
 
 #[test]
 fn doctor_and_start_report_a_full_disk() {
-    let mut shop = Shop::open();
+    let mut shop = FailingDiskShop::open();
     shop.stop();
-    shop.fail("full", "-doctor");
+    shop.start_failure("full", "-doctor");
     let mut command = shop.command();
     command.args(["doctor", "--file"]).arg(shop.file());
     let output = command.output().unwrap();
@@ -226,20 +230,20 @@ fn doctor_and_start_report_a_full_disk() {
     assert!(said.contains("No space left on device"), "{output:?}");
     assert!(said.contains("free space"), "{output:?}");
     assert!(!shop.scratch.path("shop.db-doctor").exists());
-    shop.fail("full", "-shm");
+    shop.start_failure("full", "-shm");
     let mut command = shop.command();
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--file"]);
     let output = command.arg(shop.file()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_disk_named(&said, "shop.db");
-    shop.repair("full");
+    assert_full_disk_message(&said, "shop.db");
+    shop.end_failure("full");
     shop.start();
     shop.stop();
 }
 
 /// Asserts that the message names the file and says how many bytes are missing.
 #[track_caller]
-fn assert_disk_named(said: &str, file: &str) {
+fn assert_full_disk_message(said: &str, file: &str) {
     let said = said.split_once(&format!("{file}: the disk is full: up to "));
     let (needed, rest) = said
         .unwrap()
@@ -252,32 +256,32 @@ fn assert_disk_named(said: &str, file: &str) {
 
 #[test]
 fn upgrade_and_backup_report_a_full_disk() {
-    let mut shop = Shop::open();
+    let mut shop = FailingDiskShop::open();
     shop.stop();
-    let old = shop.scratch.old_file("v3", "old.db");
+    let old = shop.scratch.copy_old_file("v3", "old.db");
     let run = |args: &[&str]| {
         let mut command = shop.command();
         let output = command.args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    shop.fail("full", "-wal");
+    shop.start_failure("full", "-wal");
     let file = old.to_str().unwrap();
-    assert_disk_named(
+    assert_full_disk_message(
         &run(&["sandbox", "--listen", "127.0.0.1:0", "--file", file]),
         "old.db",
     );
-    assert_disk_named(&run(&["account", "list", "--file", file]), "old.db");
-    shop.fail("full", "-copying");
+    assert_full_disk_message(&run(&["account", "list", "--file", file]), "old.db");
+    shop.start_failure("full", "-copying");
     let (file, copy) = (shop.file(), shop.scratch.path("copy.db"));
     let [file, copy] = [&file, &copy].map(|path| path.to_str().unwrap());
-    assert_disk_named(&run(&["backup", "--file", file, copy]), "copy.db");
-    shop.repair("full");
+    assert_full_disk_message(&run(&["backup", "--file", file, copy]), "copy.db");
+    shop.end_failure("full");
 }
 
 #[test]
 fn server_without_an_operator_starts_read_only_on_a_full_disk() {
-    let mut shop = Shop::open();
+    let mut shop = FailingDiskShop::open();
     shop.stop();
     let file = shop.scratch.path("live.db");
     let create = |name: &str| {
@@ -288,7 +292,7 @@ fn server_without_an_operator_starts_read_only_on_a_full_disk() {
         command.output().unwrap()
     };
     assert!(create("Shop").status.success());
-    shop.fail("full", "-wal");
+    shop.start_failure("full", "-wal");
     let mut command = shop.command();
     command.args([
         "serve",
@@ -302,7 +306,7 @@ fn server_without_an_operator_starts_read_only_on_a_full_disk() {
         .env("COFFER_RATES", crate::support::installation::NO_RATES);
     let log = std::fs::File::create(shop.logs.path("live")).unwrap();
     let mut process = Process::start_with(&mut command, log.into());
-    let url = process.url();
+    let url = process.wait_for_url();
     let get = |path: &str| send(&shop.agent, "GET", &format!("{url}{path}"), &[], "");
     get("/livez").expect(200);
     assert_write_rejected(&get("/readyz"));
@@ -312,9 +316,9 @@ fn server_without_an_operator_starts_read_only_on_a_full_disk() {
             .text
             .contains("\ncoffer_writes_refused 1\n")
     );
-    shop.repair("full");
-    assert!(polling::until(|| get("/readyz").status == 200));
-    assert!(process.close());
+    shop.end_failure("full");
+    assert!(polling::wait_until(|| get("/readyz").status == 200));
+    assert!(process.close_input());
     let said = std::fs::read_to_string(shop.logs.path("live")).unwrap();
     assert!(said.contains("started for reads only"), "{said}");
 }

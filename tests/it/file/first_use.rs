@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Builds a command of the binary on a file.
-fn coffer(file: &Path, command: &str, rest: &[&str]) -> Command {
+fn coffer_command(file: &Path, command: &str, rest: &[&str]) -> Command {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     coffer.args([command, "--file"]).arg(file).args(rest);
     coffer
@@ -16,7 +16,7 @@ fn read_command_creates_no_file() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for args in [["account", "list"], ["key", "list"]] {
-        let output = coffer(&file, args[0], &args[1..]).output().unwrap();
+        let output = coffer_command(&file, args[0], &args[1..]).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(error.contains("does not exist"), "{error}");
@@ -52,14 +52,17 @@ fn concurrent_commands_share_one_new_file() {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");
         let begin = |number: i32| {
-            let mut command = coffer(&file, "account", &["create", &format!("Shop {number}")]);
+            let mut command =
+                coffer_command(&file, "account", &["create", &format!("Shop {number}")]);
             command.stdout(Stdio::null()).spawn().unwrap()
         };
         let begun: Vec<_> = (0..8).map(begin).collect();
         for mut child in begun {
             assert!(child.wait().unwrap().success());
         }
-        let output = coffer(&file, "account", &["list"]).output().unwrap();
+        let output = coffer_command(&file, "account", &["list"])
+            .output()
+            .unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 8);
     }
 }

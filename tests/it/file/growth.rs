@@ -15,13 +15,13 @@ const LOG_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Returns the number of text bytes that the file stores for delivery responses.
 #[track_caller]
-fn answered_bytes(shop: &Shop) -> i64 {
+fn stored_response_bytes(shop: &Shop) -> i64 {
     let bytes = "select cast(ifnull(sum(length(cast(answer as blob))), 0) as text) from attempts";
     shop.query_text(bytes).parse().unwrap()
 }
 
 /// Returns the responses of a delivery's attempts.
-fn answers(delivery: &Value) -> Vec<&str> {
+fn attempt_responses(delivery: &Value) -> Vec<&str> {
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     attempts
         .map(|attempt| attempt["answer"].as_str().unwrap())
@@ -33,22 +33,22 @@ fn repeated_delivery_response_is_stored_once() {
     let shop = Shop::open();
     let page = |letter: &str| letter.repeat(8 * 1024);
     // The receiver always replies with the same error page, except once.
-    let receiver = Receiver::scripted(move |number, _| {
+    let receiver = Receiver::start_scripted(move |number, _| {
         Reply::Text(500, page(if number == 5 { "b" } else { "a" }))
     });
     shop.update_account(
         json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }),
     );
-    shop.invoice("20.00", json!({}));
+    shop.create_invoice("20.00", json!({}));
     shop.advance("2d");
     let start = |letter: &str| letter.repeat(4 * 1024);
     let mut expected = vec![start("a"); 11];
     expected[5] = start("b");
-    assert_eq!(answers(&shop.deliveries()[0]), expected);
-    assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
+    assert_eq!(attempt_responses(&shop.deliveries()[0]), expected);
+    assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
     assert!(findings(shop.file()).is_empty());
     // The operator interface shows the same responses, also after a resend.
-    let operator = shop.operator();
+    let operator = shop.sign_in_operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let path = format!(
         "/dashboard/api/accounts/{}/deliveries",
@@ -56,30 +56,33 @@ fn repeated_delivery_response_is_stored_once() {
     );
     let id = shop.deliveries()[0]["id"].as_str().unwrap().to_owned();
     let again = format!("{path}/{id}/resend?mode=test");
-    shop.interface(&operator, "POST", &again, &Value::Null)
+    shop.session_request(&operator, "POST", &again, &Value::Null)
         .expect(200);
     shop.advance("10d");
-    let operator = shop.operator();
+    let operator = shop.sign_in_operator();
     expected.extend(vec![start("a"); 11]);
     let listed = shop
-        .interface(&operator, "GET", &format!("{path}?mode=test"), &Value::Null)
+        .session_request(&operator, "GET", &format!("{path}?mode=test"), &Value::Null)
         .expect(200);
-    assert_eq!(answers(&listed.json()["data"][0]), expected);
-    assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
+    assert_eq!(attempt_responses(&listed.json()["data"][0]), expected);
+    assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
     // Old attempts are deleted, and each response is deleted with the last attempt that has it.
     shop.advance("1908h");
-    assert_eq!(answers(&shop.deliveries()[0]), vec![start("a"); 12]);
-    assert_eq!(answered_bytes(&shop), 4 * 1024);
+    assert_eq!(
+        attempt_responses(&shop.deliveries()[0]),
+        vec![start("a"); 12]
+    );
+    assert_eq!(stored_response_bytes(&shop), 4 * 1024);
     shop.advance("10d");
     assert_eq!(shop.deliveries()[0]["attempts"], json!([]));
-    assert_eq!(answered_bytes(&shop), 0);
+    assert_eq!(stored_response_bytes(&shop), 0);
     assert!(findings(shop.file()).is_empty());
 }
 
 #[test]
 fn empty_response_differs_from_no_response() {
     let shop = Shop::open();
-    let receiver = Receiver::scripted(|number, _| match number {
+    let receiver = Receiver::start_scripted(|number, _| match number {
         0 | 1 => Reply::Text(500, String::new()),
         2 => Reply::Close,
         _ => Reply::Text(500, "no".to_owned()),
@@ -87,7 +90,7 @@ fn empty_response_differs_from_no_response() {
     shop.update_account(
         json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }),
     );
-    shop.invoice("20.00", json!({}));
+    shop.create_invoice("20.00", json!({}));
     shop.advance("4h");
     let delivery = shop.deliveries().remove(0);
     let attempts = delivery["attempts"].as_array().unwrap().iter();
@@ -101,7 +104,7 @@ fn empty_response_differs_from_no_response() {
 #[test]
 fn upgrade_stores_repeated_responses_once() {
     let scratch = Scratch::new();
-    let file = scratch.old_file("v1", "v1.db");
+    let file = scratch.copy_old_file("v1", "v1.db");
     let old = Connection::open(&file).unwrap();
     let delivery: String = old
         .query_row("select id from deliveries limit 1", [], |row| row.get(0))
@@ -121,8 +124,8 @@ fn upgrade_stores_repeated_responses_once() {
     });
     let all = shop.deliveries();
     let told = all.iter().find(|one| one["id"] == *delivery).unwrap();
-    assert_eq!(answers(told)[..7], said);
-    assert_eq!(answered_bytes(&shop), 6);
+    assert_eq!(attempt_responses(told)[..7], said);
+    assert_eq!(stored_response_bytes(&shop), 6);
     assert!(findings(shop.file()).is_empty());
     // The audit reports a reference to a missing response.
     shop.execute_sql("update attempts set answer = null where number = 1");
@@ -132,7 +135,7 @@ fn upgrade_stores_repeated_responses_once() {
 }
 
 /// Returns the size of the WAL of a file, in bytes.
-fn log_bytes(file: &Path) -> u64 {
+fn wal_bytes(file: &Path) -> u64 {
     let log = format!("{}-wal", file.display());
     std::fs::metadata(log).map_or(0, |found| found.len())
 }
@@ -152,19 +155,19 @@ fn wal_is_truncated_after_a_long_read() {
         (account, mode, route, client_key, request, outcome, answer, created_at)
         values (1, 'test', 'r', 'k', 'q', 'created', hex(zeroblob(12000000)), 0)";
     shop.execute_sql(much);
-    assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
+    assert!(wal_bytes(shop.file()) > LOG_BYTES_MAX);
     // On a slow disk, the statement holds the lock so long that the server rejects writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
-    assert!(polling::until(is_ready));
+    assert!(polling::wait_until(is_ready));
     // The long read delays no write, and its snapshot does not change.
     for _ in 0..20 {
-        shop.invoice("1.00", json!({}));
+        shop.create_invoice("1.00", json!({}));
     }
-    assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
+    assert!(wal_bytes(shop.file()) > LOG_BYTES_MAX);
     assert_eq!(read(&reader), 0);
     drop(reader);
-    let is_small = || log_bytes(shop.file()) <= LOG_BYTES_MAX;
-    assert!(polling::until(is_small), "{}", log_bytes(shop.file()));
+    let is_small = || wal_bytes(shop.file()) <= LOG_BYTES_MAX;
+    assert!(polling::wait_until(is_small), "{}", wal_bytes(shop.file()));
     let made = shop.get("/v1/invoices?limit=100", Some(TEST)).json();
     assert_eq!(made["data"].as_array().unwrap().len(), 20);
     assert!(findings(shop.file()).is_empty());
@@ -177,7 +180,7 @@ fn sandbox_deliveries_are_paged() {
     let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
     shop.update_account(json!({ "endpoints": [endpoint, endpoint] }));
     for _ in 0..3 {
-        shop.invoice("1.00", json!({ "webhookUrl": inbox }));
+        shop.create_invoice("1.00", json!({ "webhookUrl": inbox }));
     }
     shop.advance("1s");
     let page = |query: &str| shop.get(&format!("/sandbox/webhooks{query}"), None);
@@ -214,7 +217,7 @@ fn sandbox_deliveries_are_paged() {
 #[test]
 fn repeated_selection_keeps_one_quote_for_each_coin() {
     let shop = Shop::open();
-    let invoice = shop.invoice("100.00", json!({}));
+    let invoice = shop.create_invoice("100.00", json!({}));
     let id = invoice["id"].as_str().unwrap();
     let pick = |asset: &str| {
         let path = format!("/v1/invoices/{id}/select");
@@ -248,7 +251,7 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
 #[test]
 fn test_invoice_accepts_a_hundred_simulated_payments() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     let path = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
     let pay = || shop.post(&path, Some(TEST), json!({ "case": "over" }));
     for _ in 0..100 {

@@ -1,7 +1,7 @@
 //! The hash chain over the ledger and the audit log: edits are found, and a noted head proves all rows before it.
 
-use super::audit::{findings, shop};
-use super::old_files::{column, downgraded_copy, start_on_file};
+use super::audit::{findings, full_shop};
+use super::old_files::{downgraded_copy, start_on_file, text_column};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Runs a command on a file.
-fn run(command: &str, file: &Path, more: &[&str]) -> Output {
+fn run_coffer(command: &str, file: &Path, more: &[&str]) -> Output {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     coffer
         .args([command, "--log", "off", "--file"])
@@ -21,8 +21,8 @@ fn run(command: &str, file: &Path, more: &[&str]) -> Output {
 
 /// Runs a command that must succeed, and returns the chain heads that it prints.
 #[track_caller]
-fn heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
-    let output = run(command, file, more);
+fn chain_heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
+    let output = run_coffer(command, file, more);
     let printed = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{output:?}");
     let heads = printed
@@ -31,7 +31,7 @@ fn heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
     heads.map(str::to_owned).collect()
 }
 
-fn copy_of(file: &Path, copy: &Path) {
+fn copy_file(file: &Path, copy: &Path) {
     let source = Connection::open(file).unwrap();
     source
         .execute("vacuum into ?1", [copy.to_str().unwrap()])
@@ -40,7 +40,7 @@ fn copy_of(file: &Path, copy: &Path) {
 
 /// Edits a file with its constraints disabled.
 #[track_caller]
-fn edit(file: &Path, statement: &str) {
+fn edit_file(file: &Path, statement: &str) {
     let conn = Connection::open(file).unwrap();
     conn.execute_batch("pragma foreign_keys = off; pragma ignore_check_constraints = on")
         .unwrap();
@@ -50,11 +50,11 @@ fn edit(file: &Path, statement: &str) {
 
 /// Edits a copy, and asserts a finding of rule 9 about this row.
 #[track_caller]
-fn assert_found(original: &Path, statement: &str, about: &str) {
+fn assert_edit_found(original: &Path, statement: &str, about: &str) {
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
     std::fs::copy(original, &file).unwrap();
-    edit(&file, statement);
+    edit_file(&file, statement);
     let found = findings(&file);
     let begin = format!("rule 9: {about} is ");
     assert!(
@@ -65,9 +65,9 @@ fn assert_found(original: &Path, statement: &str, about: &str) {
 
 #[test]
 fn each_edited_column_of_a_chained_row_is_found() {
-    let (shop, scratch) = (shop(), Scratch::new());
+    let (shop, scratch) = (full_shop(), Scratch::new());
     let file = scratch.path("file.db");
-    copy_of(shop.file(), &file);
+    copy_file(shop.file(), &file);
     for (table, columns, other) in [
         (
             "ledger",
@@ -100,19 +100,19 @@ fn each_edited_column_of_a_chained_row_is_found() {
     ] {
         for column in columns {
             let edit = format!("update {table} set {column} = {other} where seq = 3");
-            assert_found(&file, &edit, &format!("{table} 3"));
+            assert_edit_found(&file, &edit, &format!("{table} 3"));
         }
-        assert_found(
+        assert_edit_found(
             &file,
             &format!("update {table} set link = null where seq = 3"),
             &format!("{table} 3"),
         );
-        assert_found(
+        assert_edit_found(
             &file,
             &format!("delete from {table} where seq in (3, 4)"),
             &format!("{table} 5"),
         );
-        assert_found(
+        assert_edit_found(
             &file,
             &format!("delete from {table} where seq < 3"),
             &format!("{table} 3"),
@@ -121,27 +121,27 @@ fn each_edited_column_of_a_chained_row_is_found() {
     let added =
         "insert into ledger (id, account, mode, currency, amount, kind, ref_type, created_at)
         values ('x', 1, 'live', 'EUR', 5, 'adjustment', 'admin', 0)";
-    let last = column(&file, "select cast(max(seq) + 1 as text) from ledger");
-    assert_found(&file, added, &format!("ledger {}", last[0]));
+    let last = text_column(&file, "select cast(max(seq) + 1 as text) from ledger");
+    assert_edit_found(&file, added, &format!("ledger {}", last[0]));
 }
 
 #[test]
-fn only_a_noted_chain_head_is_proved() {
-    let (shop, scratch) = (shop(), Scratch::new());
+fn audit_proves_rows_up_to_a_noted_chain_head() {
+    let (shop, scratch) = (full_shop(), Scratch::new());
     let copy = scratch.path("copy.db");
-    let noted = heads("backup", shop.file(), &[copy.to_str().unwrap()]);
-    assert_eq!(noted, heads("audit", &copy, &[]));
+    let noted = chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
+    assert_eq!(noted, chain_heads("audit", &copy, &[]));
     assert_eq!(noted.len(), 2, "{noted:?}");
-    let funded = shop.fund(LIVE, "40.00", "EUR");
-    shop.refund(&funded, Some("5.00"));
+    let funded = shop.fund_balance(LIVE, "40.00", "EUR");
+    shop.create_refund(&funded, Some("5.00"));
     let [ledger, audit_log] = [&noted[0], &noted[1]];
     let both = ["--head", ledger.as_str(), "--head", audit_log];
-    let now = heads("audit", shop.file(), &both);
+    let now = chain_heads("audit", shop.file(), &both);
     assert!(now[0] != *ledger && now[1] != *audit_log);
     // The older copy is consistent, but lacks later rows.
     let rest = ["--skip-addresses", "--head", now[0].as_str()];
-    assert_eq!(run("audit", &copy, &rest).status.code(), Some(1));
-    let output = run("audit", &copy, &rest);
+    assert_eq!(run_coffer("audit", &copy, &rest).status.code(), Some(1));
+    let output = run_coffer("audit", &copy, &rest);
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("is not part of this history"), "{printed}");
     let other = format!(
@@ -150,27 +150,29 @@ fn only_a_noted_chain_head_is_proved() {
         if ledger.ends_with('0') { '1' } else { '0' }
     );
     assert_eq!(
-        run("audit", shop.file(), &["--head", &other]).status.code(),
+        run_coffer("audit", shop.file(), &["--head", &other])
+            .status
+            .code(),
         Some(1)
     );
-    let wrong = run("audit", shop.file(), &["--head", "ledger:1"]);
+    let wrong = run_coffer("audit", shop.file(), &["--head", "ledger:1"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("a head looks like ledger:120:"));
 }
 
 #[test]
-fn restore_notes_heads_to_explain_a_lost_one() {
-    let (shop, scratch) = (shop(), Scratch::new());
+fn audit_explains_a_head_lost_by_restore() {
+    let (shop, scratch) = (full_shop(), Scratch::new());
     let (copy, file) = (scratch.path("copy.db"), scratch.path("file.db"));
-    let kept = heads("backup", shop.file(), &[copy.to_str().unwrap()]);
-    shop.fund(LIVE, "40.00", "EUR");
-    let lost = heads("backup", shop.file(), &[file.to_str().unwrap()]);
-    shop.fund(LIVE, "50.00", "EUR");
-    heads("backup", shop.file(), &[file.to_str().unwrap(), "--force"]);
-    let output = run("restore", &file, &[copy.to_str().unwrap(), "--force"]);
+    let kept = chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
+    shop.fund_balance(LIVE, "40.00", "EUR");
+    let lost = chain_heads("backup", shop.file(), &[file.to_str().unwrap()]);
+    shop.fund_balance(LIVE, "50.00", "EUR");
+    chain_heads("backup", shop.file(), &[file.to_str().unwrap(), "--force"]);
+    let output = run_coffer("restore", &file, &[copy.to_str().unwrap(), "--force"]);
     assert!(output.status.success(), "{output:?}");
-    heads("audit", &file, &["--head", &kept[0], "--head", &kept[1]]);
-    let output = run("audit", &file, &["--head", &lost[0]]);
+    chain_heads("audit", &file, &["--head", &kept[0], "--head", &kept[1]]);
+    let output = run_coffer("audit", &file, &["--head", &lost[0]]);
     let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(
@@ -181,37 +183,40 @@ fn restore_notes_heads_to_explain_a_lost_one() {
 
 #[test]
 fn sandbox_reset_starts_a_new_chain() {
-    let shop = shop();
+    let shop = full_shop();
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     assert_eq!(findings(shop.file()), Vec::<String>::new());
-    let empty = heads("audit", shop.file(), &[]);
+    let empty = chain_heads("audit", shop.file(), &[]);
     assert!(empty[0].starts_with("ledger:0:1:"), "{empty:?}");
     shop.post("/sandbox/clock", None, json!({ "frozen": true }))
         .expect(200);
-    shop.fund(LIVE, "40.00", "EUR");
-    heads("audit", shop.file(), &["--head", &empty[0]]);
+    shop.fund_balance(LIVE, "40.00", "EUR");
+    chain_heads("audit", shop.file(), &["--head", &empty[0]]);
 }
 
 #[test]
 fn rows_of_an_older_file_form_the_first_link() {
-    let (shop, scratch) = (shop(), Scratch::new());
+    let (shop, scratch) = (full_shop(), Scratch::new());
     let file = scratch.path("old.db");
     drop(downgraded_copy(shop.file(), &file, 25));
-    let rows = column(&file, "select max(seq) || '' from ledger");
+    let rows = text_column(&file, "select max(seq) || '' from ledger");
     let (mut process, _url) = start_on_file(&file);
-    assert!(process.close());
-    let upgraded = heads("audit", &file, &[]);
+    assert!(process.close_input());
+    let upgraded = chain_heads("audit", &file, &[]);
     assert!(
         upgraded[0].starts_with(&format!("ledger:{}:1:", rows[0])),
         "{upgraded:?}"
     );
-    assert_eq!(column(&file, "select count(link) || '' from ledger"), ["0"]);
-    assert_found(
+    assert_eq!(
+        text_column(&file, "select count(link) || '' from ledger"),
+        ["0"]
+    );
+    assert_edit_found(
         &file,
         "update ledger set memo = 'x' where seq = 3",
         &format!("ledger up to {}", rows[0]),
     );
-    assert_found(
+    assert_edit_found(
         &file,
         "delete from ledger",
         &format!("ledger up to {}", rows[0]),
@@ -226,9 +231,9 @@ fn rows_of_an_older_file_form_the_first_link() {
         .to_owned();
     let path = format!("/v1/invoices/{id}/simulate");
     super::old_files::call(&url, "POST", &path, TEST, &json!({ "case": "exact" })).expect(200);
-    assert!(process.close());
+    assert!(process.close_input());
     assert_ne!(
-        heads("audit", &file, &["--head", &upgraded[0]])[0],
+        chain_heads("audit", &file, &["--head", &upgraded[0]])[0],
         upgraded[0]
     );
     assert_eq!(findings(&file), Vec::<String>::new());
@@ -240,7 +245,7 @@ fn commands_beside_a_server_continue_its_chain() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..20 {
-                shop.fund(LIVE, "10.00", "EUR");
+                shop.fund_balance(LIVE, "10.00", "EUR");
                 // The first payout stays open, so each later one is rejected.
                 shop.request_payout("5.00");
             }

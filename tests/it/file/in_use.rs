@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a command of the binary, and returns its exit code and output.
-fn coffer(args: &[&str]) -> (Option<i32>, String) {
+fn run_coffer(args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command.args(args).stdin(Stdio::null()).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
@@ -27,26 +27,26 @@ fn coffer(args: &[&str]) -> (Option<i32>, String) {
 }
 
 #[track_caller]
-fn refused(args: &[&str], why: &str) {
-    let (code, said) = coffer(args);
+fn assert_refused(args: &[&str], why: &str) {
+    let (code, said) = run_coffer(args);
     assert_eq!(code, Some(1), "{args:?}: {said}");
     assert!(said.contains(why), "{args:?}: {said}");
 }
 
-fn invoice(url: &str) -> Response {
+fn create_invoice(url: &str) -> Response {
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body)
 }
 
-fn invoices(file: &Path) -> i64 {
+fn invoice_count(file: &Path) -> i64 {
     let conn = Connection::open(file).unwrap();
     conn.query_row("select count(*) from invoices", [], |row| row.get(0))
         .unwrap()
 }
 
 /// A running sandbox on a file, a copy of the file, and a folder for links to the file.
-struct Running {
+struct RunningShop {
     process: Process,
     url: String,
     file: PathBuf,
@@ -54,16 +54,16 @@ struct Running {
     scratch: Scratch,
 }
 
-fn running() -> Running {
+fn start_shop() -> RunningShop {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-    let (code, said) = coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
+    let (code, said) = run_coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
     assert_eq!(code, Some(0), "{said}");
     for _ in 0..3 {
-        invoice(&url).expect(201);
+        create_invoice(&url).expect(201);
     }
-    Running {
+    RunningShop {
         process,
         url,
         file,
@@ -74,7 +74,7 @@ fn running() -> Running {
 
 #[test]
 fn file_in_use_is_not_replaced_under_any_name() {
-    let mut shop = running();
+    let mut shop = start_shop();
     let folder = shop.scratch.path("elsewhere");
     std::fs::create_dir(&folder).unwrap();
     let (soft, hard, chain) = (
@@ -92,25 +92,29 @@ fn file_in_use_is_not_replaced_under_any_name() {
         }
         for name in [&shop.file, &soft, &hard, &chain] {
             let name = path_text(name);
-            refused(
+            assert_refused(
                 &["restore", "--file", name, path_text(&shop.copy), "--force"],
                 "in use by another coffer",
             );
-            refused(
+            assert_refused(
                 &["backup", "--file", path_text(&shop.copy), name, "--force"],
                 "in use by another coffer",
             );
-            refused(
+            assert_refused(
                 &["sandbox", "--listen", "127.0.0.1:0", "--file", name],
                 "in use by another coffer",
             );
         }
     }
-    invoice(&shop.url).expect(201);
-    assert!(shop.process.close());
-    assert_eq!(invoices(&shop.file), 4, "acknowledged writes are stored");
+    create_invoice(&shop.url).expect(201);
+    assert!(shop.process.close_input());
+    assert_eq!(
+        invoice_count(&shop.file),
+        4,
+        "acknowledged writes are stored"
+    );
     // After the server has stopped, the target of the symlink is replaced, and the symlink stays.
-    let (code, said) = coffer(&[
+    let (code, said) = run_coffer(&[
         "restore",
         "--file",
         path_text(&soft),
@@ -119,12 +123,12 @@ fn file_in_use_is_not_replaced_under_any_name() {
     ]);
     assert_eq!(code, Some(0), "{said}");
     assert!(std::fs::symlink_metadata(&soft).unwrap().is_symlink());
-    assert_eq!(invoices(&shop.file), 0);
+    assert_eq!(invoice_count(&shop.file), 0);
 }
 
 #[test]
 fn hard_link_is_rejected_beside_a_server() {
-    let shop = running();
+    let shop = start_shop();
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let copy = shop.scratch.path("another.db");
@@ -141,19 +145,19 @@ fn hard_link_is_rejected_beside_a_server() {
             "Second",
         ],
     ] {
-        refused(args, "under another name");
+        assert_refused(args, "under another name");
     }
     // The commands created no WAL for the other name.
     assert!(!shop.scratch.path("hard.db-wal").exists() && !copy.exists());
     let soft = shop.scratch.path("soft.db");
     symlink(&shop.file, &soft).unwrap();
-    let (code, said) = coffer(&["audit", "--file", path_text(&soft)]);
+    let (code, said) = run_coffer(&["audit", "--file", path_text(&soft)]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("nothing found in 3 invoices"), "{said}");
 }
 
 /// Starts a sandbox that logs to a file.
-fn logged(file: &Path, log: &Path) -> (Process, String) {
+fn start_with_log(file: &Path, log: &Path) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
     command
@@ -161,17 +165,17 @@ fn logged(file: &Path, log: &Path) -> (Process, String) {
         .arg(file);
     let errors = std::fs::File::create(log).unwrap();
     let process = Process::start_with(&mut command, errors.into());
-    let url = process.url();
+    let url = process.wait_for_url();
     (process, url)
 }
 
 /// Changes the file of a running server. Asserts that the server logs the change and writes nothing.
 #[track_caller]
-fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
+fn assert_change_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     let scratch = Scratch::new();
     let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
-    let (mut process, url) = logged(&file, &log);
-    invoice(&url).expect(201);
+    let (mut process, url) = start_with_log(&file, &log);
+    create_invoice(&url).expect(201);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
     harm(&scratch, &file);
     // The server acknowledges no later write. A read that needs another connection does not fail with an internal
@@ -180,7 +184,7 @@ fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..20 {
-                    let answer = invoice(&url);
+                    let answer = create_invoice(&url);
                     answer.assert_error(503, "overloaded", None);
                     assert!(answer.headers.contains_key("retry-after"));
                     let ready = send(&agent(), "GET", &format!("{url}/readyz"), &[], "");
@@ -190,7 +194,7 @@ fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
         }
     });
     send(&agent(), "GET", &format!("{url}/livez"), &[], "").expect(200);
-    assert!(process.close(), "the process stops cleanly");
+    assert!(process.close_input(), "the process stops cleanly");
     let mut said = String::new();
     let mut log = std::fs::File::open(&log).unwrap();
     log.read_to_string(&mut said).unwrap();
@@ -203,15 +207,15 @@ fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
 
 #[test]
 fn removed_file_is_noticed_before_the_next_write() {
-    assert_noticed(|scratch, file| std::fs::rename(file, scratch.path("moved.db")).unwrap());
-    assert_noticed(|_, file| std::fs::remove_file(file).unwrap());
-    assert_noticed(|scratch, file| {
+    assert_change_noticed(|scratch, file| std::fs::rename(file, scratch.path("moved.db")).unwrap());
+    assert_change_noticed(|_, file| std::fs::remove_file(file).unwrap());
+    assert_change_noticed(|scratch, file| {
         let other = scratch.path("other.db");
         std::fs::copy(file, &other).unwrap();
         std::fs::rename(&other, file).unwrap();
     });
     for suffix in ["-wal", "-shm"] {
-        assert_noticed(|scratch, _| {
+        assert_change_noticed(|scratch, _| {
             std::fs::remove_file(scratch.path(&format!("shop.db{suffix}"))).unwrap()
         });
     }
@@ -219,7 +223,7 @@ fn removed_file_is_noticed_before_the_next_write() {
 
 #[test]
 fn removed_file_is_noticed_without_requests() {
-    let mut shop = running();
+    let mut shop = start_shop();
     std::fs::rename(&shop.file, shop.scratch.path("moved.db")).unwrap();
     let begun = Instant::now();
     let ready = format!("{}/readyz", shop.url);
@@ -229,22 +233,22 @@ fn removed_file_is_noticed_without_requests() {
             "the server did not notice in time"
         );
     }
-    invoice(&shop.url).assert_error(503, "overloaded", None);
+    create_invoice(&shop.url).assert_error(503, "overloaded", None);
     // A read may notice the change before the writer does. The writer has closed the file when the process ends.
-    assert!(shop.process.close());
+    assert!(shop.process.close_input());
     // The acknowledged writes are in the moved file.
-    assert_eq!(invoices(&shop.scratch.path("moved.db")), 3);
+    assert_eq!(invoice_count(&shop.scratch.path("moved.db")), 3);
 }
 
 #[test]
-fn file_that_took_the_name_is_not_changed() {
-    let Running {
+fn old_server_does_not_change_a_replacement_file() {
+    let RunningShop {
         mut process,
         url,
         file,
         copy,
         scratch,
-    } = running();
+    } = start_shop();
     for suffix in ["", "-wal", "-shm"] {
         let name = |stem: &str| scratch.path(&format!("{stem}{suffix}"));
         std::fs::rename(name("shop.db"), name("old.db")).unwrap();
@@ -254,15 +258,15 @@ fn file_that_took_the_name_is_not_changed() {
         std::fs::remove_file(scratch.path("shop.db-lock")).unwrap();
         start_sandbox("127.0.0.1:0", &["--file", path_text(&file)])
     };
-    invoice(&second_url).expect(201);
-    invoice(&url).assert_error(503, "overloaded", None);
-    assert!(process.close());
+    create_invoice(&second_url).expect(201);
+    create_invoice(&url).assert_error(503, "overloaded", None);
+    assert!(process.close_input());
     // The first server has ended without removing the file or the WAL of the second.
     assert!(scratch.path("shop.db-wal").exists());
-    invoice(&second_url).expect(201);
+    create_invoice(&second_url).expect(201);
     second.kill();
-    assert_eq!(invoices(&file), 2);
-    assert_eq!(invoices(&scratch.path("old.db")), 3);
+    assert_eq!(invoice_count(&file), 2);
+    assert_eq!(invoice_count(&scratch.path("old.db")), 3);
 }
 
 #[test]
@@ -270,39 +274,39 @@ fn redirected_symlink_is_noticed() {
     let scratch = Scratch::new();
     let (soft, other) = (scratch.path("soft.db"), scratch.path("other.db"));
     let (mut first, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&other)]);
-    assert!(first.close());
+    assert!(first.close_input());
     let file = scratch.path("shop.db");
     std::fs::copy(&other, &file).unwrap();
     symlink(&file, &soft).unwrap();
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&soft)]);
-    invoice(&url).expect(201);
+    create_invoice(&url).expect(201);
     std::fs::remove_file(&soft).unwrap();
     symlink(&other, &soft).unwrap();
-    invoice(&url).assert_error(503, "overloaded", None);
+    create_invoice(&url).assert_error(503, "overloaded", None);
 }
 
 #[test]
 fn wal_of_a_killed_server_is_not_read_into_another_file() {
-    let mut shop = running();
+    let mut shop = start_shop();
     shop.process.kill();
     std::fs::remove_file(&shop.file).unwrap();
     assert!(shop.scratch.path("shop.db-wal").exists());
-    let (code, said) = coffer(&[
+    let (code, said) = run_coffer(&[
         "restore",
         "--file",
         path_text(&shop.file),
         path_text(&shop.copy),
     ]);
     assert_eq!(code, Some(0), "{said}");
-    assert_eq!(invoices(&shop.file), 0);
-    let (code, said) = coffer(&["audit", "--file", path_text(&shop.file)]);
+    assert_eq!(invoice_count(&shop.file), 0);
+    let (code, said) = run_coffer(&["audit", "--file", path_text(&shop.file)]);
     assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]
 fn file_open_in_another_program_is_not_replaced() {
-    let mut shop = running();
-    assert!(shop.process.close());
+    let mut shop = start_shop();
+    assert!(shop.process.close_input());
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let before = std::fs::read(&shop.file).unwrap();
@@ -314,7 +318,7 @@ fn file_open_in_another_program_is_not_replaced() {
     };
     assert_eq!(count(&conn), 3);
     for name in [&shop.file, &hard] {
-        refused(
+        assert_refused(
             &[
                 "restore",
                 "--file",
@@ -327,7 +331,7 @@ fn file_open_in_another_program_is_not_replaced() {
     }
     assert!(std::fs::read(&shop.file).unwrap() == before);
     drop(conn);
-    let (code, said) = coffer(&[
+    let (code, said) = run_coffer(&[
         "restore",
         "--file",
         path_text(&shop.file),
@@ -335,14 +339,14 @@ fn file_open_in_another_program_is_not_replaced() {
         "--force",
     ]);
     assert_eq!(code, Some(0), "{said}");
-    assert_eq!(invoices(&shop.file), 0);
-    assert_eq!(invoices(&hard), 3);
+    assert_eq!(invoice_count(&shop.file), 0);
+    assert_eq!(invoice_count(&hard), 3);
 }
 
 #[test]
 fn file_of_a_running_older_server_is_not_upgraded() {
     let scratch = Scratch::new();
-    let file = scratch.old_file("v2", "old.db");
+    let file = scratch.copy_old_file("v2", "old.db");
     // The test holds the lock as the older server would.
     let lock = std::fs::File::create(scratch.path("old.db-lock")).unwrap();
     lock.try_lock().unwrap();
@@ -351,7 +355,7 @@ fn file_of_a_running_older_server_is_not_upgraded() {
         &["account", "create", "Shop", "--sandbox"],
     ] {
         let args = [args, &["--file", path_text(&file)]].concat();
-        refused(&args, "in use by another coffer");
+        assert_refused(&args, "in use by another coffer");
     }
     let version = || -> i64 {
         let conn = Connection::open(&file).unwrap();
@@ -360,13 +364,13 @@ fn file_of_a_running_older_server_is_not_upgraded() {
     };
     assert_eq!(version(), 2);
     drop(lock);
-    let (code, said) = coffer(&["account", "list", "--file", path_text(&file)]);
+    let (code, said) = run_coffer(&["account", "list", "--file", path_text(&file)]);
     assert_eq!(code, Some(0), "{said}");
     assert!(version() > 2);
 }
 
 #[test]
-fn second_server_in_one_process_keeps_the_first_locks() {
+fn rejected_second_server_keeps_locks_of_the_first() {
     let scratch = Scratch::new();
     let (file, hard) = (scratch.path("shop.db"), scratch.path("hard.db"));
     let config = |file: &Path| Config {
@@ -381,15 +385,15 @@ fn second_server_in_one_process_keeps_the_first_locks() {
     }
     // The first server still holds SQLite's locks: another program gets no exclusive access.
     let copy = scratch.path("copy.db");
-    let (code, said) = coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
+    let (code, said) = run_coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
     assert_eq!(code, Some(0), "{said}");
     let alone = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0); \
                  c.execute('pragma locking_mode=exclusive'); c.execute('select * from file')";
     let mut python = Command::new("python3");
     python.args(["-c", alone]).arg(&file);
-    if let Some(output) = tools::run(&mut python, "whether SQLite's locks are held") {
+    if let Some(output) = tools::run_tool(&mut python, "whether SQLite's locks are held") {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("locked"), "{said}");
     }
-    invoice(server.url()).expect(201);
+    create_invoice(server.url()).expect(201);
 }

@@ -27,32 +27,32 @@ fn coffer(command: &str, file: &Path, more: &[&str]) -> Command {
 
 /// Runs a command that must succeed, and returns its output.
 #[track_caller]
-fn run(command: &str, file: &Path, more: &[&str]) -> String {
+pub(super) fn run_coffer(command: &str, file: &Path, more: &[&str]) -> String {
     let output = coffer(command, file, more).output().unwrap();
-    assert!(output.status.success(), "{command}: {}", said(&output));
+    assert!(output.status.success(), "{command}: {}", printed(&output));
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// Runs a command that must fail, and returns its error.
 #[track_caller]
-fn refused(command: &str, file: &Path, more: &[&str]) -> String {
+pub(super) fn run_failing(command: &str, file: &Path, more: &[&str]) -> String {
     let output = coffer(command, file, more).output().unwrap();
     assert_eq!(
         output.status.code(),
         Some(1),
         "{command}: {}",
-        said(&output)
+        printed(&output)
     );
-    said(&output)
+    printed(&output)
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
 /// Sends a request that must succeed, and returns the response.
 #[track_caller]
-fn call(url: &str, path: &str, key: Option<&str>, body: &Value) -> Value {
+fn post_json(url: &str, path: &str, key: Option<&str>, body: &Value) -> Value {
     let headers: Vec<_> = key.map(|key| ("X-API-Key", key)).into_iter().collect();
     let body = body.to_string();
     let answer = send(&agent(), "POST", &format!("{url}{path}"), &headers, &body);
@@ -62,9 +62,9 @@ fn call(url: &str, path: &str, key: Option<&str>, body: &Value) -> Value {
 
 /// Creates an invoice in BTC and returns its address.
 #[track_caller]
-fn address(url: &str, key: &str) -> String {
+fn new_address(url: &str, key: &str) -> String {
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "BTC" });
-    let invoice = call(url, "/v1/invoices", Some(key), &body);
+    let invoice = post_json(url, "/v1/invoices", Some(key), &body);
     invoice["depositAddress"].as_str().unwrap().to_owned()
 }
 
@@ -90,9 +90,9 @@ fn backup_under_load_has_all_acknowledged_writes() {
         for number in 0..COPIES {
             let copy = scratch.path(&format!("copy{number}.db"));
             let acknowledged = made.lock().unwrap().clone();
-            let printed = run("backup", &file, &[path_text(&copy)]);
+            let printed = run_coffer("backup", &file, &[path_text(&copy)]);
             assert!(printed.contains("is whole"), "{printed}");
-            assert!(run("audit", &copy, &[]).starts_with("nothing found"));
+            assert!(run_coffer("audit", &copy, &[]).starts_with("nothing found"));
             let conn = Connection::open(&copy).unwrap();
             let mut rows = conn.prepare("select id from invoices").unwrap();
             let ids = rows.query_map([], |row| row.get(0)).unwrap();
@@ -101,12 +101,13 @@ fn backup_under_load_has_all_acknowledged_writes() {
         }
         stop.store(true, Ordering::SeqCst);
     });
-    assert!(run("audit", &file, &[]).starts_with("nothing found"));
+    assert!(run_coffer("audit", &file, &[]).starts_with("nothing found"));
     let copy = scratch.path("copy0.db");
-    assert!(refused("backup", &file, &[path_text(&copy)]).contains("--force"));
-    run("backup", &file, &[path_text(&copy), "--force"]);
+    assert!(run_failing("backup", &file, &[path_text(&copy)]).contains("--force"));
+    run_coffer("backup", &file, &[path_text(&copy), "--force"]);
     let missing = scratch.path("missing.db");
-    assert!(refused("backup", &missing, &[path_text(&copy), "--force"]).contains("does not exist"));
+    let error = run_failing("backup", &missing, &[path_text(&copy), "--force"]);
+    assert!(error.contains("does not exist"));
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn killed_backup_leaves_no_copy() {
     let file = scratch.path("shop.db");
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..50 {
-        address(&url, TEST);
+        new_address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
     for _ in 0..10 {
@@ -130,10 +131,10 @@ fn killed_backup_leaves_no_copy() {
         child.kill().unwrap();
         child.wait().unwrap();
         if copy.exists() {
-            assert!(run("audit", &copy, &[]).starts_with("nothing found"));
+            assert!(run_coffer("audit", &copy, &[]).starts_with("nothing found"));
         }
     }
-    run("backup", &file, &[path_text(&copy), "--force"]);
+    run_coffer("backup", &file, &[path_text(&copy), "--force"]);
     assert!(!scratch.path("copy.db-copying").exists());
 }
 
@@ -143,7 +144,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     let file = scratch.path("shop.db");
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..20 {
-        address(&url, TEST);
+        new_address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
     // The test holds the lock of another copy in progress, so the temporary file of that copy stays.
@@ -151,7 +152,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
     lock.try_lock().unwrap();
-    let said = refused("backup", &file, &[path_text(&copy), "--force"]);
+    let said = run_failing("backup", &file, &[path_text(&copy), "--force"]);
     assert!(said.contains("in use by another coffer"), "{said}");
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "half a copy");
     drop(lock);
@@ -166,7 +167,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
             .collect();
         let ended = all.into_iter().map(|mut child| child.wait().unwrap());
         assert!(ended.filter(|status| status.success()).count() > 0);
-        assert!(run("audit", &copy, &[]).starts_with("nothing found in 20 "));
+        assert!(run_coffer("audit", &copy, &[]).starts_with("nothing found in 20 "));
     }
     assert!(!temporary.exists() && !scratch.path("copy.db-copying-lock").exists());
 }
@@ -178,21 +179,21 @@ fn create_history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> 
     let settings = format!("{url}/sandbox/account");
     send(&agent(), "PATCH", &settings, &[], &endpoints).expect(200);
     let body = json!({ "amount": "500.00", "currency": "EUR" });
-    let invoice = call(url, "/v1/invoices", Some(LIVE), &body);
+    let invoice = post_json(url, "/v1/invoices", Some(LIVE), &body);
     let body = json!({ "invoice": invoice["id"] });
-    let payment = call(url, "/sandbox/payments", None, &body);
+    let payment = post_json(url, "/sandbox/payments", None, &body);
     let path = format!("/sandbox/payments/{}", payment["id"].as_str().unwrap());
-    call(url, &path, None, &json!({ "state": "confirmed" }));
-    let body = call(
+    post_json(url, &path, None, &json!({ "state": "confirmed" }));
+    let body = post_json(
         url,
         "/v1/payouts",
         Some(LIVE),
         &json!({ "amount": "50.00" }),
     );
     let payout = format!("/sandbox/payouts/{}", body["id"].as_str().unwrap());
-    call(url, &payout, None, &json!({ "action": "approve" }));
+    post_json(url, &payout, None, &json!({ "action": "approve" }));
     for key in [TEST, LIVE] {
-        handed_out.insert(address(url, key));
+        handed_out.insert(new_address(url, key));
     }
     let imported = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'a', 'free', 0)";
     Connection::open(file)
@@ -210,21 +211,21 @@ fn restore_of_an_older_copy_repeats_nothing() {
     let mut handed_out = BTreeSet::new();
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let payout = create_history(&url, &file, &mut handed_out);
-    run("backup", &file, &[path_text(&copy)]);
+    run_coffer("backup", &file, &[path_text(&copy)]);
     // These changes happen after the copy.
-    call(&url, &payout, None, &json!({ "action": "process" }));
-    call(&url, &payout, None, &json!({ "action": "pay" }));
+    post_json(&url, &payout, None, &json!({ "action": "process" }));
+    post_json(&url, &payout, None, &json!({ "action": "pay" }));
     for _ in 0..20 {
         for key in [TEST, LIVE] {
-            handed_out.insert(address(&url, key));
+            handed_out.insert(new_address(&url, key));
         }
     }
-    let in_use = refused("restore", &file, &[path_text(&copy), "--force"]);
+    let in_use = run_failing("restore", &file, &[path_text(&copy), "--force"]);
     assert!(in_use.contains("in use"), "{in_use}");
-    assert!(process.close());
+    assert!(process.close_input());
     let before = std::fs::read(&file).unwrap();
-    assert!(refused("restore", &file, &[path_text(&copy)]).contains("--force"));
-    let planned = run("restore", &file, &[path_text(&copy), "--dry-run"]);
+    assert!(run_failing("restore", &file, &[path_text(&copy)]).contains("--force"));
+    let planned = run_coffer("restore", &file, &[path_text(&copy), "--dry-run"]);
     assert!(
         planned.contains("1 payouts and refunds would be held"),
         "{planned}"
@@ -234,7 +235,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
         before,
         "a dry run changes nothing"
     );
-    let done = run("restore", &file, &[path_text(&copy), "--force"]);
+    let done = run_coffer("restore", &file, &[path_text(&copy), "--force"]);
     for line in [
         "test bitcoin addresses go on from index 1021 (1 in the copy, 21 in the replaced file)\n",
         "1 pool addresses retired",
@@ -243,11 +244,14 @@ fn restore_of_an_older_copy_repeats_nothing() {
     ] {
         assert!(done.contains(line), "{line}: {done}");
     }
-    assert!(run("audit", &file, &[]).starts_with("nothing found"));
+    assert!(run_coffer("audit", &file, &[]).starts_with("nothing found"));
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..40 {
         for key in [TEST, LIVE] {
-            assert!(handed_out.insert(address(&url, key)), "handed out twice");
+            assert!(
+                handed_out.insert(new_address(&url, key)),
+                "handed out twice"
+            );
         }
     }
     assert_stays_held(&url, &file, &payout);
@@ -264,7 +268,7 @@ fn assert_stays_held(url: &str, file: &Path, payout: &str) {
     };
     assert_eq!(sending().as_deref(), Some("restored"));
     let release = json!({ "action": "release" });
-    call(url, payout, None, &release);
+    post_json(url, payout, None, &release);
     assert_eq!(sending(), None);
     let path = format!("{url}{payout}");
     let again = send(&agent(), "POST", &path, &[], &release.to_string());
@@ -281,79 +285,23 @@ fn restore_rejects_a_wrong_copy() {
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     {
         let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-        address(&url, TEST);
-        assert!(process.close());
+        new_address(&url, TEST);
+        assert!(process.close_input());
     }
-    run("backup", &file, &[path_text(&copy)]);
+    run_coffer("backup", &file, &[path_text(&copy)]);
     let conn = Connection::open(&copy).unwrap();
     conn.execute_batch("update invoices set amount_received = '7'")
         .unwrap();
     drop(conn);
     let other = scratch.path("other.db");
-    let wrong = refused("restore", &other, &[path_text(&copy)]);
+    let wrong = run_failing("restore", &other, &[path_text(&copy)]);
     assert!(
         wrong.contains("rule 3: invoice") && !other.exists(),
         "{wrong}"
     );
     std::fs::write(&copy, b"SQLite format 3\0 and then nothing of the kind").unwrap();
-    refused("restore", &other, &[path_text(&copy), "--force"]);
+    run_failing("restore", &other, &[path_text(&copy), "--force"]);
     assert!(!other.exists());
-}
-
-#[test]
-fn doctor_reports_what_needs_attention() {
-    let scratch = Scratch::new();
-    let file = scratch.path("shop.db");
-    let missing = refused("doctor", &file, &[]);
-    assert!(missing.contains("does not exist; mend: "), "{missing}");
-    run("account", &file, &["create", "Shop"]);
-    let said = refused("doctor", &file, &["--public-url", "http://pay.example.com"]);
-    for about in [
-        "wrong: nobody can sign in",
-        "(Shop) waits for approval; mend: `coffer account approve ",
-        "wrong: the public url is not https",
-        "ok: maintenance",
-    ] {
-        assert!(said.contains(about), "{about}: {said}");
-    }
-    let conn = Connection::open(&file).unwrap();
-    conn.execute_batch(
-        "update accounts set status = 'active';
-        update file set maintenance = 1;
-        insert into users (id, email, password_hash, role, created_at) values ('u', 'a@b', '$argon2id$', 'operator', 0)",
-    )
-    .unwrap();
-    let site = ["--public-url", "https://pay.example.com"];
-    let said = refused("doctor", &file, &site);
-    for about in [
-        "(Shop) has no secret key",
-        "wrong: maintenance is on",
-        "ok: operators",
-    ] {
-        assert!(said.contains(about), "{about}: {said}");
-    }
-    conn.execute_batch("update file set maintenance = 0")
-        .unwrap();
-    let account: String = conn
-        .query_row("select id from accounts", [], |row| row.get(0))
-        .unwrap();
-    run("key", &file, &["create", &account, "--mode", "live"]);
-    let rates = scratch.path("rates.json");
-    std::fs::write(&rates, r#"{"BTC": {"EUR": "60000", "USD": "65000"}}"#).unwrap();
-    let rates = format!("fixed:{}", path_text(&rates));
-    let said = refused("doctor", &file, &[site[0], site[1], "--rates", &rates]);
-    assert_eq!(said.matches("wrong:").count(), 1, "{said}");
-    let why = "wrong: a live key exists, but no coin is on offer: no chain has a node; mend: ";
-    assert!(said.contains(why), "{said}");
-    let rate = "ok: rate of BTC: 60000 EUR (0 s old, file), 65000 USD (0 s old, file)";
-    assert!(said.contains(rate), "{said}");
-    let simulated = scratch.path("sandbox.db");
-    drop(start_sandbox(
-        "127.0.0.1:0",
-        &["--file", path_text(&simulated)],
-    ));
-    let said = refused("doctor", &simulated, &[]);
-    assert!(said.contains("is a sandbox's"), "{said}");
 }
 
 #[test]
@@ -362,7 +310,7 @@ fn backup_does_not_overwrite_a_wal() {
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let make = || {
-        call(
+        post_json(
             &url,
             "/v1/invoices",
             Some(TEST),
@@ -370,18 +318,18 @@ fn backup_does_not_overwrite_a_wal() {
         )
     };
     make();
-    run("backup", &file, &[path_text(&copy)]);
+    run_coffer("backup", &file, &[path_text(&copy)]);
     for suffix in ["-wal", "-shm", "-lock"] {
         let beside = scratch.path(&format!("shop.db{suffix}"));
         let link = scratch.path(&format!("link{suffix}.db"));
         std::os::unix::fs::symlink(&beside, &link).unwrap();
         for to in [&beside, &link] {
-            let why = refused("backup", &copy, &[path_text(to), "--force"]);
+            let why = run_failing("backup", &copy, &[path_text(to), "--force"]);
             assert!(
                 why.contains("has a name that is kept for files beside a database"),
                 "{why}"
             );
-            refused("restore", to, &[path_text(&copy), "--force"]);
+            run_failing("restore", to, &[path_text(&copy), "--force"]);
         }
         make();
     }

@@ -15,7 +15,7 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Locks the file as `begin immediate` in a shell does.
 #[track_caller]
-fn lock(served: &Installation) -> Connection {
+fn lock_file(served: &Installation) -> Connection {
     let conn = served.open_file();
     conn.execute_batch("begin immediate").unwrap();
     conn
@@ -29,7 +29,7 @@ fn post(served: &Installation, url: &str, path: &str, body: &str) -> Response {
 }
 
 #[track_caller]
-fn create(served: &Installation, url: &str) -> Response {
+fn create_invoice(served: &Installation, url: &str) -> Response {
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     post(served, url, "/v1/invoices", &body)
 }
@@ -40,7 +40,7 @@ fn get(url: &str, path: &str) -> Response {
 }
 
 #[track_caller]
-fn refused(answer: &Response) {
+fn assert_overloaded(answer: &Response) {
     answer.assert_error(503, "overloaded", None);
     assert!(answer.headers["retry-after"].parse::<u32>().unwrap() > 0);
 }
@@ -58,21 +58,21 @@ fn locked_database_rejects_writes_until_unlocked() {
     let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("warn", &log);
-    let mut made = create(&served, &running.url).expect(201).json();
+    let mut made = create_invoice(&served, &running.url).expect(201).json();
     // A GET response contains no warnings.
     made.as_object_mut().unwrap().remove("warnings");
     assert_eq!(lock_gauges(&running.url), [false, false]);
     for _ in 0..2 {
-        let locked = lock(&served);
+        let locked = lock_file(&served);
         let begun = Instant::now();
-        refused(&create(&served, &running.url));
+        assert_overloaded(&create_invoice(&served, &running.url));
         assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
         for _ in 0..48 {
             let begun = Instant::now();
-            refused(&create(&served, &running.url));
+            assert_overloaded(&create_invoice(&served, &running.url));
             assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
         }
-        refused(&get(&running.url, "/readyz"));
+        assert_overloaded(&get(&running.url, "/readyz"));
         get(&running.url, "/livez").expect(200);
         assert_eq!(lock_gauges(&running.url), [true, true]);
         let key = [("X-API-Key", served.key.as_str())];
@@ -86,8 +86,10 @@ fn locked_database_rejects_writes_until_unlocked() {
             made
         );
         locked.execute_batch("rollback").unwrap();
-        assert!(polling::until(|| get(&running.url, "/readyz").status == 200));
-        create(&served, &running.url).expect(201);
+        assert!(polling::wait_until(
+            || get(&running.url, "/readyz").status == 200
+        ));
+        create_invoice(&served, &running.url).expect(201);
         assert_eq!(lock_gauges(&running.url), [false, false]);
     }
     let log = running.stop_and_read_log(&log);
@@ -103,28 +105,32 @@ fn locked_database_rejects_writes_until_unlocked() {
 fn lock_is_noticed_without_writes() {
     let served = Installation::new();
     let running = served.start(&[]);
-    let locked = lock(&served);
-    assert!(polling::until(|| get(&running.url, "/readyz").status == 503));
+    let locked = lock_file(&served);
+    assert!(polling::wait_until(
+        || get(&running.url, "/readyz").status == 503
+    ));
     let begun = Instant::now();
-    refused(&create(&served, &running.url));
+    assert_overloaded(&create_invoice(&served, &running.url));
     assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     drop(locked);
-    assert!(polling::until(|| get(&running.url, "/readyz").status == 200));
+    assert!(polling::wait_until(
+        || get(&running.url, "/readyz").status == 200
+    ));
 }
 
 #[test]
 fn server_stops_while_the_database_is_locked() {
     let served = Installation::new();
     let mut running = served.start(&[]);
-    create(&served, &running.url).expect(201);
-    let locked = lock(&served);
+    create_invoice(&served, &running.url).expect(201);
+    let locked = lock_file(&served);
     let begun = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| refused(&create(&served, &running.url)));
+            scope.spawn(|| assert_overloaded(&create_invoice(&served, &running.url)));
         }
     });
-    assert!(running.process.close());
+    assert!(running.process.close_input());
     assert!(
         begun.elapsed() < Duration::from_secs(5),
         "{:?}",
@@ -133,13 +139,13 @@ fn server_stops_while_the_database_is_locked() {
     drop(locked);
     let mut running = served.start(&[]);
     get(&running.url, "/readyz").expect(200);
-    assert!(running.process.close());
+    assert!(running.process.close_input());
 }
 
 #[test]
 fn start_waits_for_a_locked_database() {
     let served = Installation::new();
-    let locked = lock(&served);
+    let locked = lock_file(&served);
     let log = served.path("log");
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args([
@@ -154,11 +160,15 @@ fn start_waits_for_a_locked_database() {
     let mut process = Process::start_with(&mut command, errors.into());
     let said = || std::fs::read_to_string(&log).unwrap();
     let waits = format!("shop.db is locked by process {} (", std::process::id());
-    assert!(polling::until(|| said().contains(&waits)), "{}", said());
+    assert!(
+        polling::wait_until(|| said().contains(&waits)),
+        "{}",
+        said()
+    );
     assert!(said().contains("the start waits until that has ended its transaction"));
     drop(locked);
-    process.url();
-    assert!(process.close());
+    process.wait_for_url();
+    assert!(process.close_input());
     assert_eq!(said().matches("is locked by").count(), 1);
 }
 
@@ -184,10 +194,10 @@ fn invalid_body_is_rejected_without_the_writer() {
         )
     };
     let made = kept(r#"{"amount": "20.00", "currency": "EUR"}"#).expect(201);
-    let locked = lock(&served);
+    let locked = lock_file(&served);
     // The writer waits for the lock, and then rejects the request.
     std::thread::scope(|scope| {
-        scope.spawn(|| refused(&create(&served, &running.url)));
+        scope.spawn(|| assert_overloaded(&create_invoice(&served, &running.url)));
         let begun = Instant::now();
         for (path, body, code, param) in [
             ("/v1/invoices", "{", "invalid_request", None),
@@ -219,7 +229,9 @@ fn invalid_body_is_rejected_without_the_writer() {
         assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
     });
     drop(locked);
-    assert!(polling::until(|| get(&running.url, "/readyz").status == 200));
+    assert!(polling::wait_until(
+        || get(&running.url, "/readyz").status == 200
+    ));
     assert_eq!(
         kept(r#"{"amount": "20.00", "currency": "EUR"}"#)
             .expect(201)
@@ -236,7 +248,7 @@ fn server_logs_a_large_wal() {
     // An open reader keeps the WAL from being truncated.
     let reader = served.open_file();
     reader.execute_batch("begin; select * from file").unwrap();
-    create(&served, &running.url).expect(201);
+    create_invoice(&served, &running.url).expect(201);
     let wal = format!("{}-wal", served.file.display());
     let bytes = 300 * 1024 * 1024;
     let opened = std::fs::File::options().write(true).open(wal).unwrap();
@@ -253,8 +265,8 @@ fn server_logs_a_large_wal() {
     let line = format!(
         "write-ahead log is large, end long reads of the file: bytes={bytes} limit=268435456"
     );
-    assert!(polling::until(|| said().contains(&line)), "{}", said());
-    create(&served, &running.url).expect(201);
+    assert!(polling::wait_until(|| said().contains(&line)), "{}", said());
+    create_invoice(&served, &running.url).expect(201);
     drop(reader);
     let log = running.stop_and_read_log(&log);
     assert_eq!(log.matches(&line).count(), 1, "{log}");

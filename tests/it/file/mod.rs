@@ -4,6 +4,7 @@ pub mod audit;
 mod audit_chains;
 mod audit_edits;
 mod audit_states;
+mod doctor;
 mod durability;
 mod failing_disk;
 mod first_use;

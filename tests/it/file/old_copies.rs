@@ -1,7 +1,7 @@
 //! Copies of older versions, and files in read-only folders: commands read a temporary copy. A restored copy is
 //! upgraded, and its transfers are held.
 
-use crate::process::serve::serve;
+use crate::process::serve::start_server;
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, send};
@@ -28,14 +28,15 @@ impl TestFolders {
     }
 
     #[track_caller]
-    fn old(&self, version: &str) -> PathBuf {
-        self.scratch.old_file(version, &format!("{version}.db"))
+    fn old_file(&self, version: &str) -> PathBuf {
+        self.scratch
+            .copy_old_file(version, &format!("{version}.db"))
     }
 
     /// Runs a command on a file and expects this exit code. Asserts that no temporary file is left, and returns
     /// standard output and standard error.
     #[track_caller]
-    fn run(&self, code: i32, args: &[&str], file: &Path) -> (String, String) {
+    fn run_expecting(&self, code: i32, args: &[&str], file: &Path) -> (String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command
             .args(args)
@@ -55,7 +56,7 @@ impl TestFolders {
     }
 }
 
-fn version(file: &Path) -> i64 {
+fn schema_version(file: &Path) -> i64 {
     let conn = Connection::open(file).unwrap();
     let version = conn.pragma_query_value(None, "user_version", |row| row.get(0));
     version.unwrap()
@@ -65,25 +66,25 @@ fn version(file: &Path) -> i64 {
 fn old_file_is_audited_checked_and_copied_without_upgrade() {
     for (number, old) in [(1, "v1"), (2, "v2")] {
         let place = TestFolders::new();
-        let (file, copy) = (place.old(old), place.scratch.path("copy.db"));
+        let (file, copy) = (place.old_file(old), place.scratch.path("copy.db"));
         let before = std::fs::read(&file).unwrap();
         let told = format!("is of version {number}: a copy in ");
-        let (printed, said) = place.run(0, &["audit"], &file);
+        let (printed, said) = place.run_expecting(0, &["audit"], &file);
         assert!(printed.starts_with("nothing found in "), "{printed}");
         assert!(said.contains(&told), "{said}");
-        let (printed, said) = place.run(1, &["doctor"], &file);
+        let (printed, said) = place.run_expecting(1, &["doctor"], &file);
         assert!(
-            printed.contains("is a sandbox's") && said.contains(&told),
+            printed.contains("belongs to a sandbox") && said.contains(&told),
             "{printed}{said}"
         );
-        let (printed, _) = place.run(0, &["backup", path_text(&copy)], &file);
+        let (printed, _) = place.run_expecting(0, &["backup", path_text(&copy)], &file);
         assert!(printed.contains("is whole"), "{printed}");
         assert!(
             std::fs::read(&file).unwrap() == before,
             "the file is unchanged"
         );
         assert_eq!(
-            version(&copy),
+            schema_version(&copy),
             number,
             "an older version can continue with the file"
         );
@@ -94,12 +95,13 @@ fn old_file_is_audited_checked_and_copied_without_upgrade() {
 fn restore_upgrades_an_old_copy_and_holds_transfers() {
     for old in ["v1", "v2"] {
         let place = TestFolders::new();
-        let (copy, file) = (place.old(old), place.scratch.path("shop.db"));
+        let (copy, file) = (place.old_file(old), place.scratch.path("shop.db"));
         let before = std::fs::read(&copy).unwrap();
-        let (printed, _) = place.run(0, &["restore", path_text(&copy), "--dry-run"], &file);
+        let (printed, _) =
+            place.run_expecting(0, &["restore", path_text(&copy), "--dry-run"], &file);
         assert!(printed.contains("would go on from index 10"), "{printed}");
         assert!(!file.exists());
-        let (printed, _) = place.run(0, &["restore", path_text(&copy)], &file);
+        let (printed, _) = place.run_expecting(0, &["restore", path_text(&copy)], &file);
         assert!(
             printed.contains("addresses go on from index 10"),
             "{printed}"
@@ -113,10 +115,10 @@ fn restore_upgrades_an_old_copy_and_holds_transfers() {
             std::fs::read(&copy).unwrap() == before,
             "the copy is unchanged"
         );
-        assert!(version(&file) > version(&copy));
+        assert!(schema_version(&file) > schema_version(&copy));
         assert!(
             place
-                .run(0, &["audit"], &file)
+                .run_expecting(0, &["audit"], &file)
                 .0
                 .starts_with("nothing found in ")
         );
@@ -126,22 +128,22 @@ fn restore_upgrades_an_old_copy_and_holds_transfers() {
 #[test]
 fn approved_payout_of_an_old_copy_is_not_sent() {
     let place = TestFolders::new();
-    let (copy, file) = (place.old("v2"), place.scratch.path("shop.db"));
-    place.run(0, &["restore", path_text(&copy)], &file);
+    let (copy, file) = (place.old_file("v2"), place.scratch.path("shop.db"));
+    place.run_expecting(0, &["restore", path_text(&copy)], &file);
     // The kind changes only now, because the audit reports real sales priced by the fixed rates of the sandbox.
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("update file set kind = 'production'")
         .unwrap();
     drop(conn);
-    let (found, _) = place.run(1, &["audit"], &file);
+    let (found, _) = place.run_expecting(1, &["audit"], &file);
     assert!(found.contains("priced by fixed"), "{found}");
     let (signer, sent) = (place.scratch.path("signer"), place.scratch.path("sent"));
     let script = format!("#!/bin/sh\ncat > {}\n", path_text(&sent));
     std::fs::write(&signer, script).unwrap();
     std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (mut process, url) = serve(&file, &["--signer", path_text(&signer)]);
+    let (mut process, url) = start_server(&file, &["--signer", path_text(&signer)]);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(process.close());
+    assert!(process.close_input());
     assert!(!sent.exists(), "the signer was started");
     let conn = Connection::open(&file).unwrap();
     let open = "select count(*) from transfers where status = 'approved' and sending = 'restored'";
@@ -175,33 +177,33 @@ fn read_only_folder_is_read_with_its_wal() {
     symlink("/nowhere/at/all", place.scratch.path("media.db-shm")).unwrap();
     let before = std::fs::read(&media).unwrap();
     let told = "cannot be read where it is";
-    let (printed, said) = place.run(0, &["audit"], &media);
+    let (printed, said) = place.run_expecting(0, &["audit"], &media);
     assert!(printed.contains("nothing found in 3 invoices"), "{printed}");
     assert!(said.contains(told), "{said}");
-    let (_, said) = place.run(1, &["doctor"], &media);
+    let (_, said) = place.run_expecting(1, &["doctor"], &media);
     assert!(said.contains(told), "{said}");
     let (copy, restored) = (
         place.scratch.path("copy.db"),
         place.scratch.path("restored.db"),
     );
-    let (_, said) = place.run(0, &["backup", path_text(&copy)], &media);
+    let (_, said) = place.run_expecting(0, &["backup", path_text(&copy)], &media);
     assert!(said.contains(told), "{said}");
-    let (_, said) = place.run(0, &["restore", path_text(&media)], &restored);
+    let (_, said) = place.run_expecting(0, &["restore", path_text(&media)], &restored);
     assert!(said.contains(told), "{said}");
     for file in [&copy, &restored] {
-        let (printed, _) = place.run(0, &["audit"], file);
+        let (printed, _) = place.run_expecting(0, &["audit"], file);
         assert!(printed.contains("nothing found in 3 invoices"), "{printed}");
     }
     assert!(std::fs::read(&media).unwrap() == before);
     // The temporary copy is removed after an error, too.
     std::fs::write(&media, "no database ".repeat(1000)).unwrap();
-    place.run(1, &["audit"], &media);
+    place.run_expecting(1, &["audit"], &media);
 }
 
 #[test]
 fn next_command_removes_files_of_a_killed_one() {
     let place = TestFolders::new();
-    let file = place.old("v2");
+    let file = place.old_file("v2");
     let named = |number: u32| {
         let id = format!("01990000-0000-7000-8000-{number:012}");
         place.temporary.join(format!("coffer-copy-{id}"))

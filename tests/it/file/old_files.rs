@@ -9,7 +9,7 @@
 //! `v3.db` is of the third version. It also has deposits in every state, transactions with several outputs, unmatched
 //! payments, and a server order.
 
-use super::audit::audit;
+use super::audit::run_audit;
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Response, TEST, agent, send};
@@ -46,7 +46,7 @@ const PAYMENTS: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, o
 
 /// Returns the first column of a query, as texts.
 #[track_caller]
-pub fn column(file: &Path, statement: &str) -> Vec<String> {
+pub fn text_column(file: &Path, statement: &str) -> Vec<String> {
     let conn = Connection::open(file).unwrap();
     let mut rows = conn.prepare(statement).unwrap();
     let rows = rows.query_map([], |row| row.get(0)).unwrap();
@@ -96,7 +96,7 @@ pub fn downgraded_copy(file: &Path, older: &Path, version: u8) -> Connection {
 
 #[track_caller]
 pub fn assert_audit_clean(file: &Path) {
-    let output = audit(file);
+    let output = run_audit(file);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && printed.starts_with("nothing found in "),
@@ -131,7 +131,7 @@ fn upgrade_of_an_old_file_passes_the_audit() {
 #[track_caller]
 fn assert_upgraded(version: &str) {
     let scratch = Scratch::new();
-    let copy = |name| scratch.old_file(version, name);
+    let copy = |name| scratch.copy_old_file(version, name);
     let (file, old) = (copy("file.db"), copy("old.db"));
     let (mut process, url) = start_on_file(&file);
     assert_audit_clean(&file);
@@ -144,51 +144,54 @@ fn assert_upgraded(version: &str) {
         let list = list.json();
         let shown = list["data"].as_array().unwrap().iter();
         let shown: Vec<_> = shown.map(|one| one["id"].as_str().unwrap()).collect();
-        assert_eq!(shown, column(&old, &kept));
+        assert_eq!(shown, text_column(&old, &kept));
         let kept =
             format!("select body from events where mode = '{mode}' and account = 1 order by seq");
         let ids =
             format!("select id from events where mode = '{mode}' and account = 1 order by seq");
-        let events = column(&old, &ids).into_iter();
-        for (id, body) in events.zip(column(&old, &kept)) {
+        let events = text_column(&old, &ids).into_iter();
+        for (id, body) in events.zip(text_column(&old, &kept)) {
             let path = format!("/v1/events/{id}");
             let event = call(&url, "GET", &path, key, &Value::Null).expect(200);
             assert_eq!(event.text, body, "the text is unchanged");
         }
     }
-    assert!(process.close());
+    assert!(process.close_input());
     assert_audit_clean(&file);
     for statement in TOLD {
         assert_eq!(
-            column(&file, statement),
-            column(&old, statement),
+            text_column(&file, statement),
+            text_column(&old, statement),
             "{statement}"
         );
     }
-    assert_eq!(column(&file, PAYMENTS), column(&old, PAYMENTS_OF_V1));
+    assert_eq!(
+        text_column(&file, PAYMENTS),
+        text_column(&old, PAYMENTS_OF_V1)
+    );
 }
 
 #[test]
 fn upgraded_file_has_the_schema_of_a_new_one() {
     let scratch = Scratch::new();
     let new = scratch.path("new.db");
-    let files = OLD.map(|version| scratch.old_file(version, &format!("{version}.db")));
+    let files = OLD.map(|version| scratch.copy_old_file(version, &format!("{version}.db")));
     for path in files.iter().chain([&new]) {
         let (mut process, _) = start_on_file(path);
-        assert!(process.close());
+        assert!(process.close_input());
     }
     let schema = "select type || ' ' || name || ': ' || coalesce(sql, '') from sqlite_schema order by type, name";
     let version = "select cast(user_version as text) from pragma_user_version";
     for file in &files {
-        assert_eq!(column(file, schema), column(&new, schema));
-        assert_eq!(column(file, version), column(&new, version));
+        assert_eq!(text_column(file, schema), text_column(&new, schema));
+        assert_eq!(text_column(file, version), text_column(&new, version));
     }
 }
 
 #[test]
 fn upgraded_sandbox_has_an_operator_and_a_reseller() {
     let scratch = Scratch::new();
-    let file = scratch.old_file("v1", "file.db");
+    let file = scratch.copy_old_file("v1", "file.db");
     // The second start must not create the operator and the reseller again.
     for _ in 0..2 {
         let (mut process, url) = start_on_file(&file);
@@ -198,7 +201,7 @@ fn upgraded_sandbox_has_an_operator_and_a_reseller() {
         let bearer = [("Authorization", "Bearer rt_sandbox")];
         let servers = format!("{url}/reseller/servers");
         send(&agent(), "GET", &servers, &bearer, "").expect(200);
-        assert!(process.close());
+        assert!(process.close_input());
     }
     assert_audit_clean(&file);
 }
@@ -206,17 +209,17 @@ fn upgraded_sandbox_has_an_operator_and_a_reseller() {
 #[test]
 fn upgraded_file_accepts_new_work() {
     for version in OLD {
-        assert_usable(version);
+        assert_accepts_new_work(version);
     }
 }
 
 #[track_caller]
-fn assert_usable(version: &str) {
+fn assert_accepts_new_work(version: &str) {
     let scratch = Scratch::new();
-    let copy = |name| scratch.old_file(version, name);
+    let copy = |name| scratch.copy_old_file(version, name);
     let (file, old) = (copy("file.db"), copy("old.db"));
     let (mut process, url) = start_on_file(&file);
-    let taken: BTreeSet<_> = column(&old, "select address from addresses")
+    let taken: BTreeSet<_> = text_column(&old, "select address from addresses")
         .into_iter()
         .collect();
     let post = |path: &str, key: &str, body: Value| call(&url, "POST", path, key, &body);
@@ -236,7 +239,7 @@ fn assert_usable(version: &str) {
     }
     // Pending payments are confirmed, and an open invoice is paid.
     let seen = "select id from payments where state = 'seen' order by seq";
-    for payment in column(&old, seen) {
+    for payment in text_column(&old, seen) {
         let path = format!("/sandbox/payments/{payment}");
         post(&path, TEST, json!({ "state": "confirmed" })).expect(200);
     }
@@ -255,14 +258,14 @@ fn assert_usable(version: &str) {
         }
     };
     let approved = "select id from transfers where kind = 'payout' and status = 'approved'";
-    for payout in column(&file, approved) {
+    for payout in text_column(&file, approved) {
         move_on(&payout, &["process", "pay"]);
     }
     let payout = post("/v1/payouts", LIVE, json!({ "amount": "20.00" })).expect(201);
     let payout = payout.json()["id"].as_str().unwrap().to_owned();
     move_on(&payout, &["approve", "process", "pay"]);
     assert_audit_clean(&file);
-    assert!(process.close());
+    assert!(process.close_input());
     assert_audit_clean(&file);
 }
 
@@ -270,9 +273,9 @@ fn assert_usable(version: &str) {
 fn upgraded_attempts_reveal_no_internal_address() {
     for version in ["v1", "v2"] {
         let scratch = Scratch::new();
-        let file = scratch.old_file(version, "file.db");
+        let file = scratch.copy_old_file(version, "file.db");
         let conn = Connection::open(&file).unwrap();
-        let before = column(&file, ERRORS);
+        let before = text_column(&file, ERRORS);
         conn.execute_batch(
             "update attempts set error = 'address not allowed: ' || iif(rowid % 2 = 0, '10.0.0.7', '::ffff:10.0.0.7')
              where error is not null;",
@@ -280,8 +283,8 @@ fn upgraded_attempts_reveal_no_internal_address() {
         .unwrap();
         drop(conn);
         let (mut process, _) = start_on_file(&file);
-        assert!(process.close());
-        let after = column(&file, ERRORS);
+        assert!(process.close_input());
+        let after = text_column(&file, ERRORS);
         assert!(!before.is_empty() && after.len() >= before.len());
         let told = &after[..before.len()];
         assert!(

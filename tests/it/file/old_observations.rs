@@ -5,7 +5,7 @@
 //! `old_files`.
 
 use crate::file::audit::findings;
-use crate::file::old_files::{call, column, start_on_file};
+use crate::file::old_files::{call, start_on_file, text_column};
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
@@ -43,41 +43,45 @@ const BROUGHT_OVER: [[&str; 2]; 3] = [
 
 #[test]
 fn upgrade_keeps_observed_payments() {
-    OLD.into_iter().for_each(assert_kept);
+    OLD.into_iter().for_each(assert_payments_kept);
 }
 
 #[track_caller]
-fn assert_kept(version: &str) {
+fn assert_payments_kept(version: &str) {
     let scratch = Scratch::new();
-    let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
+    let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
     let (mut process, _) = start_on_file(&file);
-    assert!(process.close());
+    assert!(process.close_input());
     assert_eq!(findings(&file), Vec::<String>::new());
     for [before, after] in BROUGHT_OVER {
-        let (before, after) = (column(&old, before), column(&file, after));
+        let (before, after) = (text_column(&old, before), text_column(&file, after));
         assert!(before.len() > 3, "{before:?}");
         assert_eq!(after, before);
     }
     let kept = ["ledger", "invoice_steps", "events", "invoices", "addresses"];
     for table in kept {
         let count = format!("select cast(count(*) as text) from {table}");
-        assert_eq!(column(&file, &count), column(&old, &count), "{table}");
+        assert_eq!(
+            text_column(&file, &count),
+            text_column(&old, &count),
+            "{table}"
+        );
     }
 }
 
 #[test]
 fn upgraded_payments_accept_further_steps() {
-    OLD.into_iter().for_each(assert_usable);
+    OLD.into_iter().for_each(assert_payments_usable);
 }
 
 #[track_caller]
-fn assert_usable(version: &str) {
+fn assert_payments_usable(version: &str) {
     let scratch = Scratch::new();
-    let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
+    let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
     let (mut process, url) = start_on_file(&file);
     let ids = "select id from payments union all select id from deposits union all select id from unmatched_payments";
     // Each payment, whatever its state, is dropped, seen, confirmed, reorganised and confirmed again.
-    for id in column(&old, ids) {
+    for id in text_column(&old, ids) {
         let path = format!("/sandbox/payments/{id}");
         let step = |state: &str| call(&url, "POST", &path, TEST, &json!({ "state": state }));
         // A dropped payment rejects this step, and other payments accept it.
@@ -88,12 +92,12 @@ fn assert_usable(version: &str) {
     }
     assert_eq!(findings(&file), Vec::<String>::new());
     let not_confirmed = "select txid from observations where state <> 'confirmed'";
-    assert_eq!(column(&file, not_confirmed), Vec::<String>::new());
+    assert_eq!(text_column(&file, not_confirmed), Vec::<String>::new());
     // A repeated payment of the old file is recognized by its transaction id.
     let nobody = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
     let again = json!({ "address": nobody, "asset": "BTC", "amount": "0.5", "txid": format!("shared-{TEST}") });
     call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
-    assert!(process.close());
+    assert!(process.close_input());
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -107,7 +111,7 @@ const BY_HAND: &str = "update payments set txid = upper(hex(zeroblob(31))) || 'A
 #[test]
 fn upgrade_normalizes_a_chosen_txid() {
     let scratch = Scratch::new();
-    let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file("v3", name));
+    let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file("v3", name));
     Connection::open(&file)
         .unwrap()
         .execute_batch(BY_HAND)
@@ -122,12 +126,12 @@ fn upgrade_normalizes_a_chosen_txid() {
         format!("1 {zeros}ab"),
         format!("2 {zeros}ab"),
     ];
-    assert_eq!(column(&file, ids), expected);
+    assert_eq!(text_column(&file, ids), expected);
     assert_eq!(findings(&file), Vec::<String>::new());
     let books = "select id || amount || kind from ledger order by seq";
-    assert_eq!(column(&file, books), column(&old, books));
+    assert_eq!(text_column(&file, books), text_column(&old, books));
     // Each spelling of the transaction id finds the same payment.
-    let first = |select: &str| column(&file, select).remove(0);
+    let first = |select: &str| text_column(&file, select).remove(0);
     let paid = first(
         "select p.id || ' ' || q.address from payments p join quotes q on q.seq = p.quote where p.seq = 1",
     );
@@ -156,17 +160,17 @@ fn upgrade_normalizes_a_chosen_txid() {
             .map(|one| one["id"].as_str().unwrap().to_owned())
             .collect();
         let named = "select distinct i.id from invoices i join payments p on p.invoice = i.seq where p.seq in (1, 4, 9)";
-        let mut expected = column(&file, named);
+        let mut expected = text_column(&file, named);
         found.sort();
         expected.sort();
         assert_eq!(found, expected, "{txid}");
     }
-    assert!(process.close());
+    assert!(process.close_input());
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
 /// Runs one migration.
-fn run(conn: &Connection, name: &str) {
+fn run_migration(conn: &Connection, name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("sql/migrations/{name}.sql"));
     let migration = std::fs::read_to_string(path).unwrap();
     conn.execute_batch(&migration).unwrap();
@@ -186,14 +190,14 @@ fn migrate_observations(
         "0004_intake",
         "0005_rates",
     ] {
-        run(&conn, name);
+        run_migration(&conn, name);
     }
     let sql = "insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at, spends)
       values (?1, ?2, ?3, ?4, 'BTC', 'a', '1', 'seen', 0, ?5)";
     for row in rows {
         conn.execute(sql, row.clone()).unwrap();
     }
-    run(&conn, "0006_transaction_ids");
+    run_migration(&conn, "0006_transaction_ids");
     let mut moved = conn
         .prepare("select txid, position, spends from observations order by seq")
         .unwrap();

@@ -2,7 +2,7 @@
 //! upgraded and continued.
 
 use super::audit::findings;
-use super::old_files::{call, column, downgraded_copy, start_on_file};
+use super::old_files::{call, downgraded_copy, start_on_file, text_column};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ enum OldSignerState {
     /// The signer was not started.
     Silent,
     /// The signer was running when the process ended. The next start sets its outcome to unknown.
-    RunningServer,
+    Running,
     /// The outcome is unknown, as the audit log says.
     Unknown,
     /// The outcome is unknown since a restore.
@@ -41,7 +41,7 @@ const CASES: [TransferCase; 14] = [
     ),
     (
         &["approve", "process"],
-        OldSignerState::RunningServer,
+        OldSignerState::Running,
         "processing running - - 1",
     ),
     (
@@ -83,15 +83,19 @@ const UPGRADED: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnu
 
 /// Creates a file of version 21 with one transfer in each of these states, and returns its path and the transfer ids.
 #[track_caller]
-fn old_file(scratch: &Scratch, kind: &str, cases: &[TransferCase]) -> (PathBuf, Vec<String>) {
+fn create_old_file(
+    scratch: &Scratch,
+    kind: &str,
+    cases: &[TransferCase],
+) -> (PathBuf, Vec<String>) {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     let made = cases.iter().map(|(steps, ..)| {
         let id = match kind {
-            "payouts" => shop.payout("20.00"),
-            _ => shop.refund(&invoice, Some("20.00")),
+            "payouts" => shop.create_payout("20.00"),
+            _ => shop.create_refund(&invoice, Some("20.00")),
         };
-        shop.apply(kind, &id, steps);
+        shop.apply_actions(kind, &id, steps);
         id
     });
     let ids: Vec<String> = made.collect();
@@ -100,7 +104,7 @@ fn old_file(scratch: &Scratch, kind: &str, cases: &[TransferCase]) -> (PathBuf, 
     for ((_, state, _), id) in cases.iter().zip(&ids) {
         let sending = match state {
             OldSignerState::Silent => continue,
-            OldSignerState::RunningServer => "running",
+            OldSignerState::Running => "running",
             OldSignerState::Unknown | OldSignerState::Restored => "unknown",
         };
         let set = "update transfers set sending = ?2 where id = ?1";
@@ -124,21 +128,21 @@ fn old_file(scratch: &Scratch, kind: &str, cases: &[TransferCase]) -> (PathBuf, 
 fn assert_upgraded(file: &Path, cases: &[TransferCase]) {
     assert_eq!(findings(file), Vec::<String>::new(), "before");
     let (mut process, _) = start_on_file(file);
-    assert!(process.close());
+    assert!(process.close_input());
     let expected: Vec<_> = cases.iter().map(|(.., expected)| *expected).collect();
-    assert_eq!(column(file, UPGRADED), expected);
+    assert_eq!(text_column(file, UPGRADED), expected);
     let attached = "select count(*) || '' from transfers where (txid is null) <> (attached_at is null) \
         or (txid is not null and attached_at <> finalized_at)";
-    assert_eq!(column(file, attached), ["0"]);
+    assert_eq!(text_column(file, attached), ["0"]);
     assert_eq!(findings(file), Vec::<String>::new(), "after");
 }
 
 #[test]
 fn refund_of_each_state_is_upgraded() {
     let scratch = Scratch::new();
-    let (file, ids) = old_file(&scratch, "refunds", &CASES);
+    let (file, ids) = create_old_file(&scratch, "refunds", &CASES);
     assert_upgraded(&file, &CASES);
-    assert_usable(&file, &ids);
+    assert_transfers_usable(&file, &ids);
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn payout_of_each_state_is_upgraded() {
     // An account has one open payout at a time, so each case has its own file.
     for case in CASES {
         let scratch = Scratch::new();
-        let (file, _) = old_file(&scratch, "payouts", &[case]);
+        let (file, _) = create_old_file(&scratch, "payouts", &[case]);
         assert_upgraded(&file, &[case]);
     }
 }
@@ -154,7 +158,7 @@ fn payout_of_each_state_is_upgraded() {
 /// Asserts that held transfers are released or decided, that transfers with an unknown outcome are decided, and that
 /// ended transfers do not change.
 #[track_caller]
-fn assert_usable(file: &Path, ids: &[String]) {
+fn assert_transfers_usable(file: &Path, ids: &[String]) {
     let (mut process, url) = start_on_file(file);
     let act = |place: usize, action: &str| {
         let path = format!("/sandbox/refunds/{}", ids[place]);
@@ -187,6 +191,6 @@ fn assert_usable(file: &Path, ids: &[String]) {
             act(place, action).assert_error(409, "invalid_transition", Some("action"));
         }
     }
-    assert!(process.close());
+    assert!(process.close_input());
     assert_eq!(findings(file), Vec::<String>::new());
 }

@@ -12,10 +12,10 @@ const UNTESTED: &str = "the file in an older SQLite";
 
 /// Runs statements in the distribution's `sqlite3`. Returns `None` if it is not installed.
 #[track_caller]
-fn sqlite3(file: &Path, statements: &str) -> Option<String> {
+fn run_sqlite3(file: &Path, statements: &str) -> Option<String> {
     let mut command = Command::new("sqlite3");
     let command = command.args(["-batch", "-nullvalue", "null"]).arg(file);
-    let output = tools::run(command.arg(statements), UNTESTED)?;
+    let output = tools::run_tool(command.arg(statements), UNTESTED)?;
     assert!(output.status.success(), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
     Some(String::from_utf8(output.stdout).unwrap())
@@ -23,15 +23,15 @@ fn sqlite3(file: &Path, statements: &str) -> Option<String> {
 
 /// Creates a file with rows in most tables, upgraded from an older version.
 #[track_caller]
-fn full_file(scratch: &Scratch) -> PathBuf {
-    let file = scratch.old_file("v3", "shop.db");
+fn create_full_file(scratch: &Scratch) -> PathBuf {
+    let file = scratch.copy_old_file("v3", "shop.db");
     let (mut process, _) = start_on_file(&file);
-    assert!(process.close());
+    assert!(process.close_input());
     file
 }
 
 /// Removes the comments of SQL statements.
-fn without_comments(sql: &str) -> String {
+fn strip_comments(sql: &str) -> String {
     let lines = sql
         .lines()
         .map(|line| line.split_once("--").map_or(line, |(code, _)| code));
@@ -39,8 +39,8 @@ fn without_comments(sql: &str) -> String {
 }
 
 /// Returns the expression of each CHECK of a table.
-fn checks(sql: &str) -> Vec<String> {
-    let sql = without_comments(sql);
+fn check_expressions(sql: &str) -> Vec<String> {
+    let sql = strip_comments(sql);
     let places = sql
         .match_indices("check (")
         .map(|(at, found)| at + found.len());
@@ -62,7 +62,7 @@ fn checks(sql: &str) -> Vec<String> {
 
 /// Returns table and expression of each CHECK, with a query that evaluates it with NULL in every nullable column.
 #[track_caller]
-fn checks_of_null(file: &Path) -> Vec<(String, String, String)> {
+fn null_check_queries(file: &Path) -> Vec<(String, String, String)> {
     let conn = Connection::open(file).unwrap();
     let mut tables = conn
         .prepare("select name, sql from sqlite_schema where type = 'table' order by name")
@@ -79,7 +79,7 @@ fn checks_of_null(file: &Path) -> Vec<(String, String, String)> {
                 |row| row.get(0),
             )
             .unwrap();
-        for check in checks(&sql) {
+        for check in check_expressions(&sql) {
             let query = format!("select cast({check} as text) as answer from (select {columns});");
             found.push((table.clone(), check, query));
         }
@@ -90,15 +90,15 @@ fn checks_of_null(file: &Path) -> Vec<(String, String, String)> {
 #[test]
 fn check_constraints_treat_null_like_older_sqlite() {
     let scratch = Scratch::new();
-    let file = full_file(&scratch);
-    let checks = checks_of_null(&file);
+    let file = create_full_file(&scratch);
+    let checks = null_check_queries(&file);
     assert!(checks.len() > 100, "{}", checks.len());
     let queries: String = checks.iter().map(|(_, _, query)| query.as_str()).collect();
     // The queries are too long for one command-line argument.
     let script = scratch.path("queries.sql");
     std::fs::write(&script, queries).unwrap();
     let read = format!(".read {}", script.display());
-    let Some(older) = sqlite3(Path::new(":memory:"), &read) else {
+    let Some(older) = run_sqlite3(Path::new(":memory:"), &read) else {
         return;
     };
     let conn = Connection::open_in_memory().unwrap();
@@ -119,7 +119,7 @@ fn check_constraints_treat_null_like_older_sqlite() {
 }
 
 /// Returns the number of rows of each table.
-fn rows(file: &Path) -> Vec<(String, i64)> {
+fn row_counts(file: &Path) -> Vec<(String, i64)> {
     let conn = Connection::open(file).unwrap();
     let mut tables = conn
         .prepare("select name from sqlite_schema where type = 'table' order by name")
@@ -136,8 +136,8 @@ fn rows(file: &Path) -> Vec<(String, i64)> {
 #[test]
 fn older_sqlite_checks_and_copies_a_full_file() {
     let scratch = Scratch::new();
-    let (file, copy) = (full_file(&scratch), scratch.path("copy.db"));
-    let Some(found) = sqlite3(&file, "pragma integrity_check") else {
+    let (file, copy) = (create_full_file(&scratch), scratch.path("copy.db"));
+    let Some(found) = run_sqlite3(&file, "pragma integrity_check") else {
         return;
     };
     assert_eq!(found, "ok\n");
@@ -153,13 +153,16 @@ fn older_sqlite_checks_and_copies_a_full_file() {
         loaded.status.success() && loaded.stderr.is_empty(),
         "{loaded:?}"
     );
-    assert_eq!(sqlite3(&copy, "pragma integrity_check").unwrap(), "ok\n");
-    let kept = rows(&file);
+    assert_eq!(
+        run_sqlite3(&copy, "pragma integrity_check").unwrap(),
+        "ok\n"
+    );
+    let kept = row_counts(&file);
     assert!(
         kept.iter()
             .any(|(table, rows)| table == "events" && *rows > 0)
     );
-    assert_eq!(rows(&copy), kept);
+    assert_eq!(row_counts(&copy), kept);
     // A dump omits these two pragmas.
     let conn = Connection::open(&file).unwrap();
     let number = |name: &str| -> i64 {

@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 const FILES: usize = 5;
 
 /// Builds a command of the binary that runs under this umask.
-fn with_umask(mask: &str, args: &[&str]) -> Command {
+fn coffer_with_umask(mask: &str, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let script = format!("umask {mask} && exec \"$0\" \"$@\"");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_coffer")]);
@@ -23,27 +23,27 @@ fn with_umask(mask: &str, args: &[&str]) -> Command {
 /// Builds a `sandbox` command that runs under this umask.
 fn sandbox_with_umask(mask: &str, more: &[&str]) -> Command {
     let sandbox = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
-    with_umask(mask, &[&sandbox, more].concat())
+    coffer_with_umask(mask, &[&sandbox, more].concat())
 }
 
 /// Starts a sandbox and takes a snapshot, so that every kind of file exists.
 #[track_caller]
 fn start_with_snapshot(sandbox: &mut Command) -> Process {
     let process = Process::start(sandbox);
-    let keep = format!("{}/sandbox/snapshots/before", process.url());
+    let keep = format!("{}/sandbox/snapshots/before", process.wait_for_url());
     send(&agent(), "POST", &keep, &[], "").expect(200);
     process
 }
 
 #[track_caller]
 fn run_ok(mask: &str, args: &[&str]) -> Output {
-    let output = with_umask(mask, args).output().unwrap();
+    let output = coffer_with_umask(mask, args).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     output
 }
 
 /// Returns name and mode of each file in a folder whose name starts with `prefix`.
-fn modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
+fn file_modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
     let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     let mut modes: Vec<_> = entries
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
@@ -58,7 +58,7 @@ fn modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
 
 #[track_caller]
 fn assert_private(folder: &Path, prefix: &str, count: usize) {
-    let modes = modes(folder, prefix);
+    let modes = file_modes(folder, prefix);
     assert!(modes.len() >= count, "{modes:?}");
     assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
 }
@@ -75,7 +75,7 @@ fn new_files_are_private_to_their_owner() {
         let copy = copy.to_str().unwrap();
         run_ok(mask, &["backup", "--file", file, copy]);
         assert_private(&folder.path(""), "copy.db", 1);
-        assert!(process.close());
+        assert!(process.close_input());
         std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
         std::fs::set_permissions(copy, Permissions::from_mode(0o644)).unwrap();
         run_ok(mask, &["backup", "--file", file, copy, "--force"]);
@@ -100,7 +100,7 @@ fn doctor_names_files_that_others_can_read() {
     let name = file.to_str().unwrap();
     run_ok("022", &["account", "create", "Shop", "--file", name]);
     let doctor = || {
-        let output = with_umask("022", &["doctor", "--file", name])
+        let output = coffer_with_umask("022", &["doctor", "--file", name])
             .output()
             .unwrap();
         String::from_utf8(output.stdout).unwrap()
@@ -128,7 +128,7 @@ fn doctor_names_a_wal_that_is_not_checkpointed() {
     ] {
         // A sparse file uses no disk space.
         std::fs::File::create(&log).unwrap().set_len(bytes).unwrap();
-        let output = with_umask("077", &["doctor", "--file", name])
+        let output = coffer_with_umask("077", &["doctor", "--file", name])
             .output()
             .unwrap();
         let told = String::from_utf8(output.stdout).unwrap();
@@ -150,7 +150,7 @@ fn ready_file_replaces_only_regular_files() {
     symlink(&pipe, &link).unwrap();
     for path in [&pipe, &link, &folder.path("")] {
         let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
-        let mut command = with_umask("022", &args);
+        let mut command = coffer_with_umask("022", &args);
         let command = command.arg("--ready-file").arg(path);
         let output = command.stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -159,7 +159,7 @@ fn ready_file_replaces_only_regular_files() {
     }
     let kinds = [&pipe, &link].map(|path| std::fs::symlink_metadata(path).unwrap().file_type());
     assert!(kinds[0].is_fifo() && kinds[1].is_symlink());
-    assert!(modes(&folder.path(""), "link-").is_empty());
+    assert!(file_modes(&folder.path(""), "link-").is_empty());
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn ready_file_replaces_only_an_earlier_ready_file() {
     let (old, new) = (folder.path("old.db"), folder.path("new.db"));
     let sandbox = |file: &Path, ready: &Path| {
         let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
-        let mut command = with_umask("022", &args);
+        let mut command = coffer_with_umask("022", &args);
         command
             .arg("--file")
             .arg(file)
@@ -211,7 +211,7 @@ fn failed_ready_line_leaves_no_ready_file() {
     let folder = Scratch::new();
     let ready = folder.path("ready");
     let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
-    let mut command = with_umask("022", &args);
+    let mut command = coffer_with_umask("022", &args);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
     command.arg("--ready-file").arg(&ready).stdin(Stdio::null());
     let output = command.stdout(full.unwrap()).output().unwrap();
@@ -232,7 +232,7 @@ fn ready_file_does_not_follow_symlinks() {
     for (mask, mode) in [("022", 0o644), ("077", 0o600)] {
         let mut command = sandbox_with_umask(mask, &["--ready-file"]);
         let process = Process::start(command.arg(&ready));
-        let line = process.line();
+        let line = process.read_line();
         // The file exists as soon as the ready line can be read.
         let found = std::fs::symlink_metadata(&ready).unwrap();
         assert!(found.is_file() && found.mode() & 0o777 == mode);
@@ -242,7 +242,7 @@ fn ready_file_does_not_follow_symlinks() {
     }
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
     assert_eq!(
-        modes(&folder.path(""), "ready").len(),
+        file_modes(&folder.path(""), "ready").len(),
         2,
         "no temporary file is left"
     );

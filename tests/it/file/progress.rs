@@ -4,7 +4,7 @@ use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
 use coffer::domain::progress::Progress;
 use coffer::service::{Error, audit, backup};
-use coffer::store::read_any;
+use coffer::store::read_any_version;
 use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl RecordedProgress {
 fn audit_reports_progress_of_checks_and_invoices() {
     let shop = Shop::open();
     for _ in 0..3 {
-        shop.invoice("1.00", json!({}));
+        shop.create_invoice("1.00", json!({}));
     }
     // Each of these invoices causes a finding.
     shop.execute_sql(
@@ -51,7 +51,7 @@ fn audit_reports_progress_of_checks_and_invoices() {
          expires_at from n, (select * from invoices limit 1)",
     );
     let (mut told, mut findings) = (RecordedProgress::default(), 0);
-    let counts = read_any(shop.file(), &mut |_| {}, |db| {
+    let counts = read_any_version(shop.file(), &mut |_| {}, |db| {
         audit::audit(db, &[], &mut |_| findings += 1, &mut |said| {
             told.record(said)
         })
@@ -74,7 +74,7 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
     let shop = Shop::open();
     let scratch = Scratch::new();
     let copy = scratch.path("copy.db");
-    shop.invoice("1.00", json!({}));
+    shop.create_invoice("1.00", json!({}));
     let ballast = "create table ballast (bytes blob);
         with recursive n(i) as (select 1 union all select i + 1 from n where i < 8)
         insert into ballast select zeroblob(1048576) from n";
@@ -90,7 +90,7 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
             }
         ) {
             // Neither the server nor another program waits for the backup.
-            shop.invoice("2.00", json!({}));
+            shop.create_invoice("2.00", json!({}));
             shop.execute_sql("insert into ballast select zeroblob(65536)");
             written += 1;
         }

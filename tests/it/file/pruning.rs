@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Returns the number of rows of a table, as text.
 #[track_caller]
-fn count(shop: &Shop, table: &str) -> String {
+fn row_count(shop: &Shop, table: &str) -> String {
     shop.query_text(&format!("select count(*) || '' from {table}"))
 }
 
@@ -16,7 +16,7 @@ fn attempts_are_deleted_after_90_days_and_deliveries_stay() {
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
     shop.update_account(json!({ "endpoints": [endpoint] }));
-    let invoice = shop.invoice("20.00", json!({}));
+    let invoice = shop.create_invoice("20.00", json!({}));
     shop.advance("0s");
     let attempts = || shop.deliveries()[0]["attempts"].as_array().unwrap().len();
     shop.advance("89d");
@@ -34,11 +34,11 @@ fn attempts_are_deleted_after_90_days_and_deliveries_stay() {
     );
     assert!(findings(shop.file()).is_empty());
     // The number of a later attempt continues after the deleted attempts.
-    let operator = shop.operator();
+    let operator = shop.sign_in_operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let (account, delivery) = (account.as_str().unwrap(), delivery["id"].as_str().unwrap());
     let path = format!("/dashboard/api/accounts/{account}/deliveries/{delivery}/resend?mode=test");
-    shop.interface(&operator, "POST", &path, &Value::Null)
+    shop.session_request(&operator, "POST", &path, &Value::Null)
         .expect(200);
     shop.advance("0s");
     assert_eq!(
@@ -54,20 +54,29 @@ fn expired_idempotency_responses_and_sessions_are_deleted() {
     let headers = [("X-API-Key", TEST), ("Idempotency-Key", "k")];
     shop.send("POST", "/v1/invoices", &headers, &order)
         .expect(201);
-    shop.operator();
+    shop.sign_in_operator();
     shop.advance("11h");
     assert_eq!(
-        (count(&shop, "idempotency"), count(&shop, "sessions")),
+        (
+            row_count(&shop, "idempotency"),
+            row_count(&shop, "sessions")
+        ),
         ("1".into(), "1".into())
     );
     shop.advance("2h");
     assert_eq!(
-        (count(&shop, "idempotency"), count(&shop, "sessions")),
+        (
+            row_count(&shop, "idempotency"),
+            row_count(&shop, "sessions")
+        ),
         ("1".into(), "0".into())
     );
     shop.advance("12h");
     assert_eq!(
-        (count(&shop, "idempotency"), count(&shop, "invoices")),
+        (
+            row_count(&shop, "idempotency"),
+            row_count(&shop, "invoices")
+        ),
         ("0".into(), "1".into())
     );
 }

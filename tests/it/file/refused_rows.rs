@@ -34,7 +34,7 @@ insert into users (seq, id, email, password_hash, role, created_at) values (1, '
 ";
 
 /// Opens a new file with [`ROWS`].
-pub fn rows(name: &str) -> Connection {
+pub fn file_with_rows(name: &str) -> Connection {
     let path = std::env::temp_dir().join(format!("coffer-schema-{name}-{}.db", std::process::id()));
     std::fs::write(&path, TEMPLATE).unwrap();
     let schema: Vec<String> = {
@@ -164,7 +164,7 @@ const REFUSED: [(&str, &str); 75] = [
 
 #[test]
 fn tables_reject_invalid_rows() {
-    let conn = rows("refused");
+    let conn = file_with_rows("refused");
     for (statement, by) in REFUSED {
         let refused = conn.execute(statement, []).unwrap_err().to_string();
         assert!(refused.contains(by), "{statement}: {refused}");
@@ -174,7 +174,7 @@ fn tables_reject_invalid_rows() {
 /// The rows themselves are valid, so that only the tested constraint rejects a statement.
 #[test]
 fn tables_accept_valid_rows() {
-    let conn = rows("taken");
+    let conn = file_with_rows("taken");
     for statement in [
         "update observations set state = 'confirmed', confirmed_at = 1",
         "update observations set block_height = 1, block_hash = 'h', spends = '[[\"t\", 0], \"a\"]'",

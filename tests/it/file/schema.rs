@@ -4,12 +4,12 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 
 /// Returns the path of a file or folder of the project.
-fn project(path: &str) -> PathBuf {
+fn project_path(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 /// Returns the files of a folder, sorted by name.
-fn files(folder: &Path) -> Vec<PathBuf> {
+fn list_files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -19,7 +19,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns name and SQL of every object in a schema.
-fn schema(conn: &Connection) -> Vec<(String, Option<String>)> {
+fn schema_objects(conn: &Connection) -> Vec<(String, Option<String>)> {
     let mut rows = conn
         .prepare("select name, sql from sqlite_schema order by name")
         .unwrap();
@@ -30,8 +30,8 @@ fn schema(conn: &Connection) -> Vec<(String, Option<String>)> {
 }
 
 /// Runs every migration, and returns the number of migrations.
-fn migrate(conn: &Connection) -> i64 {
-    let migrations = files(&project("sql/migrations"));
+fn run_migrations(conn: &Connection) -> i64 {
+    let migrations = list_files(&project_path("sql/migrations"));
     for migration in &migrations {
         conn.execute_batch(&std::fs::read_to_string(migration).unwrap())
             .unwrap();
@@ -43,10 +43,10 @@ fn migrate(conn: &Connection) -> i64 {
 fn template_equals_all_migrations() {
     let folder = std::env::temp_dir().join(format!("coffer-template-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let (path, template) = (folder.join("made.db"), project("sql/template.db"));
+    let (path, template) = (folder.join("made.db"), project_path("sql/template.db"));
     let made = Connection::open(&path).unwrap();
     made.pragma_update(None, "journal_mode", "wal").unwrap();
-    let version = migrate(&made);
+    let version = run_migrations(&made);
     made.pragma_update(None, "user_version", version).unwrap();
     if std::env::var_os("COFFER_BLESS").is_some() {
         made.execute_batch("pragma wal_checkpoint(truncate)")
@@ -60,8 +60,8 @@ fn template_equals_all_migrations() {
     )
     .unwrap();
     assert_eq!(
-        schema(&template),
-        schema(&made),
+        schema_objects(&template),
+        schema_objects(&made),
         "run the tests with COFFER_BLESS=1 to make sql/template.db anew"
     );
     let stored = |pragma: &str| -> i64 {
@@ -80,8 +80,8 @@ fn template_equals_all_migrations() {
 #[test]
 fn reset_empties_every_table_except_the_file_row() {
     let made = Connection::open_in_memory().unwrap();
-    migrate(&made);
-    let reset = std::fs::read_to_string(project("sql/file/reset.sql")).unwrap();
+    run_migrations(&made);
+    let reset = std::fs::read_to_string(project_path("sql/file/reset.sql")).unwrap();
     let mut left = made
         .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name <> 'file'")
         .unwrap();

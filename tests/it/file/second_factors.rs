@@ -6,7 +6,7 @@ use crate::file::failing_disk;
 use crate::file::old_files::{assert_audit_clean, call, downgraded_copy, start_on_file};
 use crate::support::process::Process;
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::second_factor::{FACTOR, SESSION, code_at, session_cookie};
+use crate::support::second_factor::{FACTOR, SESSION, code_at_step, cookie_from};
 use crate::support::{Response, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -17,20 +17,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const NULL: Value = Value::Null;
 
 /// Returns the current time step of 30 seconds.
-fn step() -> i64 {
+fn current_step() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     i64::try_from(now.as_secs() / 30).unwrap()
 }
 
 /// A client of a sandbox with the operator's session cookie.
 #[derive(Clone)]
-struct Owner {
+struct OperatorClient {
     url: String,
     cookie: String,
 }
 
-impl Owner {
-    fn act(&self, method: &str, path: &str, body: &Value) -> Response {
+impl OperatorClient {
+    fn request(&self, method: &str, path: &str, body: &Value) -> Response {
         let (url, headers) = (format!("{}{path}", self.url), [("cookie", &*self.cookie)]);
         let body = if body.is_null() {
             String::new()
@@ -41,18 +41,18 @@ impl Owner {
     }
 
     fn sign_in(url: &str, code: &Value) -> Response {
-        let nobody = Owner {
+        let nobody = OperatorClient {
             url: url.to_owned(),
             cookie: String::new(),
         };
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox", "code": code });
-        nobody.act("POST", SESSION, &body)
+        nobody.request("POST", SESSION, &body)
     }
 
     #[track_caller]
-    fn signed_in(url: &str, code: &Value) -> Owner {
-        let cookie = session_cookie(&Owner::sign_in(url, code).expect(201));
-        Owner {
+    fn start_session(url: &str, code: &Value) -> OperatorClient {
+        let cookie = cookie_from(&OperatorClient::sign_in(url, code).expect(201));
+        OperatorClient {
             url: url.to_owned(),
             cookie,
         }
@@ -60,27 +60,27 @@ impl Owner {
 
     /// Begins a second factor and returns its secret.
     #[track_caller]
-    fn begin(&self) -> String {
-        let begun = self.act("POST", FACTOR, &NULL).expect(201).json();
+    fn begin_factor(&self) -> String {
+        let begun = self.request("POST", FACTOR, &NULL).expect(201).json();
         begun["secret"].as_str().unwrap().to_owned()
     }
 
-    fn confirm(&self, code: &str) -> Response {
-        self.act(
+    fn confirm_factor(&self, code: &str) -> Response {
+        self.request(
             "POST",
             &format!("{FACTOR}/confirm"),
             &json!({ "code": code }),
         )
     }
 
-    fn off(&self, code: &str) -> Response {
-        self.act("POST", &format!("{FACTOR}/off"), &json!({ "code": code }))
+    fn disable_factor(&self, code: &str) -> Response {
+        self.request("POST", &format!("{FACTOR}/off"), &json!({ "code": code }))
     }
 
     /// Returns whether the second factor is enabled, and the number of recovery codes left.
     #[track_caller]
     fn factor_state(&self) -> (bool, i64) {
-        let session = self.act("GET", SESSION, &NULL).expect(200).json();
+        let session = self.request("GET", SESSION, &NULL).expect(200).json();
         let factor = &session["secondFactor"];
         (
             factor["enabled"] == true,
@@ -96,7 +96,7 @@ fn recovery_codes(confirmed: Response) -> Vec<Value> {
 }
 
 #[track_caller]
-fn coffer(args: &[&str]) {
+fn run_coffer(args: &[&str]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command.args(args).output().unwrap();
     assert!(output.status.success(), "{args:?} {output:?}");
@@ -113,31 +113,31 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/files/v3.db");
     std::fs::copy(old, &file).unwrap();
     let (server, url) = start_on_file(&file);
-    let (owner, now) = (Owner::signed_in(&url, &NULL), step());
-    let secret = owner.begin();
-    let codes = recovery_codes(owner.confirm(&code_at(&secret, now)));
-    Owner::signed_in(&url, &codes[0]);
-    coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
+    let (owner, now) = (OperatorClient::start_session(&url, &NULL), current_step());
+    let secret = owner.begin_factor();
+    let codes = recovery_codes(owner.confirm_factor(&code_at_step(&secret, now)));
+    OperatorClient::start_session(&url, &codes[0]);
+    run_coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
     // A code that was used after the copy was made is unused in the copy, as the guide says.
-    Owner::signed_in(&url, &codes[1]);
+    OperatorClient::start_session(&url, &codes[1]);
     assert_eq!(owner.factor_state(), (true, 8));
     drop(server);
     for file in [&file, &copy] {
         assert_audit_clean(file);
     }
-    coffer(&["restore", "--file", path_text(&other), path_text(&copy)]);
+    run_coffer(&["restore", "--file", path_text(&other), path_text(&copy)]);
     assert_audit_clean(&other);
     let (_server, url) = start_on_file(&other);
     let refused = |code: &Value| {
-        Owner::sign_in(&url, code).assert_error(401, "invalid_credentials", Some("code"));
+        OperatorClient::sign_in(&url, code).assert_error(401, "invalid_credentials", Some("code"));
     };
-    Owner::sign_in(&url, &NULL).assert_error(401, "second_factor_required", Some("code"));
+    OperatorClient::sign_in(&url, &NULL).assert_error(401, "second_factor_required", Some("code"));
     refused(&codes[0]);
-    refused(&json!(code_at(&secret, now)));
-    let owner = Owner::signed_in(&url, &codes[2]);
+    refused(&json!(code_at_step(&secret, now)));
+    let owner = OperatorClient::start_session(&url, &codes[2]);
     assert_eq!(owner.factor_state(), (true, 8));
-    owner.off(codes[3].as_str().unwrap()).expect(204);
-    Owner::signed_in(&url, &NULL);
+    owner.disable_factor(codes[3].as_str().unwrap()).expect(204);
+    OperatorClient::start_session(&url, &NULL);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn last_used_code_of_an_older_file_stays_used() {
     let (file, older) = (scratch.path("new.db"), scratch.path("older.db"));
     let (server, _) = start_on_file(&file);
     drop(server);
-    let (secret, now) = ("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", step());
+    let (secret, now) = ("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", current_step());
     let conn: Connection = downgraded_copy(&file, &older, 18);
     let on =
         "update users set second_factor_secret = ?1, second_factor_at = 1, second_factor_step = ?2";
@@ -156,20 +156,24 @@ fn last_used_code_of_an_older_file_stays_used() {
     );
     drop(conn);
     let (server, url) = start_on_file(&older);
-    let used = json!(code_at(secret, now));
-    Owner::sign_in(&url, &used).assert_error(401, "invalid_credentials", Some("code"));
-    Owner::signed_in(&url, &json!(code_at(secret, now + 1)));
+    let used = json!(code_at_step(secret, now));
+    OperatorClient::sign_in(&url, &used).assert_error(401, "invalid_credentials", Some("code"));
+    OperatorClient::start_session(&url, &json!(code_at_step(secret, now + 1)));
     drop(server);
     assert_audit_clean(&older);
 }
 
 /// Kills the process and starts another on the same file.
 #[track_caller]
-fn kill_and_restart(mut server: Process, file: &Path, owner: &Owner) -> (Process, Owner) {
+fn kill_and_restart(
+    mut server: Process,
+    file: &Path,
+    owner: &OperatorClient,
+) -> (Process, OperatorClient) {
     server.kill();
     let (server, url) = start_on_file(file);
     let cookie = owner.cookie.clone();
-    (server, Owner { url, cookie })
+    (server, OperatorClient { url, cookie })
 }
 
 #[test]
@@ -177,18 +181,18 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let (server, url) = start_on_file(&file);
-    let (owner, now) = (Owner::signed_in(&url, &NULL), step());
+    let (owner, now) = (OperatorClient::start_session(&url, &NULL), current_step());
     // The second factor is begun but not confirmed: no code is required, and the secret can still be confirmed.
-    let secret = owner.begin();
+    let secret = owner.begin_factor();
     let (server, owner) = kill_and_restart(server, &file, &owner);
     assert_eq!(owner.factor_state(), (false, 0));
-    Owner::signed_in(&owner.url, &NULL);
+    OperatorClient::start_session(&owner.url, &NULL);
     // The process is killed before it sends the recovery codes: the second factor is enabled, and the session stays
     // valid.
     let route = "POST /dashboard/api/session/second-factor/confirm";
     let fault = json!({ "route": route, "dropAnswer": true, "times": 1 });
     call(&owner.url, "POST", "/sandbox/faults", "", &fault).expect(200);
-    let body = json!({ "code": code_at(&secret, now) }).to_string();
+    let body = json!({ "code": code_at_step(&secret, now) }).to_string();
     let unheard = agent()
         .post(format!("{}{FACTOR}/confirm", owner.url))
         .header("cookie", &owner.cookie)
@@ -196,28 +200,37 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     assert!(unheard.is_err());
     let (server, owner) = kill_and_restart(server, &file, &owner);
     assert_eq!(owner.factor_state(), (true, 10));
-    Owner::sign_in(&owner.url, &NULL).assert_error(401, "second_factor_required", Some("code"));
+    OperatorClient::sign_in(&owner.url, &NULL).assert_error(
+        401,
+        "second_factor_required",
+        Some("code"),
+    );
     // The next code disables the second factor, and then it is enabled again. This time the recovery codes arrive.
     owner
-        .off(&code_at(&secret, now))
+        .disable_factor(&code_at_step(&secret, now))
         .assert_error(401, "invalid_credentials", Some("code"));
-    owner.off(&code_at(&secret, now + 1)).expect(204);
-    let secret = owner.begin();
-    let codes = recovery_codes(owner.confirm(&code_at(&secret, now + 1)));
+    owner
+        .disable_factor(&code_at_step(&secret, now + 1))
+        .expect(204);
+    let secret = owner.begin_factor();
+    let codes = recovery_codes(owner.confirm_factor(&code_at_step(&secret, now + 1)));
     // The process is killed after the response: the recovery codes are stored.
     let (server, owner) = kill_and_restart(server, &file, &owner);
     assert_eq!(owner.factor_state(), (true, 10));
-    Owner::signed_in(&owner.url, &codes[9]);
+    OperatorClient::start_session(&owner.url, &codes[9]);
     drop(server);
     assert_audit_clean(&file);
 }
 
 #[test]
 fn full_disk_changes_no_second_factor_and_uses_no_code() {
-    let shop = failing_disk::Shop::open();
-    let (owner, now) = (Owner::signed_in(&shop.url, &NULL), step());
+    let shop = failing_disk::FailingDiskShop::open();
+    let (owner, now) = (
+        OperatorClient::start_session(&shop.url, &NULL),
+        current_step(),
+    );
     let account = owner
-        .act("GET", "/dashboard/api/accounts", &NULL)
+        .request("GET", "/dashboard/api/accounts", &NULL)
         .expect(200)
         .json();
     let account = format!(
@@ -225,44 +238,44 @@ fn full_disk_changes_no_second_factor_and_uses_no_code() {
         account["data"][0]["id"].as_str().unwrap()
     );
     let rename = || {
-        owner.act(
+        owner.request(
             "PATCH",
             &account,
             &json!({ "name": "Full", "allowedOrigins": ["https://full.example"] }),
         )
     };
-    let stands = || owner.act("GET", &account, &NULL).expect(200).json();
+    let stands = || owner.request("GET", &account, &NULL).expect(200).json();
     let before = stands();
-    let secret = owner.begin();
-    let code = code_at(&secret, now);
-    shop.fail("full", "-wal");
+    let secret = owner.begin_factor();
+    let code = code_at_step(&secret, now);
+    shop.start_failure("full", "-wal");
     for _ in 0..10 {
-        failing_disk::assert_write_rejected(&owner.act("POST", FACTOR, &NULL));
-        failing_disk::assert_write_rejected(&owner.confirm(&code));
+        failing_disk::assert_write_rejected(&owner.request("POST", FACTOR, &NULL));
+        failing_disk::assert_write_rejected(&owner.confirm_factor(&code));
         failing_disk::assert_write_rejected(&rename());
-        failing_disk::assert_write_rejected(&Owner::sign_in(&shop.url, &NULL));
+        failing_disk::assert_write_rejected(&OperatorClient::sign_in(&shop.url, &NULL));
     }
     assert_eq!(
         (owner.factor_state(), stands()),
         ((false, 0), before.clone())
     );
-    shop.repair("full");
-    shop.until_ready();
-    let codes = recovery_codes(owner.confirm(&code));
-    shop.fail("full", "-wal");
-    let next = code_at(&secret, now + 1);
+    shop.end_failure("full");
+    shop.wait_until_ready();
+    let codes = recovery_codes(owner.confirm_factor(&code));
+    shop.start_failure("full", "-wal");
+    let next = code_at_step(&secret, now + 1);
     for _ in 0..10 {
-        failing_disk::assert_write_rejected(&owner.off(&next));
-        failing_disk::assert_write_rejected(&owner.off(codes[0].as_str().unwrap()));
-        failing_disk::assert_write_rejected(&Owner::sign_in(&shop.url, &codes[0]));
+        failing_disk::assert_write_rejected(&owner.disable_factor(&next));
+        failing_disk::assert_write_rejected(&owner.disable_factor(codes[0].as_str().unwrap()));
+        failing_disk::assert_write_rejected(&OperatorClient::sign_in(&shop.url, &codes[0]));
     }
     assert_eq!((owner.factor_state(), stands()), ((true, 10), before));
     // A read needs no disk space.
     let page = send(&agent(), "GET", &format!("{}/livez", shop.url), &[], "");
     page.expect(200);
-    shop.repair("full");
-    shop.until_ready();
-    Owner::signed_in(&shop.url, &codes[0]);
-    owner.off(&next).expect(204);
+    shop.end_failure("full");
+    shop.wait_until_ready();
+    OperatorClient::start_session(&shop.url, &codes[0]);
+    owner.disable_factor(&next).expect(204);
     rename().expect(200);
 }

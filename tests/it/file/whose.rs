@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Runs a command of the binary on a file, and returns its exit code and output.
-fn coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
+fn run_coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command
         .args(args)
@@ -23,7 +23,7 @@ fn coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
 
 #[track_caller]
 fn run_ok(args: &[&str], file: &Path) -> String {
-    let (code, said) = coffer(args, file);
+    let (code, said) = run_coffer(args, file);
     assert_eq!(code, Some(0), "{args:?}: {said}");
     said
 }
@@ -32,7 +32,7 @@ fn run_ok(args: &[&str], file: &Path) -> String {
 #[track_caller]
 fn assert_refused(args: &[&str], file: &Path, why: &str) {
     let before = std::fs::read(file).unwrap();
-    let (code, said) = coffer(args, file);
+    let (code, said) = run_coffer(args, file);
     assert_eq!(code, Some(1), "{args:?}: {said}");
     assert!(said.contains(why), "{args:?}: {said}");
     assert!(std::fs::read(file).unwrap() == before, "{args:?} wrote");
@@ -45,7 +45,7 @@ const SANDBOX: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
 fn sandbox_and_production_files(scratch: &Scratch) -> (PathBuf, PathBuf) {
     let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
     let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&ours)]);
-    assert!(process.close());
+    assert!(process.close_input());
     run_ok(&["account", "create", "Shop"], &theirs);
     (ours, theirs)
 }
@@ -70,7 +70,7 @@ fn restore_rejects_copy_of_other_server_kind() {
         );
     }
     let before = std::fs::read(&theirs).unwrap();
-    let (code, said) = coffer(&["backup", path_text(&theirs), "--force"], &ours);
+    let (code, said) = run_coffer(&["backup", path_text(&theirs), "--force"], &ours);
     assert!(
         code == Some(1) && said.contains("belongs to a production server"),
         "{said}"
@@ -120,7 +120,7 @@ fn database_of_another_program_is_not_changed() {
     }
     let folder = scratch.path("folder.db");
     std::fs::create_dir(&folder).unwrap();
-    let (code, said) = coffer(&SERVE, &folder);
+    let (code, said) = run_coffer(&SERVE, &folder);
     assert!(code == Some(1) && said.contains("is not a file"), "{said}");
 }
 
@@ -137,7 +137,7 @@ fn only_a_sandbox_opens_an_empty_file() {
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
     assert!(scratch.path("empty.db-wal").exists(), "the file uses a WAL");
-    assert!(process.close());
+    assert!(process.close_input());
     assert!(run_ok(&["audit"], &file).contains("nothing found in 1 invoices"));
 }
 
@@ -145,7 +145,7 @@ fn only_a_sandbox_opens_an_empty_file() {
 fn start_of_the_wrong_kind_upgrades_nothing() {
     let scratch = Scratch::new();
     for version in ["v1", "v2"] {
-        let file = scratch.old_file(version, &format!("{version}.db"));
+        let file = scratch.copy_old_file(version, &format!("{version}.db"));
         assert_refused(&SERVE, &file, "made by a sandbox server");
         assert_refused(&["account", "create", "Shop"], &file, "--sandbox");
         let conn = Connection::open(&file).unwrap();
@@ -184,7 +184,7 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
         "leave --sandbox out",
     );
     let missing = scratch.path("missing.db");
-    let (code, said) = coffer(&["account", "create", "Shop", "--sandbox"], &missing);
+    let (code, said) = run_coffer(&["account", "create", "Shop", "--sandbox"], &missing);
     assert!(code == Some(1) && said.contains("does not exist"), "{said}");
     assert!(!missing.exists());
 }
@@ -238,10 +238,10 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
             assert_refused(&["restore", path_text(&copy), more], &file, &about);
         }
         let other = scratch.path("other.db");
-        let (code, said) = coffer(&["restore", path_text(&copy)], &other);
+        let (code, said) = run_coffer(&["restore", path_text(&copy)], &other);
         assert!(code == Some(1) && !other.exists(), "{said}");
         for command in ["audit", "doctor"] {
-            let (code, said) = coffer(&[command], &copy);
+            let (code, said) = run_coffer(&[command], &copy);
             assert!(
                 code == Some(1) && said.contains(&about),
                 "{command}: {said}"
@@ -279,7 +279,7 @@ fn foreign_trigger_in_a_served_file_has_no_effect() {
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
-    assert!(process.close());
+    assert!(process.close_input());
     let conn = Connection::open(&ours).unwrap();
     let fee = conn.query_row("select max(fee_bps) from accounts", [], |row| {
         row.get::<_, i64>(0)
@@ -305,7 +305,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
         let [server, shop] =
             [SANDBOX, SERVE].map(|args| [&args[..], &["--exit-with-parent"]].concat());
         for args in [server, shop, vec!["account", "create", "Shop"]] {
-            let (code, said) = coffer(&args, &file);
+            let (code, said) = run_coffer(&args, &file);
             let why = format!("does not exist, but {} does", log.display());
             assert!(code == Some(1) && said.contains(&why), "{args:?}: {said}");
             assert!(!file.exists());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// Returns the pending balance in EUR.
 #[track_caller]
-fn pending(shop: &Shop, key: &str) -> Value {
+fn pending_balance(shop: &Shop, key: &str) -> Value {
     let balances = shop.get("/v1/balances", Some(key)).expect(200).json();
     balances["data"][0]["pending"].clone()
 }
@@ -24,13 +24,13 @@ fn pending_balance_belongs_to_one_account_and_mode() {
         let invoice = shop.post("/v1/invoices", Some(key), body).expect(201);
         shop.pay(json!({ "invoice": invoice.json()["id"] }));
         expected[at] = format!("{}.00", (at + 1) * 99);
-        assert_eq!(keys.map(|key| pending(&shop, key)), expected);
+        assert_eq!(keys.map(|key| pending_balance(&shop, key)), expected);
     }
 }
 
 /// Creates a payment whose transaction id is always the same.
 #[track_caller]
-fn seen(shop: &Shop, mut body: Value) -> Response {
+fn pay_with_same_txid(shop: &Shop, mut body: Value) -> Response {
     body["txid"] = json!("the-same");
     shop.post("/sandbox/payments", None, body)
 }
@@ -43,17 +43,17 @@ fn same_txid_in_two_modes_makes_two_payments() {
         let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" });
         let invoice = shop.post("/v1/invoices", Some(key), body).expect(201);
         let invoice = invoice.json()["id"].clone();
-        let address = shop.address_of(key, "ada", "utxo");
+        let address = shop.customer_address(key, "ada", "utxo");
         for body in [
             json!({ "invoice": invoice }),
             json!({ "address": address, "amount": "0.001" }),
         ] {
-            let first = seen(&shop, body.clone()).expect(201).json();
-            assert_eq!(seen(&shop, body).expect(200).json(), first);
+            let first = pay_with_same_txid(&shop, body.clone()).expect(201).json();
+            assert_eq!(pay_with_same_txid(&shop, body).expect(200).json(), first);
             assert!(!ids.contains(&first["id"]), "{first}");
             ids.push(first["id"].clone());
         }
-        assert_eq!(pending(&shop, key), "19.80");
+        assert_eq!(pending_balance(&shop, key), "19.80");
     }
 }
 
@@ -62,7 +62,7 @@ fn payouts_of_one_account_do_not_limit_another() {
     let shop = Shop::open();
     let other = create_second_account(shop.file(), "live");
     for key in [LIVE, &other] {
-        shop.fund(key, "20000.00", "EUR");
+        shop.fund_balance(key, "20000.00", "EUR");
     }
     let conn = Connection::open(shop.file()).unwrap();
     conn.execute_batch(
@@ -80,7 +80,7 @@ fn payouts_of_one_account_do_not_limit_another() {
     // The payout of `other` used up only its own daily limit, so `LIVE` can still open payouts.
     let own = ask(LIVE, "20.00").expect(201).json();
     for payout in [&most, &own] {
-        shop.apply("payouts", payout["id"].as_str().unwrap(), &paid);
+        shop.apply_actions("payouts", payout["id"].as_str().unwrap(), &paid);
     }
     ask(&other, "20.00").assert_error(400, "daily_limit", Some("amount"));
     ask(LIVE, "9980.00").expect(201);

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 
 /// Returns the bytes that the system has received for this port and the server has not read yet.
 #[track_caller]
-fn unread(port: u16) -> u64 {
+fn unread_bytes(port: u16) -> u64 {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let own = format!("0100007F:{port:04X}");
     let lines = table.lines().map(|line| line.split_whitespace().collect());
@@ -37,7 +37,7 @@ fn chunked_body_of_single_bytes_uses_bounded_memory() {
     })
     .take(20)
     .collect();
-    assert!(polling::until(|| unread(port) == 0));
+    assert!(polling::wait_until(|| unread_bytes(port) == 0));
     let grown = peak_kib(running.process.id()).saturating_sub(before);
     assert!(grown <= 16_000, "{grown} KiB");
     drop(callers);

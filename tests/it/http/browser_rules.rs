@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 const PASSWORD: &str = "sandbox";
 const SIGN_IN: &str = "/dashboard/api/session";
 
-fn credentials() -> String {
+fn sign_in_body() -> String {
     json!({ "email": "operator@sandbox.test", "password": PASSWORD }).to_string()
 }
 
@@ -17,7 +17,7 @@ fn credentials() -> String {
 fn other_site_cannot_sign_in() {
     let shop = Shop::open();
     let own = shop.url().to_owned();
-    let sign_in = |headers: &[(&str, &str)]| shop.send("POST", SIGN_IN, headers, &credentials());
+    let sign_in = |headers: &[(&str, &str)]| shop.send("POST", SIGN_IN, headers, &sign_in_body());
     for foreign in [
         &[("Origin", "https://evil.example")][..],
         &[("Origin", "null")],
@@ -52,7 +52,7 @@ fn https_cookie_is_bound_to_host() {
             body,
         )
     };
-    let set = call("POST", &[], &credentials()).expect(201).headers["set-cookie"].clone();
+    let set = call("POST", &[], &sign_in_body()).expect(201).headers["set-cookie"].clone();
     let (pair, attributes) = set.split_once("; ").unwrap();
     let value = pair.strip_prefix("__Host-coffer_session=").unwrap();
     assert!(attributes.starts_with("Path=/; Secure; Max-Age="), "{set}");
@@ -95,7 +95,7 @@ fn private_responses_are_not_cached() {
         kept_by_nobody(interface.send(&interface.operator, "GET", &path, &Value::Null));
         kept_by_nobody(interface.send("", "GET", &path, &Value::Null));
     }
-    kept_by_nobody(interface.shop.send("POST", SIGN_IN, &[], &credentials()));
+    kept_by_nobody(interface.shop.send("POST", SIGN_IN, &[], &sign_in_body()));
     let widget = interface.shop.get("/widget.js", None).expect(200);
     assert_ne!(widget.headers["cache-control"], "no-store");
 }

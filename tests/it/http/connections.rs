@@ -1,10 +1,10 @@
 //! Connection limits: clients that never read, never write, or open thousands of connections.
 
-use crate::operator::exports::insert_many;
+use crate::operator::exports::insert_many_invoices;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Response, Shop};
 use coffer::Config;
-use coffer::http::Limits;
+use coffer::http::ConnectionLimits;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,9 +16,9 @@ const HOUR_MS: u64 = 3_600_000;
 
 /// Starts a sandbox in which only these limits end a connection.
 #[track_caller]
-fn shop(limits: Limits) -> Shop {
+fn shop_with_limits(limits: ConnectionLimits) -> Shop {
     Shop::with_config(Config {
-        limits: Limits {
+        limits: ConnectionLimits {
             header_timeout_ms: HOUR_MS,
             body_timeout_ms: HOUR_MS,
             ..limits
@@ -27,19 +27,19 @@ fn shop(limits: Limits) -> Shop {
     })
 }
 
-fn address(shop: &Shop) -> SocketAddr {
+fn socket_address(shop: &Shop) -> SocketAddr {
     let address = shop.url().strip_prefix("http://").unwrap();
     address.parse().unwrap()
 }
 
-pub fn limited(stream: TcpStream) -> TcpStream {
+pub fn with_timeouts(stream: TcpStream) -> TcpStream {
     stream.set_read_timeout(Some(TOO_LONG)).unwrap();
     stream.set_write_timeout(Some(TOO_LONG)).unwrap();
     stream
 }
 
 fn connect(shop: &Shop) -> TcpStream {
-    limited(TcpStream::connect(address(shop)).unwrap())
+    with_timeouts(TcpStream::connect(socket_address(shop)).unwrap())
 }
 
 /// Connects from this local address.
@@ -54,16 +54,16 @@ fn connect_from(from: &str, shop: &Shop) -> TcpStream {
         socket
             .bind(SocketAddr::new(from.parse().unwrap(), 0))
             .unwrap();
-        socket.connect(address(shop)).await.unwrap()
+        socket.connect(socket_address(shop)).await.unwrap()
     });
     let stream = stream.into_std().unwrap();
     stream.set_nonblocking(false).unwrap();
-    limited(stream)
+    with_timeouts(stream)
 }
 
 /// Sends a GET request and keeps the connection open.
 #[track_caller]
-fn ask(stream: &mut TcpStream, path: &str) {
+fn send_get(stream: &mut TcpStream, path: &str) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
 }
@@ -93,7 +93,7 @@ pub fn read_response(stream: &mut TcpStream) -> Option<String> {
 
 #[track_caller]
 pub fn assert_alive(stream: &mut TcpStream) {
-    ask(stream, "/livez");
+    send_get(stream, "/livez");
     let answer = read_response(stream).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
@@ -129,7 +129,7 @@ fn keep_busy(stream: &mut TcpStream, shop: &Shop, inbox: &str) {
     assert_eq!(arrived.json()["data"].as_array().unwrap().len(), 1);
 }
 
-const QUICK: Limits = Limits {
+const QUICK: ConnectionLimits = ConnectionLimits {
     connections_max: 64,
     loopback_is_limited: false,
     header_timeout_ms: HOUR_MS,
@@ -142,7 +142,7 @@ const QUICK: Limits = Limits {
 
 #[test]
 fn client_that_never_reads_is_disconnected() {
-    let shop = shop(QUICK);
+    let shop = shop_with_limits(QUICK);
     let request = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     std::thread::scope(|scope| {
         for _ in 0..20 {
@@ -154,8 +154,8 @@ fn client_that_never_reads_is_disconnected() {
 
 #[test]
 fn client_that_never_reads_an_export_is_disconnected() {
-    let interface = OperatorInterface::in_shop(shop(QUICK));
-    insert_many(&interface);
+    let interface = OperatorInterface::in_shop(shop_with_limits(QUICK));
+    insert_many_invoices(&interface);
     let path = interface.path("exports/invoices.csv");
     let cookie = &interface.operator;
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n");
@@ -165,7 +165,7 @@ fn client_that_never_reads_an_export_is_disconnected() {
 
 #[test]
 fn slow_client_receives_the_whole_response() {
-    let shop = shop(Limits {
+    let shop = shop_with_limits(ConnectionLimits {
         write_span_ms: 2_000,
         ..QUICK
     });
@@ -196,7 +196,7 @@ fn slow_client_receives_the_whole_response() {
 #[test]
 fn longest_idle_connection_is_evicted() {
     // The client of `shop` holds the fourth of four connections.
-    let shop = shop(Limits {
+    let shop = shop_with_limits(ConnectionLimits {
         connections_max: 4,
         ..QUICK
     });
@@ -219,7 +219,7 @@ fn half_sent_request_is_evicted() {
         "GET /livez HTTP/1.1\r\nHo",
         "POST /v1/invoices HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
     ] {
-        let shop = shop(Limits {
+        let shop = shop_with_limits(ConnectionLimits {
             connections_max: 3,
             ..QUICK
         });
@@ -234,7 +234,7 @@ fn half_sent_request_is_evicted() {
 
 #[test]
 fn request_in_progress_is_not_evicted() {
-    let shop = shop(Limits {
+    let shop = shop_with_limits(ConnectionLimits {
         connections_max: 2,
         ..QUICK
     });
@@ -251,7 +251,7 @@ fn request_in_progress_is_not_evicted() {
 
 #[test]
 fn new_connection_waits_when_all_are_busy() {
-    let shop = shop(Limits {
+    let shop = shop_with_limits(ConnectionLimits {
         connections_max: 1,
         ..QUICK
     });
@@ -259,7 +259,7 @@ fn new_connection_waits_when_all_are_busy() {
     let answer = (0..1000).find_map(|_| {
         let mut first = connect(&shop);
         assert_alive(&mut first);
-        ask(&mut first, "/sandbox/inbox/none?wait=1s");
+        send_get(&mut first, "/sandbox/inbox/none?wait=1s");
         assert_alive(&mut connect(&shop));
         // `is_here` is `true` if the server answered the first request before it served the second connection.
         first.set_nonblocking(true).unwrap();
@@ -277,7 +277,7 @@ fn new_connection_waits_when_all_are_busy() {
 
 #[test]
 fn client_gets_at_most_a_quarter_of_connections() {
-    let shop = shop(Limits {
+    let shop = shop_with_limits(ConnectionLimits {
         connections_max: 16,
         loopback_is_limited: true,
         ..QUICK
@@ -318,7 +318,7 @@ fn client_gets_at_most_a_quarter_of_connections() {
 #[test]
 fn trusted_proxy_gets_all_connections() {
     let shop = Shop::with_config(Config {
-        limits: Limits {
+        limits: ConnectionLimits {
             connections_max: 8,
             loopback_is_limited: true,
             ..QUICK
@@ -334,7 +334,7 @@ fn trusted_proxy_gets_all_connections() {
 #[test]
 fn idle_connections_do_not_block_new_ones() {
     for connections_max in [4096, 8192] {
-        let shop = shop(Limits {
+        let shop = shop_with_limits(ConnectionLimits {
             connections_max,
             ..QUICK
         });
@@ -347,7 +347,7 @@ fn idle_connections_do_not_block_new_ones() {
 
 #[test]
 fn stopping_server_does_not_wait_for_clients() {
-    let shop = shop(Limits {
+    let shop = shop_with_limits(ConnectionLimits {
         write_span_ms: HOUR_MS,
         ..QUICK
     });

@@ -22,7 +22,10 @@ fn seconds_to_pay(invoice: &Value) -> i64 {
 fn invoice_uses_checkout_settings_as_defaults() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    assert_eq!(seconds_to_pay(&shop.invoice("20.00", json!({}))), 1_200);
+    assert_eq!(
+        seconds_to_pay(&shop.create_invoice("20.00", json!({}))),
+        1_200
+    );
     let settings = json!({
         "ttlSeconds": 600, "successUrl": "https://shop.example/usual-thanks",
         "cancelUrl": "https://shop.example/usual-cart",
@@ -39,27 +42,27 @@ fn invoice_uses_checkout_settings_as_defaults() {
         (json!({}), 600, "usual", "own-"),
         (own, 60, "own", "usual-"),
     ] {
-        let invoice = shop.invoice("20.00", more);
+        let invoice = shop.create_invoice("20.00", more);
         assert_eq!(seconds_to_pay(&invoice), seconds);
         let url = invoice["checkoutUrl"].as_str().unwrap();
         let cart = format!("https://shop.example/{named}-cart");
-        shop.page(url)
+        shop.get_page(url)
             .assert_shows(200, &[&cart])
             .assert_hides(&[other]);
         let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
         shop.post(&simulate, Some(TEST), json!({})).expect(200);
         let thanks = format!("https://shop.example/{named}-thanks");
-        shop.page(url)
+        shop.get_page(url)
             .assert_shows(200, &[&thanks])
             .assert_hides(&[other]);
     }
 }
 
 #[test]
-fn simulated_payment_uses_the_selected_coin_else_the_named_one() {
+fn simulated_payment_prefers_the_selected_coin() {
     let shop = Shop::open();
     for (more, paid_in) in [(json!({}), "DOGE"), (json!({ "asset": "LTC" }), "LTC")] {
-        let id = shop.invoice("20.00", more)["id"].clone();
+        let id = shop.create_invoice("20.00", more)["id"].clone();
         let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
         let paid = shop.post(&path, Some(TEST), json!({ "asset": "DOGE" }));
         let paid = paid.expect(200).json();
@@ -115,7 +118,7 @@ fn read_only_resources_reject_writes() {
 #[test]
 fn every_v1_response_is_json() {
     let shop = Shop::open();
-    let id = shop.invoice("20.00", json!({}))["id"].clone();
+    let id = shop.create_invoice("20.00", json!({}))["id"].clone();
     let is_json = |answer: &Response| {
         assert_eq!(answer.headers["content-type"], "application/json");
         assert!(answer.json().is_object(), "{}", answer.text);
@@ -146,7 +149,7 @@ fn every_v1_response_is_json() {
 fn receiver_accepts_signatures_within_five_minutes() {
     let receiver =
         Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
-    let line = receiver.line();
+    let line = receiver.read_line();
     let url = line.strip_prefix("listening on ").unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = i64::try_from(now.as_secs()).unwrap();

@@ -96,7 +96,7 @@ fn optional_fields_may_be_null_as_documented() {
 }
 
 #[test]
-fn document_lists_path_values() {
+fn document_lists_values_of_path_parameters() {
     let shop = Shop::open();
     let document = shop.get("/v1/openapi.json", None).expect(200).json();
     let account = "/dashboard/api/accounts/{account}";

@@ -17,7 +17,7 @@ const NEVER: [&str; 8] = [
 ];
 
 /// Returns spellings of a scheme that a browser may read in another way than Coffer.
-fn disguised(scheme: &str) -> Vec<String> {
+fn disguised_urls(scheme: &str) -> Vec<String> {
     let (first, rest) = scheme.split_at(1);
     let upper = scheme.to_ascii_uppercase();
     let mut urls = vec![
@@ -86,7 +86,7 @@ fn customer_email_is_a_single_address() {
 }
 
 #[test]
-fn scheme_is_case_insensitive() {
+fn url_scheme_is_case_insensitive() {
     let interface = OperatorInterface::open();
     let body = json!({
         "amount": "1.00", "currency": "EUR", "redirectUrl": "HTTPS://Shop.example/thanks",
@@ -96,7 +96,7 @@ fn scheme_is_case_insensitive() {
     let invoice = made.expect(201).json();
     let page = interface
         .shop
-        .page(invoice["checkoutUrl"].as_str().unwrap());
+        .get_page(invoice["checkoutUrl"].as_str().unwrap());
     page.assert_shows(200, &["href=\"Http://shop.example\""]);
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
@@ -113,7 +113,7 @@ fn scheme_is_case_insensitive() {
     );
     let page = interface
         .shop
-        .page(invoice["checkoutUrl"].as_str().unwrap());
+        .get_page(invoice["checkoutUrl"].as_str().unwrap());
     let policy = &page.0.headers["content-security-policy"];
     assert!(
         policy.contains("img-src 'self' https://cdn.example;"),
@@ -151,7 +151,7 @@ fn return_url_accepts_apps_and_rejects_scripts() {
         let href = url.replace('&', "&#38;").replace('\'', "&#39;");
         interface
             .shop
-            .page(invoice["checkoutUrl"].as_str().unwrap())
+            .get_page(invoice["checkoutUrl"].as_str().unwrap())
             .assert_shows(200, &[&format!("href=\"{href}\"")]);
         let changed = change(json!({ "successUrl": url, "cancelUrl": url })).expect(200);
         assert_eq!(changed.json()["successUrl"], url);
@@ -159,7 +159,7 @@ fn return_url_accepts_apps_and_rejects_scripts() {
     // A webhook URL cannot open an app, because only the server calls it.
     create("webhookUrl", "myshop://hook").assert_error(400, "invalid_request", Some("webhookUrl"));
     let before = interface.shop.get("/sandbox", None).json()["counts"].clone();
-    for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {
+    for url in NEVER.iter().flat_map(|scheme| disguised_urls(scheme)) {
         for name in ["redirectUrl", "cancelUrl"] {
             create(name, &url).assert_error(400, "invalid_request", Some(name));
         }
@@ -211,14 +211,14 @@ fn url_error_names_the_problem() {
 #[test]
 fn pages_never_link_to_scripts() {
     let shop = Shop::open();
-    let invoice = shop.invoice("1.00", json!({ "cancelUrl": "https://shop.example/back" }));
+    let invoice = shop.create_invoice("1.00", json!({ "cancelUrl": "https://shop.example/back" }));
     let address = invoice["checkoutUrl"].as_str().unwrap();
-    shop.page(address)
+    shop.get_page(address)
         .assert_shows(200, &["href=\"https://shop.example/back\""]);
-    for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {
+    for url in NEVER.iter().flat_map(|scheme| disguised_urls(scheme)) {
         let quoted = url.replace('\'', "''").replace('\0', "");
         shop.execute_sql(&format!("update invoices set cancel_url = '{quoted}'"));
-        shop.page(address)
+        shop.get_page(address)
             .assert_hides(&["class=\"back\"", "alert"]);
     }
 }
@@ -227,7 +227,7 @@ fn pages_never_link_to_scripts() {
 fn id_is_case_insensitive() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     let id = invoice["id"].as_str().unwrap().to_uppercase();
     let seen = |path: &str| shop.get(path, Some(TEST)).expect(200).json();
     let events = seen(&format!("/v1/events?object={id}"));
@@ -240,7 +240,7 @@ fn id_is_case_insensitive() {
     assert_eq!(seen(&format!("/v1/events/{event}")), events["data"][0]);
     seen(&format!("/v1/events?before={event}"));
     assert_eq!(seen(&format!("/v1/invoices/{id}"))["id"], invoice["id"]);
-    let paid = shop.fund(TEST, "20.00", "EUR").to_uppercase();
+    let paid = shop.fund_balance(TEST, "20.00", "EUR").to_uppercase();
     assert_eq!(
         seen(&format!("/v1/refunds?invoiceId={paid}"))["data"],
         json!([])

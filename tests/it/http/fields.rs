@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// Returns the entries of a list.
 #[track_caller]
-fn entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
+fn list_entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
     let page = shop.get(path, Some(key)).expect(200).json();
     page["data"].as_array().unwrap().clone()
 }
@@ -36,25 +36,25 @@ fn openapi_schemas_match_documented_fields() {
 
 /// Creates an invoice of a payment link, and live invoices with and without the optional fields.
 #[track_caller]
-fn check_invoices_of_all_origins(shop: &Shop) {
+fn create_invoices_of_all_origins(shop: &Shop) {
     let link = links::LinkClient::sign_in(shop)
-        .link(json!({ "name": "Tea", "amount": "2.00", "currency": "EUR" }));
+        .create_test_link(json!({ "name": "Tea", "amount": "2.00", "currency": "EUR" }));
     let path = format!("/l/{}", link["id"].as_str().unwrap());
     assert_eq!(shop.submit(&path, &[], "").status, 303);
     let order = json!({ "amount": "3.00", "currency": "USD", "orderId": "a", "description": "Tea",
         "customerEmail": "ada@example.com", "metadata": { "a": 1 } });
     shop.post("/v1/invoices", Some(LIVE), order).expect(201);
-    shop.fund(LIVE, "10.00", "USD");
+    shop.fund_balance(LIVE, "10.00", "USD");
 }
 
 #[test]
 fn invoice_fields_match_in_every_status() {
     let shop = Shop::open();
-    check_invoices_of_all_origins(&shop);
-    let quoted = || shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
+    create_invoices_of_all_origins(&shop);
+    let quoted = || shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let text = |id: Value| id.as_str().unwrap().to_owned();
     let (late, failing, cancelled) = (quoted(), quoted(), text(quoted()));
-    shop.cancel(&cancelled).expect(200);
+    shop.cancel_invoice(&cancelled).expect(200);
     quoted();
     let payment = shop.pay(json!({ "invoice": failing }));
     shop.move_payment(&payment, "dropped");
@@ -67,16 +67,16 @@ fn invoice_fields_match_in_every_status() {
         shop.post(&format!("/v1/invoices/{id}/simulate"), Some(TEST), body)
             .expect(200);
         if case == "over" {
-            shop.refund(&id, Some("1.00"));
+            shop.create_refund(&id, Some("1.00"));
         }
     }
     shop.pay(json!({ "invoice": quoted() }));
     quoted();
-    shop.invoice("20.00", json!({}));
+    shop.create_invoice("20.00", json!({}));
     let mut resource = ResourceShape::parse(INVOICE);
     for key in [TEST, LIVE] {
-        for invoice in entries(&shop, "/v1/invoices?limit=100", key) {
-            resource.check(&invoice);
+        for invoice in list_entries(&shop, "/v1/invoices?limit=100", key) {
+            resource.assert_matches(&invoice);
             let is_paid = ["confirmed", "overpaid"].map(|status| invoice["status"] == status);
             assert_eq!(invoice["paid"], is_paid.contains(&true), "{invoice}");
             assert_eq!(invoice["livemode"], key == LIVE);
@@ -90,28 +90,28 @@ fn invoice_fields_match_in_every_status() {
 #[test]
 fn payout_and_refund_fields_match_in_every_status() {
     let shop = Shop::open();
-    let live = shop.fund(LIVE, "1000.00", "EUR");
-    let test = shop.fund(TEST, "1000.00", "USD");
+    let live = shop.fund_balance(LIVE, "1000.00", "EUR");
+    let test = shop.fund_balance(TEST, "1000.00", "USD");
     for way in [
         &["reject"][..],
         &["cancel"],
         &["approve", "fail"],
         &["approve", "process", "pay"],
     ] {
-        shop.apply("payouts", &shop.payout("20.00"), way);
+        shop.apply_actions("payouts", &shop.create_payout("20.00"), way);
     }
-    let id = shop.payout("20.00");
+    let id = shop.create_payout("20.00");
     let (mut payouts, mut refunds) = (ResourceShape::parse(PAYOUT), ResourceShape::parse(REFUND));
     for action in ["approve", "process", "fail"] {
-        for payout in entries(&shop, "/v1/payouts", LIVE) {
-            payouts.check(&payout);
+        for payout in list_entries(&shop, "/v1/payouts", LIVE) {
+            payouts.assert_matches(&payout);
         }
         let body = json!({ "action": action, "reason": (action == "fail").then_some("No") });
         shop.post(&format!("/sandbox/payouts/{id}"), None, body)
             .expect(200);
     }
-    for payout in entries(&shop, "/v1/payouts", LIVE) {
-        payouts.check(&payout);
+    for payout in list_entries(&shop, "/v1/payouts", LIVE) {
+        payouts.assert_matches(&payout);
     }
     for way in [
         &[][..],
@@ -122,7 +122,7 @@ fn payout_and_refund_fields_match_in_every_status() {
         &["reject"],
         &["cancel"],
     ] {
-        shop.apply("refunds", &shop.refund(&test, Some("1.00")), way);
+        shop.apply_actions("refunds", &shop.create_refund(&test, Some("1.00")), way);
     }
     let body = json!({ "invoice": live, "amount": "1.00", "reason": "Late" });
     let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();
@@ -131,9 +131,9 @@ fn payout_and_refund_fields_match_in_every_status() {
     shop.post(&path, None, body).expect(200);
     for refund in [TEST, LIVE]
         .iter()
-        .flat_map(|key| entries(&shop, "/v1/refunds", key))
+        .flat_map(|key| list_entries(&shop, "/v1/refunds", key))
     {
-        refunds.check(&refund);
+        refunds.assert_matches(&refund);
     }
     refunds.assert_values_seen("currency");
     for resource in [payouts, refunds] {
@@ -159,12 +159,12 @@ fn merchant_and_balance_fields_match() {
         shop.update_account(end);
         for key in [TEST, LIVE] {
             let read = shop.get("/v1/merchant", Some(key)).expect(200).json();
-            merchant.check(&read);
-            let balances = entries(&shop, "/v1/balances", key);
+            merchant.assert_matches(&read);
+            let balances = list_entries(&shop, "/v1/balances", key);
             assert_eq!(read["balances"], json!(balances));
             let currencies: Vec<&Value> = balances.iter().map(|one| &one["currency"]).collect();
             assert_eq!(currencies, ["EUR", "USD"]);
-            balances.iter().for_each(|one| balance.check(one));
+            balances.iter().for_each(|one| balance.assert_matches(one));
         }
     }
     merchant.assert_all_seen();
@@ -183,18 +183,22 @@ fn ledger_entry_fields_match_for_every_kind() {
     interface
         .request("POST", "adjustments", &correction)
         .expect(201);
-    shop.addresses(TEST, "ada").expect(201);
+    shop.create_addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.01" });
     shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
         .expect(201);
-    let invoice = shop.fund(LIVE, "500.00", "EUR");
-    shop.fund(LIVE, "500.00", "USD");
-    shop.apply("payouts", &shop.payout("20.00"), &["reject"]);
-    shop.apply("refunds", &shop.refund(&invoice, Some("1.00")), &["reject"]);
+    let invoice = shop.fund_balance(LIVE, "500.00", "EUR");
+    shop.fund_balance(LIVE, "500.00", "USD");
+    shop.apply_actions("payouts", &shop.create_payout("20.00"), &["reject"]);
+    shop.apply_actions(
+        "refunds",
+        &shop.create_refund(&invoice, Some("1.00")),
+        &["reject"],
+    );
     let mut resource = ResourceShape::parse(LEDGER_ENTRY);
     for key in [TEST, LIVE] {
-        for entry in entries(shop, "/v1/ledger?limit=200", key) {
-            resource.check(&entry);
+        for entry in list_entries(shop, "/v1/ledger?limit=200", key) {
+            resource.assert_matches(&entry);
             let is_negative = ["fee", "payout", "refund"].map(|kind| entry["kind"] == kind);
             if entry["kind"] != "adjustment" {
                 let starts = entry["amount"].as_str().unwrap().starts_with('-');
@@ -218,8 +222,8 @@ fn ledger_entry_fields_match_for_every_kind() {
 fn currency_fields_match() {
     let shop = Shop::open();
     let mut resource = ResourceShape::parse(CURRENCY);
-    for coin in entries(&shop, "/v1/currencies", TEST) {
-        resource.check(&coin);
+    for coin in list_entries(&shop, "/v1/currencies", TEST) {
+        resource.assert_matches(&coin);
     }
     resource.assert_values_seen("kind");
 }
@@ -227,19 +231,20 @@ fn currency_fields_match() {
 #[test]
 fn customer_address_fields_match() {
     let shop = Shop::open();
-    let made = shop.addresses(TEST, "ada").expect(201).json();
-    ResourceShape::parse("customer =ada\n conversion object\n addresses list").check(&made);
+    let made = shop.create_addresses(TEST, "ada").expect(201).json();
+    ResourceShape::parse("customer =ada\n conversion object\n addresses list")
+        .assert_matches(&made);
     ResourceShape::parse("provider text\n target text\n feesPaidBy text")
-        .check(&made["conversion"]);
+        .assert_matches(&made["conversion"]);
     let family = "family solana|evm|tron|utxo\n chainIds list\n address text\n assets list";
     let (mut family, mut asset) = (
         ResourceShape::parse(family),
         ResourceShape::parse("id text\n symbol text\n chainId text\n kind text"),
     );
     for entry in made["addresses"].as_array().unwrap() {
-        family.check(entry);
+        family.assert_matches(entry);
         for coin in entry["assets"].as_array().unwrap() {
-            asset.check(coin);
+            asset.assert_matches(coin);
             let chains = entry["chainIds"].as_array().unwrap();
             assert!(chains.contains(&coin["chainId"]), "{entry}");
         }
@@ -252,12 +257,12 @@ fn event_fields_match_for_every_type() {
     let shop = Shop::open();
     shop.update_account(json!({ "status": "suspended" }));
     shop.update_account(json!({ "status": "active" }));
-    let invoice = shop.fund(LIVE, "500.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "500.00", "EUR");
     for end in [&["approve", "fail"][..], &["approve", "process", "pay"]] {
-        shop.apply("payouts", &shop.payout("20.00"), end);
-        shop.apply("refunds", &shop.refund(&invoice, Some("1.00")), end);
+        shop.apply_actions("payouts", &shop.create_payout("20.00"), end);
+        shop.apply_actions("refunds", &shop.create_refund(&invoice, Some("1.00")), end);
     }
-    let quoted = || shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
+    let quoted = || shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let paid = |amount: &str| {
         let payment = shop.pay(json!({ "invoice": quoted(), "amount": amount }));
         shop.move_payment(&payment, "confirmed");
@@ -267,8 +272,8 @@ fn event_fields_match_for_every_type() {
         paid(amount);
     }
     shop.move_payment(&paid("0.25"), "dropped");
-    shop.cancel(quoted().as_str().unwrap()).expect(200);
-    shop.addresses(TEST, "ada").expect(201);
+    shop.cancel_invoice(quoted().as_str().unwrap()).expect(200);
+    shop.create_addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.01" });
     shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
         .expect(201);
@@ -278,12 +283,12 @@ fn event_fields_match_for_every_type() {
     shop.move_payment(&late, "confirmed");
     let mut resource = ResourceShape::parse(EVENT);
     for key in [TEST, LIVE] {
-        for event in entries(&shop, "/v1/events?limit=200", key) {
-            resource.check(&event);
+        for event in list_entries(&shop, "/v1/events?limit=200", key) {
+            resource.assert_matches(&event);
             assert_eq!(event["livemode"], key == LIVE);
             let kind = event["type"].as_str().unwrap();
             // Events can be filtered by every type.
-            let of_type = entries(&shop, &format!("/v1/events?limit=200&type={kind}"), key);
+            let of_type = list_entries(&shop, &format!("/v1/events?limit=200&type={kind}"), key);
             assert!(of_type.contains(&event) && of_type.iter().all(|one| one["type"] == kind));
             let object = &event["data"]["object"]["object"];
             let named = kind.split('.').next().unwrap();
@@ -307,13 +312,13 @@ fn checkout_session_fields_match() {
     let mut coin = ResourceShape::parse("id text\n symbol text\n name text\n chain text");
     for key in ["pk_test_sandbox", "pk_live_sandbox"] {
         let told = shop.get("/v1/public/config", Some(key)).expect(200).json();
-        config.check(&told);
-        branding.check(&told["branding"]);
+        config.assert_matches(&told);
+        branding.assert_matches(&told["branding"]);
         told["coins"]
             .as_array()
             .unwrap()
             .iter()
-            .for_each(|one| coin.check(one));
+            .for_each(|one| coin.assert_matches(one));
         shop.execute_sql(
             "update accounts set branding_color = '#aa00ff', branding_logo_url = 'https://shop.example/logo.png'",
         );
@@ -328,14 +333,14 @@ fn checkout_session_fields_match() {
         "invoiceId uuid\n token text\n checkoutUrl uri\n status created|awaiting_payment\n expiresAt time",
     );
     for asset in [Value::Null, json!("LTC")] {
-        let invoice = shop.invoice("20.00", json!({ "asset": asset }));
+        let invoice = shop.create_invoice("20.00", json!({ "asset": asset }));
         let body = json!({ "invoiceId": invoice["id"] });
         let begun = shop.post(
             "/v1/public/checkout-sessions",
             Some("pk_test_sandbox"),
             body,
         );
-        session.check(&begun.expect(200).json());
+        session.assert_matches(&begun.expect(200).json());
     }
     session.assert_values_seen("status");
 }
@@ -345,11 +350,11 @@ fn error_fields_match() {
     let shop = Shop::open();
     let bare = shop.get("/v1/invoices/x", Some(TEST)).expect(404).json();
     let mut error = ResourceShape::parse("error text\n message text\n requestId text");
-    error.check(&bare);
+    error.assert_matches(&bare);
     let named = shop
         .get("/v1/invoices?limit=0", Some(TEST))
         .expect(400)
         .json();
     let mut error = ResourceShape::parse("error text\n message text\n param text\n requestId text");
-    error.check(&named);
+    error.assert_matches(&named);
 }

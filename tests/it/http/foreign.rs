@@ -65,9 +65,9 @@ fn id(of: &Value) -> String {
 
 /// Creates one object of every collection in a mode.
 fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &str) -> ObjectIds {
-    let invoice = shop.fund(key, "900.00", "EUR");
+    let invoice = shop.fund_balance(key, "900.00", "EUR");
     let events = shop.get("/v1/events?limit=1", Some(key)).expect(200).json();
-    let refund = shop.refund(&invoice, Some("1.00"));
+    let refund = shop.create_refund(&invoice, Some("1.00"));
     let customer = format!("customer-{mode}");
     let path = format!("/v1/customers/{customer}/addresses");
     let addresses = shop.post(&path, Some(key), json!({})).expect(201).json();
@@ -84,12 +84,12 @@ fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &
     let path = format!("/dashboard/api/accounts/{account}/payment-links?mode={mode}");
     let body = json!({ "name": "Tip", "currency": "EUR", "amount": "5.00" });
     let link = shop
-        .interface(operator, "POST", &path, &body)
+        .session_request(operator, "POST", &path, &body)
         .expect(201)
         .json();
     let path = format!("/dashboard/api/accounts/{account}/deliveries?mode={mode}");
     let deliveries = shop
-        .interface(operator, "GET", &path, &Value::Null)
+        .session_request(operator, "GET", &path, &Value::Null)
         .expect(200)
         .json();
     BTreeMap::from([
@@ -104,8 +104,8 @@ fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &
 }
 
 /// Creates the objects that exist in live mode only.
-fn add_live_only(shop: &Shop, operator: &str, account: &str, of_live: &mut ObjectIds) {
-    of_live.insert("payouts", shop.payout("20.00"));
+fn create_live_objects(shop: &Shop, operator: &str, account: &str, of_live: &mut ObjectIds) {
+    of_live.insert("payouts", shop.create_payout("20.00"));
     let order = json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 });
     let token = [("Authorization", "Bearer rt_sandbox")];
     let server = shop.send("POST", "/reseller/servers", &token, &order.to_string());
@@ -116,13 +116,13 @@ fn add_live_only(shop: &Shop, operator: &str, account: &str, of_live: &mut Objec
         ("reseller-tokens", json!({})),
     ] {
         let path = format!("/dashboard/api/accounts/{account}/{collection}");
-        let made = shop.interface(operator, "POST", &path, &body);
+        let made = shop.session_request(operator, "POST", &path, &body);
         of_live.insert(collection, id(&made.expect(201).json()));
     }
 }
 
 /// Returns the collection of the last path parameter other than `{account}`.
-fn collection(route: &Route) -> Option<&'static str> {
+fn path_collection(route: &Route) -> Option<&'static str> {
     let segments: Vec<&str> = route.path.split('/').collect();
     let named =
         |pair: &[&'static str]| (pair[1] == "{id}" || pair[1] == "{ref}").then_some(pair[0]);
@@ -130,13 +130,13 @@ fn collection(route: &Route) -> Option<&'static str> {
 }
 
 /// Returns the path of the route with this account and object id.
-fn path(route: &Route, account: &str, thing: &str) -> String {
+fn path_with_id(route: &Route, account: &str, thing: &str) -> String {
     let path = route.path.replace("{account}", account);
     path.replace("{id}", thing).replace("{ref}", thing)
 }
 
 /// Returns a valid body, so that only the object is missing.
-fn body(route: &Route) -> Value {
+fn valid_body(route: &Route) -> Value {
     match route.operation {
         "selectCoin" => json!({ "asset": "BTC" }),
         "simulateDeposit" => json!({ "asset": "SOL", "amount": "1" }),
@@ -160,11 +160,11 @@ impl TwoAccounts {
     fn open() -> TwoAccounts {
         let shop = Shop::open();
         shop.update_account(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }));
-        let operator = shop.operator();
+        let operator = shop.sign_in_operator();
         let account = id(&shop.get("/v1/merchant", Some(TEST)).expect(200).json());
         let test = create_objects(&shop, &operator, &account, "test", TEST);
         let mut live = create_objects(&shop, &operator, &account, "live", LIVE);
-        add_live_only(&shop, &operator, &account, &mut live);
+        create_live_objects(&shop, &operator, &account, &mut live);
         let other = create_other_account(&shop);
         TwoAccounts {
             shop,
@@ -177,9 +177,9 @@ impl TwoAccounts {
     }
 
     /// Sends a request with a key and returns the status.
-    fn ask(&self, route: &Route, header: (&str, &str), thing: &str) -> u16 {
-        let path = path(route, &self.account, thing);
-        let body = body(route);
+    fn request_status(&self, route: &Route, header: (&str, &str), thing: &str) -> u16 {
+        let path = path_with_id(route, &self.account, thing);
+        let body = valid_body(route);
         let body = if body.is_null() {
             String::new()
         } else {
@@ -195,7 +195,8 @@ fn key_cannot_reach_foreign_objects() {
     let mut walked = 0;
     for route in routes(false).filter(|route| matches!(route.auth(), Auth::Secret)) {
         // The route for customer addresses is skipped, because it creates missing addresses.
-        let Some(kind) = collection(route).filter(|_| route.operation != "makeCustomerAddresses")
+        let Some(kind) =
+            path_collection(route).filter(|_| route.operation != "makeCustomerAddresses")
         else {
             continue;
         };
@@ -217,7 +218,7 @@ fn key_cannot_reach_foreign_objects() {
                 &scene.other.secret["test"],
                 &scene.other.secret["live"],
             ] {
-                let status = scene.ask(route, ("X-API-Key", key), thing);
+                let status = scene.request_status(route, ("X-API-Key", key), thing);
                 // The simulation routes return 403 for a live key.
                 let is_hidden = status == 404 || (status == 403 && name.starts_with("simulate"));
                 assert!(
@@ -225,7 +226,7 @@ fn key_cannot_reach_foreign_objects() {
                     "{name} of a {mode} thing with another key: {status}"
                 );
             }
-            let status = scene.ask(route, ("X-API-Key", own), thing);
+            let status = scene.request_status(route, ("X-API-Key", own), thing);
             assert_ne!(status, 404, "{name} of its own in {mode} mode");
         }
     }
@@ -262,17 +263,17 @@ fn reseller_cannot_reach_foreign_servers() {
     let server = &scene.live["servers"];
     let others = format!("Bearer {OTHERS_TOKEN}");
     for route in routes(false).filter(|route| matches!(route.auth(), Auth::Reseller)) {
-        if collection(route).is_none() {
+        if path_collection(route).is_none() {
             continue;
         }
         let name = route.operation;
         assert_eq!(
-            scene.ask(route, ("Authorization", &others), server),
+            scene.request_status(route, ("Authorization", &others), server),
             404,
             "{name}"
         );
         assert_eq!(
-            scene.ask(route, ("Authorization", "Bearer rt_sandbox"), server),
+            scene.request_status(route, ("Authorization", "Bearer rt_sandbox"), server),
             200,
             "{name}"
         );
@@ -293,15 +294,18 @@ fn account_path_cannot_reach_foreign_objects() {
     of_accounts.sort_by_key(|route| route.method == "DELETE");
     let mut walked = 0;
     for route in of_accounts {
-        let Some(kind) = collection(route) else {
+        let Some(kind) = path_collection(route) else {
             continue;
         };
         let name = route.operation;
         let ask = |account: &str, mode: &str, thing: &str| {
-            let path = format!("{}?mode={mode}", path(route, account, thing));
-            let answer = scene
-                .shop
-                .interface(&scene.operator, route.method, &path, &body(route));
+            let path = format!("{}?mode={mode}", path_with_id(route, account, thing));
+            let answer = scene.shop.session_request(
+                &scene.operator,
+                route.method,
+                &path,
+                &valid_body(route),
+            );
             answer.status
         };
         let has_mode = scene.test.contains_key(kind);

@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// Compares JSON with a golden file, or rewrites the file if `COFFER_BLESS` is set.
 #[track_caller]
-fn golden(name: &str, value: &Value) {
+fn assert_json_matches(name: &str, value: &Value) {
     assert_matches(name, &format!("{value:#}\n"));
 }
 
@@ -23,12 +23,12 @@ fn openapi_document_matches_golden_file() {
             .args(arguments)
             .output();
         let document: Value = serde_json::from_slice(&coffer.unwrap().stdout).unwrap();
-        golden(name, &document);
+        assert_json_matches(name, &document);
     }
 }
 
 /// Starts a sandbox in the year 2030 with one inbox endpoint for each webhook format.
-fn shop() -> Shop {
+fn shop_with_inboxes() -> Shop {
     let shop = Shop::open();
     let at = json!({ "set": "2030-01-01T12:00:00.000Z" });
     shop.post("/sandbox/clock", None, at).expect(200);
@@ -52,12 +52,12 @@ const HISTORIES: [&str; 7] = [
 ];
 
 /// Creates an invoice with all settable fields, selects litecoin and plays the history.
-fn history(shop: &Shop, name: &str) {
+fn play_history(shop: &Shop, name: &str) {
     let body = json!({
         "orderId": name, "description": "Two tickets", "asset": "LTC", "metadata": { "cart": "c-77", "n": 1.10 },
         "customerEmail": "ada@example.com",
     });
-    let invoice = shop.invoice("20.00", body);
+    let invoice = shop.create_invoice("20.00", body);
     let id = invoice["id"].as_str().unwrap();
     let simulate = |case: &str| {
         let path = format!("/v1/invoices/{id}/simulate");
@@ -87,7 +87,7 @@ fn history(shop: &Shop, name: &str) {
 }
 
 /// Makes a confirmed deposit of 0.001 bitcoin.
-fn deposit(shop: &Shop) {
+fn create_deposit(shop: &Shop) {
     let path = "/v1/customers/user-77";
     let addresses = format!("{path}/addresses");
     shop.post(&addresses, Some(TEST), json!({})).expect(201);
@@ -103,7 +103,7 @@ fn is_deposit(body: &Value) -> bool {
 }
 
 /// Replaces values that differ between runs: ids, transactions, tokens and the port.
-fn normalised(value: &Value, url: &str) -> Value {
+fn replace_random(value: &Value, url: &str) -> Value {
     match value {
         Value::String(text) if text.starts_with("evt_") => json!("evt_<id>"),
         Value::String(text) if text.starts_with(url) => json!("<url>/checkout/<id>?token=<token>"),
@@ -111,11 +111,11 @@ fn normalised(value: &Value, url: &str) -> Value {
             json!("<uuid>")
         }
         Value::String(text) if text.len() == 64 => json!("<txid>"),
-        Value::Array(items) => items.iter().map(|item| normalised(item, url)).collect(),
+        Value::Array(items) => items.iter().map(|item| replace_random(item, url)).collect(),
         Value::Object(fields) => Value::Object(
             fields
                 .iter()
-                .map(|(name, value)| (name.clone(), normalised(value, url)))
+                .map(|(name, value)| (name.clone(), replace_random(value, url)))
                 .collect(),
         ),
         other => other.clone(),
@@ -123,7 +123,7 @@ fn normalised(value: &Value, url: &str) -> Value {
 }
 
 /// Returns the file name of a webhook body. In the legacy format, an overpaid invoice is reported as confirmed.
-fn file_of(body: &Value, format: &str) -> String {
+fn golden_file_name(body: &Value, format: &str) -> String {
     let kind = body.get("type").or(body.get("event"));
     let is_overpaid = body.pointer("/invoice/overpaid") == Some(&json!(true));
     let kind = kind.and_then(Value::as_str).filter(|_| !is_overpaid);
@@ -133,25 +133,29 @@ fn file_of(body: &Value, format: &str) -> String {
 
 /// Payouts and refunds reach each final status that has an event.
 #[test]
-fn the_bodies_of_payouts_and_refunds_are_those_that_receivers_know() {
-    let shop = shop();
-    let invoice = shop.fund(LIVE, "100.00", "EUR");
+fn transfer_webhook_bodies_match_golden_files() {
+    let shop = shop_with_inboxes();
+    let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
     let paid = |kind: &str, id: &str, txid: &str| {
-        shop.apply(kind, id, &["approve", "process"]);
+        shop.apply_actions(kind, id, &["approve", "process"]);
         let body = json!({ "action": "pay", "txid": txid });
         shop.post(&format!("/sandbox/{kind}/{id}"), None, body)
             .expect(200);
     };
     let failed = |kind: &str, id: &str| {
-        shop.apply(kind, id, &["approve"]);
+        shop.apply_actions(kind, id, &["approve"]);
         let body = json!({ "action": "fail", "reason": "The wallet is empty" });
         shop.post(&format!("/sandbox/{kind}/{id}"), None, body)
             .expect(200);
     };
-    failed("payouts", &shop.payout("20.00"));
-    paid("payouts", &shop.payout("30.00"), "5wHu1qwD7q3j6dRk");
-    failed("refunds", &shop.refund(&invoice, Some("40.00")));
-    paid("refunds", &shop.refund(&invoice, None), "f4184fc596403b9d");
+    failed("payouts", &shop.create_payout("20.00"));
+    paid("payouts", &shop.create_payout("30.00"), "5wHu1qwD7q3j6dRk");
+    failed("refunds", &shop.create_refund(&invoice, Some("40.00")));
+    paid(
+        "refunds",
+        &shop.create_refund(&invoice, None),
+        "f4184fc596403b9d",
+    );
     shop.advance("0s");
     let mut count = 0;
     for format in ["event", "legacy"] {
@@ -162,7 +166,10 @@ fn the_bodies_of_payouts_and_refunds_are_those_that_receivers_know() {
             let kind = body.get("type").or(body.get("event")).unwrap();
             if !kind.as_str().unwrap().starts_with("invoice.") {
                 count += 1;
-                golden(&file_of(&body, format), &normalised(&body, shop.url()));
+                assert_json_matches(
+                    &golden_file_name(&body, format),
+                    &replace_random(&body, shop.url()),
+                );
             }
         }
     }
@@ -171,11 +178,11 @@ fn the_bodies_of_payouts_and_refunds_are_those_that_receivers_know() {
 
 #[test]
 fn webhook_bodies_match_golden_files() {
-    let shop = shop();
+    let shop = shop_with_inboxes();
     for name in HISTORIES {
-        history(&shop, name);
+        play_history(&shop, name);
     }
-    deposit(&shop);
+    create_deposit(&shop);
     shop.advance("0s");
     let mut bodies = BTreeMap::new();
     for format in ["event", "legacy"] {
@@ -190,15 +197,15 @@ fn webhook_bodies_match_golden_files() {
             let of_order = HISTORIES.iter().position(|name| order == name);
             let of_order = of_order.or(is_deposit(&body).then_some(0));
             let kept = bodies
-                .entry(file_of(&body, format))
+                .entry(golden_file_name(&body, format))
                 .or_insert((usize::MAX, Value::Null));
             if of_order.unwrap() < kept.0 {
-                *kept = (of_order.unwrap(), normalised(&body, shop.url()));
+                *kept = (of_order.unwrap(), replace_random(&body, shop.url()));
             }
         }
     }
     assert_eq!(bodies.len(), 20, "{:?}", bodies.keys());
     for (name, (_, body)) in &bodies {
-        golden(name, body);
+        assert_json_matches(name, body);
     }
 }

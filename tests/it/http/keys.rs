@@ -5,7 +5,7 @@ use coffer::http::{Auth, Route, routes};
 use serde_json::json;
 
 /// Calls a route with these headers and `id` as its path parameter.
-fn call(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Response {
+fn call_route(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Response {
     let path = route.path.replace("{id}", id);
     let body = if route.method == "POST" {
         "{\"asset\":\"LTC\"}"
@@ -23,13 +23,13 @@ fn secret_routes() -> impl Iterator<Item = &'static Route> {
 #[test]
 fn merchant_routes_require_a_secret_key() {
     let shop = Shop::open();
-    let id = shop.invoice("20.00", json!({}))["id"]
+    let id = shop.create_invoice("20.00", json!({}))["id"]
         .as_str()
         .unwrap()
         .to_owned();
     assert!(secret_routes().count() >= 11);
     for route in secret_routes() {
-        let answer = call(&shop, route, &[], &id);
+        let answer = call_route(&shop, route, &[], &id);
         answer.assert_error(401, "unauthorized", None);
         assert_eq!(
             answer.headers["www-authenticate"], "Bearer",
@@ -37,10 +37,14 @@ fn merchant_routes_require_a_secret_key() {
             route.operation
         );
         for key in ["sk_test_wrong", "nothing", "sandbox.wrong"] {
-            call(&shop, route, &[("X-API-Key", key)], &id).assert_error(401, "unauthorized", None);
+            call_route(&shop, route, &[("X-API-Key", key)], &id).assert_error(
+                401,
+                "unauthorized",
+                None,
+            );
         }
         for key in ["pk_test_sandbox", "pk_live_sandbox"] {
-            call(&shop, route, &[("X-API-Key", key)], &id).assert_error(
+            call_route(&shop, route, &[("X-API-Key", key)], &id).assert_error(
                 403,
                 "wrong_key_type",
                 None,
@@ -80,7 +84,7 @@ fn key_is_accepted_in_either_header() {
 #[test]
 fn objects_of_the_other_mode_are_not_found() {
     let shop = Shop::open();
-    let id = shop.invoice("20.00", json!({ "asset": "LTC" }))["id"]
+    let id = shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -96,7 +100,11 @@ fn objects_of_the_other_mode_are_not_found() {
         } else {
             &id
         };
-        call(&shop, route, &[("X-API-Key", LIVE)], object).assert_error(404, "not_found", None);
+        call_route(&shop, route, &[("X-API-Key", LIVE)], object).assert_error(
+            404,
+            "not_found",
+            None,
+        );
         for nobody in [
             "x",
             "evt_0",
@@ -104,7 +112,11 @@ fn objects_of_the_other_mode_are_not_found() {
             "%00",
             "..%2f",
         ] {
-            call(&shop, route, &[("X-API-Key", TEST)], nobody).assert_error(404, "not_found", None);
+            call_route(&shop, route, &[("X-API-Key", TEST)], nobody).assert_error(
+                404,
+                "not_found",
+                None,
+            );
         }
     }
     for list in ["/v1/invoices", "/v1/events", "/v1/ledger"] {
@@ -122,7 +134,7 @@ fn objects_of_the_other_mode_are_not_found() {
 #[test]
 fn invoice_creation_checks_run_in_order() {
     let shop = Shop::open();
-    shop.invoice("20.00", json!({ "orderId": "a" }));
+    shop.create_invoice("20.00", json!({ "orderId": "a" }));
     let live = |body: &str| shop.send("POST", "/v1/invoices", &[("X-API-Key", LIVE)], body);
     let bad = "{\"amount\":\"x\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
     shop.update_account(json!({ "status": "pending", "maintenance": true }));
@@ -138,7 +150,7 @@ fn invoice_creation_checks_run_in_order() {
     let paused = live(bad);
     paused.assert_error(503, "maintenance", None);
     assert_eq!(paused.headers["retry-after"], "5");
-    shop.invoice("20.00", json!({ "orderId": "test mode goes on" }));
+    shop.create_invoice("20.00", json!({ "orderId": "test mode goes on" }));
     shop.update_account(json!({ "maintenance": false }));
     live(bad).assert_error(400, "invalid_request", Some("amount"));
     let too_large = "{\"amount\":\"50000.01\",\"currency\":\"EUR\",\"orderId\":\"a\"}";

@@ -14,7 +14,7 @@ const LIST: &str = "/v1/invoices?limit=100";
 
 /// Requests the list, reads only the status line, and leaves the rest unread.
 #[track_caller]
-fn ask(shop: &Shop) -> TcpStream {
+fn request_list(shop: &Shop) -> TcpStream {
     let mut stream = TcpStream::connect(shop.url().strip_prefix("http://").unwrap()).unwrap();
     let request = format!("GET {LIST} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {TEST}\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
@@ -29,9 +29,9 @@ fn account_has_at_most_sixteen_large_responses() {
     let shop = Shop::open();
     let metadata = json!({ "metadata": { "note": "x".repeat(60_000) } });
     for _ in 0..100 {
-        shop.invoice("1.00", metadata.clone());
+        shop.create_invoice("1.00", metadata.clone());
     }
-    let asking: Vec<TcpStream> = (0..MAX).map(|_| ask(&shop)).collect();
+    let asking: Vec<TcpStream> = (0..MAX).map(|_| request_list(&shop)).collect();
     let list = || shop.get(LIST, Some(TEST));
     list().assert_error(503, "overloaded", None);
     // The number of small responses is not limited.
@@ -39,7 +39,7 @@ fn account_has_at_most_sixteen_large_responses() {
     // A closed connection and a completed response both free a slot.
     drop(asking);
     for _ in 0..MAX {
-        assert!(polling::until(|| list().status != 503));
+        assert!(polling::wait_until(|| list().status != 503));
     }
     list().expect(200);
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Shop, TEST};
 use coffer::Config;
-use coffer::http::Limits;
+use coffer::http::ConnectionLimits;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ fn exchange(shop: &Shop, request: &[u8]) -> String {
 }
 
 /// Returns a POST request with this body and `Connection: close`.
-fn post(head: &str, body: &str) -> Vec<u8> {
+fn post_bytes(head: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
         "POST /v1/invoices HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {TEST}\r\nConnection: close\r\n\
@@ -34,7 +34,7 @@ fn post(head: &str, body: &str) -> Vec<u8> {
 
 /// Asserts status and request id and returns the JSON body.
 #[track_caller]
-fn refusal(answer: &str, status: u16, code: &str) -> Value {
+fn assert_refused(answer: &str, status: u16, code: &str) -> Value {
     assert!(
         answer.starts_with(&format!("HTTP/1.1 {status} ")),
         "{answer}"
@@ -48,22 +48,22 @@ fn refusal(answer: &str, status: u16, code: &str) -> Value {
 }
 
 #[test]
-fn a_body_has_at_most_64_kib() {
+fn body_is_limited_to_64_kib() {
     let shop = Shop::open();
     let body = |length: usize| format!("{{\"x\":\"{}\"}}", "a".repeat(length - 8));
-    refusal(
-        &exchange(&shop, &post("", &body(65_536))),
+    assert_refused(
+        &exchange(&shop, &post_bytes("", &body(65_536))),
         400,
         "invalid_request",
     );
-    let over = exchange(&shop, &post("", &body(65_537)));
-    refusal(&over, 413, "payload_too_large");
+    let over = exchange(&shop, &post_bytes("", &body(65_537)));
+    assert_refused(&over, 413, "payload_too_large");
     assert!(over.contains("connection: close"), "{over}");
     let chunk = format!("{:x}\r\n{}\r\n0\r\n\r\n", 65_537, body(65_537));
     let head = format!(
         "POST /v1/invoices HTTP/1.1\r\nHost: a\r\nX-API-Key: {TEST}\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
-    refusal(
+    assert_refused(
         &exchange(&shop, format!("{head}{chunk}").as_bytes()),
         413,
         "payload_too_large",
@@ -71,11 +71,11 @@ fn a_body_has_at_most_64_kib() {
 }
 
 #[test]
-fn a_header_has_at_most_16_kib() {
+fn headers_are_limited_to_16_kib() {
     let shop = Shop::open();
-    let long = |length: usize| post(&format!("X-Long: {}\r\n", "a".repeat(length)), "{}");
-    refusal(&exchange(&shop, &long(15_000)), 400, "invalid_request");
-    refusal(&exchange(&shop, &long(17_000)), 431, "headers_too_large");
+    let long = |length: usize| post_bytes(&format!("X-Long: {}\r\n", "a".repeat(length)), "{}");
+    assert_refused(&exchange(&shop, &long(15_000)), 400, "invalid_request");
+    assert_refused(&exchange(&shop, &long(17_000)), 431, "headers_too_large");
     let far_over = exchange(&shop, &long(100_000));
     assert!(far_over.starts_with("HTTP/1.1 431 "), "{far_over}");
 }
@@ -99,18 +99,18 @@ fn unknown_path_gets_404_and_wrong_method_405() {
 
 #[test]
 fn slow_request_times_out() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         body_timeout_ms: 200,
         header_timeout_ms: 200,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let shop = Shop::with_config(Config {
         limits,
         ..Config::sandbox()
     });
-    let mut half = post("", &"a".repeat(100));
+    let mut half = post_bytes("", &"a".repeat(100));
     half.truncate(half.len() - 50);
-    refusal(&exchange(&shop, &half), 408, "request_timeout");
+    assert_refused(&exchange(&shop, &half), 408, "request_timeout");
     let nothing = exchange(&shop, b"GET /livez HTTP/1.1\r\nHost: ");
     assert!(
         nothing.is_empty() || nothing.starts_with("HTTP/1.1 408"),

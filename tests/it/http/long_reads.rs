@@ -17,14 +17,16 @@ const MANY: u32 = 60_000;
 #[track_caller]
 fn insert_invoices(interface: &OperatorInterface) -> String {
     let more = json!({ "asset": "LTC", "orderId": "needle" });
-    let oldest = interface.shop.invoice("1.00", more)["id"]
+    let oldest = interface.shop.create_invoice("1.00", more)["id"]
         .as_str()
         .unwrap()
         .to_owned();
     interface
         .shop
         .pay(json!({ "invoice": oldest, "txid": "the-needle" }));
-    interface.shop.invoice("1.00", json!({ "orderId": "hay" }));
+    interface
+        .shop
+        .create_invoice("1.00", json!({ "orderId": "hay" }));
     interface.shop.execute_sql(&format!(
         "create temp table made as
            with recursive n (n) as (select 3 union all select n + 1 from n where n < {MANY})
@@ -35,7 +37,7 @@ fn insert_invoices(interface: &OperatorInterface) -> String {
     ));
     // On a slow machine the inserts take long enough that the server rejects writes for a while.
     let takes_writes = || interface.shop.get("/readyz", None).status == 200;
-    assert!(polling::until(takes_writes));
+    assert!(polling::wait_until(takes_writes));
     oldest
 }
 
@@ -126,7 +128,7 @@ fn searches_of_one_user_do_not_block_others() {
     let answers: Vec<Response> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..24).map(|_| scope.spawn(searched)).collect();
         for _ in 0..30 {
-            shop.invoice("1.00", json!({}));
+            shop.create_invoice("1.00", json!({}));
             shop.get("/livez", None).expect(200);
             shop.get("/v1/balances", Some(TEST)).expect(200);
             interface.get("summary");
@@ -148,7 +150,7 @@ fn searches_of_one_user_do_not_block_others() {
 
 /// Requests an export, reads only the status line, and leaves the rest unread.
 #[track_caller]
-fn unread_export(interface: &OperatorInterface, cookie: &str) -> (TcpStream, String) {
+fn request_export(interface: &OperatorInterface, cookie: &str) -> (TcpStream, String) {
     let address = interface.shop.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     let path = interface.path("exports/invoices.csv");
@@ -165,7 +167,7 @@ fn unread_exports_do_not_block_others() {
     insert_invoices(&interface);
     let shop = &interface.shop;
     let unread: Vec<_> = (0..10)
-        .map(|_| unread_export(&interface, &interface.merchant))
+        .map(|_| request_export(&interface, &interface.merchant))
         .collect();
     assert!(unread.iter().all(|(_, status)| status == "200"));
     let export = |cookie: &str| {
@@ -176,7 +178,7 @@ fn unread_exports_do_not_block_others() {
     // Other users, and other requests of the same user, are not delayed.
     export(&interface.operator).expect(200);
     for _ in 0..20 {
-        shop.invoice("1.00", json!({}));
+        shop.create_invoice("1.00", json!({}));
         shop.get("/livez", None).expect(200);
         let search = interface.request_as_merchant("GET", "invoices?text=hay+9", &Value::Null);
         search.expect(200);
@@ -186,5 +188,7 @@ fn unread_exports_do_not_block_others() {
     }
     export(&interface.merchant).assert_error(503, "overloaded", None);
     drop(unread);
-    assert!(polling::until(|| export(&interface.merchant).status == 200));
+    assert!(polling::wait_until(
+        || export(&interface.merchant).status == 200
+    ));
 }

@@ -20,7 +20,7 @@ fn get(address: SocketAddr, path: &str, authorization: Option<&str>) -> Response
     send(&agent(), "GET", &url, &headers, "")
 }
 
-fn config(own_listener: bool, token: Option<&str>) -> Config {
+fn metrics_config(own_listener: bool, token: Option<&str>) -> Config {
     Config {
         metrics_listen: own_listener.then(|| SocketAddr::from(([127, 0, 0, 1], 0))),
         metrics_token: token.map(|token| token.parse().unwrap()),
@@ -30,7 +30,7 @@ fn config(own_listener: bool, token: Option<&str>) -> Config {
 
 #[test]
 fn metrics_require_the_configured_token() {
-    let shop = Shop::with_config(config(false, Some(TOKEN)));
+    let shop = Shop::with_config(metrics_config(false, Some(TOKEN)));
     let read = |headers: &[(&str, &str)]| shop.send("GET", "/metrics", headers, "");
     for wrong in [
         "",
@@ -63,7 +63,7 @@ fn metrics_require_the_configured_token() {
 #[test]
 fn metrics_listener_serves_only_metrics() {
     for token in [None, Some(TOKEN)] {
-        let server = coffer::Server::start(config(true, token)).unwrap();
+        let server = coffer::Server::start(metrics_config(true, token)).unwrap();
         let (main, metrics) = (server.listen(), server.metrics_listen().unwrap());
         assert!(main != metrics && metrics.port() != 0);
         let bearer = token.map(|token| format!("Bearer {token}"));
@@ -127,7 +127,7 @@ fn log_contains_metrics_port_but_not_token() {
     command.args(["--log", "trace", "--metrics-listen", "127.0.0.1:0"]);
     command.env("COFFER_METRICS_TOKEN", TOKEN);
     let mut process = Process::start_with(&mut command, errors);
-    let ready = process.line();
+    let ready = process.read_line();
     let logged = || std::fs::read_to_string(&log).unwrap();
     let said = "metrics served: url=http://";
     // The log is written asynchronously.
@@ -139,20 +139,20 @@ fn log_contains_metrics_port_but_not_token() {
         address = told.map(|(address, _)| address.parse().unwrap());
         address.is_some()
     };
-    assert!(polling::until(is_said));
+    assert!(polling::wait_until(is_said));
     let address = address.unwrap();
     get(address, "/metrics", Some(&format!("Bearer {TOKEN}"))).expect(200);
     let wrong = get(address, "/metrics", Some(&format!("Bearer {TOKEN}-wrong")));
     wrong.assert_error(401, "unauthorized", None);
-    assert!(process.close());
+    assert!(process.close_input());
     assert!(!logged().contains(TOKEN), "{}", logged());
     assert!(!ready.contains(TOKEN) && !wrong.text.contains(TOKEN));
-    let shown = format!("{:?}", config(true, Some(TOKEN)));
+    let shown = format!("{:?}", metrics_config(true, Some(TOKEN)));
     assert!(shown.contains("MetricsToken") && !shown.contains(TOKEN));
 }
 
 /// Runs the binary to its end, optionally with a token in its environment.
-fn run(arguments: &[&str], token: Option<&str>) -> Output {
+fn run_coffer(arguments: &[&str], token: Option<&str>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let command = command.args(arguments);
     if let Some(token) = token {
@@ -164,7 +164,7 @@ fn run(arguments: &[&str], token: Option<&str>) -> Output {
 #[test]
 fn unprotected_public_metrics_are_rejected() {
     for token in ["", " ", "two words", "\u{f6}", &"x".repeat(201)] {
-        let output = run(&["sandbox", "--listen", "127.0.0.1:0"], Some(token));
+        let output = run_coffer(&["sandbox", "--listen", "127.0.0.1:0"], Some(token));
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{token:?}");
         let words = "--metrics-token must have 1 to 200 printable ASCII characters";
@@ -189,7 +189,7 @@ fn unprotected_public_metrics_are_rejected() {
             "--metrics-listen",
             address,
         ];
-        let output = run(&arguments, None);
+        let output = run_coffer(&arguments, None);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{address}");
         assert!(said.contains(words), "{said}");
@@ -202,7 +202,7 @@ fn doctor_warns_about_public_metrics() {
     let file = scratch.path("shop.db");
     let doctor = |more: &[&str], token: Option<&str>| {
         let arguments = [&["doctor", "--file", file.to_str().unwrap()], more].concat();
-        String::from_utf8(run(&arguments, token).stdout).unwrap()
+        String::from_utf8(run_coffer(&arguments, token).stdout).unwrap()
     };
     let (fine, open) = ("ok: who can read /metrics", "/metrics is open to everybody");
     for (more, token) in [

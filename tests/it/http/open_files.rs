@@ -1,6 +1,6 @@
 //! Limits on open files: the real binary under different system limits.
 
-use crate::http::connections::{assert_alive, limited};
+use crate::http::connections::{assert_alive, with_timeouts};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use std::net::TcpStream;
@@ -26,13 +26,13 @@ const SANDBOX: &[&str] = &[
 #[track_caller]
 fn connect(url: &str) -> TcpStream {
     let address = url.strip_prefix("http://").unwrap();
-    limited(TcpStream::connect(address).unwrap())
+    with_timeouts(TcpStream::connect(address).unwrap())
 }
 
 #[test]
 fn start_raises_the_open_file_limit() {
     let process = Process::start(&mut coffer_with_limits("ulimit -Sn 64", SANDBOX));
-    let url = process.url();
+    let url = process.wait_for_url();
     let mut open: Vec<TcpStream> = (0..100).map(|_| connect(&url)).collect();
     open.iter_mut().for_each(assert_alive);
     open.iter_mut().for_each(assert_alive);
@@ -45,11 +45,11 @@ fn start_warns_about_a_low_open_file_limit() {
     let errors: Stdio = std::fs::File::create(&log).unwrap().into();
     let mut process =
         Process::start_with(&mut coffer_with_limits("ulimit -n 200", SANDBOX), errors);
-    let url = process.url();
+    let url = process.wait_for_url();
     let mut open: Vec<TcpStream> = (0..300).map(|_| connect(&url)).collect();
     assert_alive(open.last_mut().unwrap());
     assert_alive(&mut connect(&url));
-    assert!(process.close());
+    assert!(process.close_input());
     let logged = std::fs::read_to_string(&log).unwrap();
     let words = "connections limited by open files: open_files=200 connections=100 configured=4096";
     assert!(logged.contains(words), "{logged}");

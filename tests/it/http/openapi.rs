@@ -3,14 +3,14 @@
 use super::shared_responses::resolve_responses;
 use crate::support::{Shop, TEST};
 use coffer::domain::event::EventType;
-use coffer::http::{Auth, Route, Subject};
+use coffer::http::{Auth, DocumentKind, Route};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-const SUBJECTS: [Subject; 2] = [Subject::Interface, Subject::Sandbox];
+const SUBJECTS: [DocumentKind; 2] = [DocumentKind::Interface, DocumentKind::Sandbox];
 
 /// Returns each route with its operation in the document.
-fn operations(subject: Subject) -> Vec<(&'static Route, Value)> {
+fn routes_with_operations(subject: DocumentKind) -> Vec<(&'static Route, Value)> {
     let document = resolve_responses(subject);
     let operation = |route: &'static Route| {
         let path = &document["paths"][route.path];
@@ -20,17 +20,19 @@ fn operations(subject: Subject) -> Vec<(&'static Route, Value)> {
 }
 
 /// Collects every value inside `value` under one of these names.
-pub(super) fn under<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a Value>) {
+pub(super) fn collect_values<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 if names.contains(&name.as_str()) {
                     found.push(value);
                 }
-                under(value, names, found);
+                collect_values(value, names, found);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| under(item, names, found)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_values(item, names, found)),
         _ => {}
     }
 }
@@ -65,7 +67,7 @@ fn api_and_sandbox_have_separate_documents() {
     for subject in SUBJECTS {
         let document = resolve_responses(subject);
         let mut references = Vec::new();
-        under(&document, &["$ref"], &mut references);
+        collect_values(&document, &["$ref"], &mut references);
         let used: BTreeSet<String> = references
             .iter()
             .map(|reference| reference.as_str().unwrap()[1..].to_owned())
@@ -93,7 +95,7 @@ fn api_and_sandbox_have_separate_documents() {
 #[test]
 fn error_examples_can_occur_in_their_operation() {
     let mut count = 0;
-    for (route, operation) in SUBJECTS.into_iter().flat_map(operations) {
+    for (route, operation) in SUBJECTS.into_iter().flat_map(routes_with_operations) {
         let codes: BTreeSet<&str> = route.codes().iter().map(|code| code.as_str()).collect();
         let mut shown = BTreeSet::new();
         for (status, response) in operation["responses"].as_object().unwrap() {
@@ -116,7 +118,7 @@ fn error_examples_can_occur_in_their_operation() {
                 assert!(!body["message"].as_str().unwrap().is_empty(), "{place}");
                 // Every field that an example error names is accepted by the operation.
                 if let Some(param) = body["param"].as_str() {
-                    assert!(takes(&operation, param), "{place}: {param}");
+                    assert!(accepts_param(&operation, param), "{place}: {param}");
                 }
                 shown.insert(code.to_owned());
                 count += 1;
@@ -128,7 +130,7 @@ fn error_examples_can_occur_in_their_operation() {
 }
 
 /// Returns `true` if the operation accepts this body field, parameter or header.
-fn takes(operation: &Value, param: &str) -> bool {
+fn accepts_param(operation: &Value, param: &str) -> bool {
     let named = |parameter: &Value| parameter["name"] == param;
     let is_parameter = operation["parameters"]
         .as_array()
@@ -150,7 +152,7 @@ fn takes(operation: &Value, param: &str) -> bool {
 fn real_errors_match_the_examples() {
     let shop = Shop::open();
     let example = |path: &str, method: &str, status: &str, code: &str| {
-        let document = resolve_responses(Subject::Interface);
+        let document = resolve_responses(DocumentKind::Interface);
         let response = &document["paths"][path][method]["responses"][status];
         response["content"]["application/json"]["examples"][code]["value"].clone()
     };
@@ -197,7 +199,7 @@ fn real_errors_match_the_examples() {
 fn sandbox_document_covers_foreign_host_errors() {
     let shop = Shop::open();
     let stranger = [("Host", "evil.example")];
-    for (route, operation) in operations(Subject::Sandbox) {
+    for (route, operation) in routes_with_operations(DocumentKind::Sandbox) {
         let refusals = &operation["responses"]["403"]["content"]["application/json"];
         let shown = &refusals["examples"]["forbidden_host"]["value"];
         let path = route.path.replace("{id}", "x").replace("{name}", "x");
@@ -213,7 +215,7 @@ fn sandbox_document_covers_foreign_host_errors() {
     // A page of another site gets a documented error, too.
     let page = [("Sec-Fetch-Site", "cross-site")];
     let real = shop.send("GET", "/sandbox", &page, "").expect(403).json();
-    let document = resolve_responses(Subject::Sandbox);
+    let document = resolve_responses(DocumentKind::Sandbox);
     let refusals = &document["paths"]["/sandbox"]["get"]["responses"]["403"];
     let shown = &refusals["content"]["application/json"]["examples"]["forbidden"]["value"];
     assert_eq!(real["message"], shown["message"]);
@@ -235,7 +237,7 @@ fn every_operation_has_a_described_tag() {
             .collect();
         assert_eq!(listed.len(), tags.len());
         let mut used = BTreeSet::new();
-        for (route, operation) in operations(subject) {
+        for (route, operation) in routes_with_operations(subject) {
             let tags = operation["tags"].as_array().unwrap();
             assert_eq!(
                 tags.len(),
@@ -259,17 +261,17 @@ fn every_operation_has_a_described_tag() {
 
 #[test]
 fn every_event_is_documented_as_webhook() {
-    let document = resolve_responses(Subject::Interface);
+    let document = resolve_responses(DocumentKind::Interface);
     let webhooks = document["webhooks"].as_object().unwrap();
     let types: BTreeSet<&str> = EventType::TEXTS.iter().copied().collect();
     let told: BTreeSet<&str> = webhooks.keys().map(String::as_str).collect();
     assert_eq!(told, types);
-    assert!(resolve_responses(Subject::Sandbox)["webhooks"].is_null());
+    assert!(resolve_responses(DocumentKind::Sandbox)["webhooks"].is_null());
     // The documented headers equal those of a real delivery.
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
-    shop.invoice("1.00", json!({}));
+    shop.create_invoice("1.00", json!({}));
     shop.advance("0s");
     let told = shop.get("/sandbox/inbox/shop", None).expect(200).json();
     let headers = told["data"][0]["headers"].as_object().unwrap();
@@ -310,11 +312,11 @@ fn new_asset_does_not_break_clients() {
             "chainIds",
             "family",
         ];
-        under(&document["components"]["schemas"], &names, &mut found);
+        collect_values(&document["components"]["schemas"], &names, &mut found);
         assert!(!found.is_empty());
         for schema in found {
             let mut lists = Vec::new();
-            under(schema, &["enum"], &mut lists);
+            collect_values(schema, &["enum"], &mut lists);
             assert!(lists.is_empty() && schema["enum"].is_null(), "{schema}");
         }
         let coins = document.pointer("/components/schemas/Currency/properties/id");
@@ -329,10 +331,10 @@ fn new_asset_does_not_break_clients() {
 
 /// Generated clients call operations by these names.
 #[test]
-fn operations_keep_their_names() {
+fn operation_ids_do_not_change() {
     let mut names: Vec<&str> = SUBJECTS
         .into_iter()
-        .flat_map(Subject::routes)
+        .flat_map(DocumentKind::routes)
         .map(|route| route.operation)
         .collect();
     let of_v1 = [

@@ -1,13 +1,13 @@
 //! OpenAPI document of the operations that a merchant's server calls.
 
-use super::openapi::under;
+use super::openapi::collect_values;
 use super::shared_responses::resolve_responses;
-use coffer::http::{Auth, Subject};
+use coffer::http::{Auth, DocumentKind};
 use serde_json::{Value, json};
 use std::process::Command;
 
 /// Returns the document that `coffer openapi` prints with this flag.
-fn printed(flag: &str) -> Value {
+fn print_document(flag: &str) -> Value {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = coffer.args(["openapi", flag]).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap()
@@ -15,7 +15,10 @@ fn printed(flag: &str) -> Value {
 
 #[test]
 fn merchant_document_has_server_operations_and_webhooks() {
-    let (whole, merchant) = (resolve_responses(Subject::Interface), printed("--merchant"));
+    let (whole, merchant) = (
+        resolve_responses(DocumentKind::Interface),
+        print_document("--merchant"),
+    );
     let mut calls = 0;
     for (path, operations) in merchant["paths"].as_object().unwrap() {
         assert!(path.starts_with("/v1/"), "{path}");
@@ -30,7 +33,7 @@ fn merchant_document_has_server_operations_and_webhooks() {
             calls += 1;
         }
     }
-    let secret = Subject::Interface.routes();
+    let secret = DocumentKind::Interface.routes();
     let secret = secret.filter(|route| route.auth() == Auth::Secret).count();
     assert_eq!(calls, secret);
     assert_eq!(merchant["webhooks"], whole["webhooks"]);
@@ -38,7 +41,7 @@ fn merchant_document_has_server_operations_and_webhooks() {
         assert_eq!(*schema, whole["components"]["schemas"][name], "{name}");
     }
     let mut references = Vec::new();
-    under(&merchant, &["$ref"], &mut references);
+    collect_values(&merchant, &["$ref"], &mut references);
     for reference in references {
         let pointer = reference.as_str().unwrap().trim_start_matches('#');
         assert!(merchant.pointer(pointer).is_some(), "{pointer}");

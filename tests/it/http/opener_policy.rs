@@ -8,7 +8,7 @@ const HEADER: &str = "cross-origin-opener-policy";
 
 /// Requests a page as a browser does, and returns its opener policy.
 #[track_caller]
-fn policy(shop: &Shop, method: &str, path: &str, status: u16) -> Option<String> {
+fn opener_policy(shop: &Shop, method: &str, path: &str, status: u16) -> Option<String> {
     let headers = [("accept", "text/html")];
     let answer = shop.send(method, path, &headers, "").expect(status);
     answer.headers.get(HEADER).cloned()
@@ -28,7 +28,7 @@ fn operator_pages_are_isolated_from_other_sites() {
         ("GET", "/docs/none", 404),
         ("POST", "/dashboard", 405),
     ] {
-        let sent = policy(&shop, method, path, status);
+        let sent = opener_policy(&shop, method, path, status);
         assert_eq!(sent.as_deref(), Some("same-origin"), "{method} {path}");
     }
 }
@@ -37,9 +37,9 @@ fn operator_pages_are_isolated_from_other_sites() {
 fn checkout_pages_keep_their_opener() {
     let shop = Shop::open();
     let link = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
-    let link = LinkClient::sign_in(&shop).link(link);
+    let link = LinkClient::sign_in(&shop).create_test_link(link);
     let link = format!("/l/{}", link["id"].as_str().unwrap());
-    let invoice = shop.invoice("20.00", json!({}));
+    let invoice = shop.create_invoice("20.00", json!({}));
     let checkout = invoice["checkoutUrl"].as_str().unwrap();
     let checkout = checkout.strip_prefix(shop.url()).unwrap();
     let (without_token, _) = checkout.split_once('?').unwrap();
@@ -55,6 +55,6 @@ fn checkout_pages_keep_their_opener() {
         (&format!("{link}/qr.svg"), 200),
         ("/l/x", 404),
     ] {
-        assert_eq!(policy(&shop, "GET", path, status), None, "{path}");
+        assert_eq!(opener_policy(&shop, "GET", path, status), None, "{path}");
     }
 }

@@ -20,7 +20,7 @@ fn server_is_alive_and_ready() {
 #[test]
 fn metrics_count_requests_without_secrets() {
     let shop = Shop::open();
-    shop.invoice("1.00", json!({ "orderId": "secret-order" }));
+    shop.create_invoice("1.00", json!({ "orderId": "secret-order" }));
     shop.post("/v1/invoices", Some(TEST), json!({}))
         .assert_error(400, "invalid_request", Some("amount"));
     shop.get("/nowhere/secret-path", None)

@@ -1,12 +1,12 @@
 //! No secret appears in the log, in errors or in metrics, even at the most detailed log level.
 
 use crate::support::installation::{Installation, RunningServer};
-use crate::support::{Response, agent, mistyped, send};
+use crate::support::{Response, agent, send, with_typo};
 use serde_json::{Value, json};
 
 /// Returns a text field of a response.
 #[track_caller]
-fn text(of: &Value, name: &str) -> String {
+fn text_field(of: &Value, name: &str) -> String {
     of[name]
         .as_str()
         .unwrap_or_else(|| unreachable!("{name} in {of}"))
@@ -14,11 +14,11 @@ fn text(of: &Value, name: &str) -> String {
 }
 
 /// Creates an invoice and returns its checkout URL and the token in it.
-fn checkout(running: &RunningServer, key: &str) -> (String, String) {
+fn create_checkout(running: &RunningServer, key: &str) -> (String, String) {
     let order =
         json!({ "amount": "20.00", "currency": "EUR", "customerEmail": "anna@example.com" });
     let invoice = call(running, "POST", "/v1/invoices", key, &order);
-    let url = text(&invoice.expect(201).json(), "checkoutUrl");
+    let url = text_field(&invoice.expect(201).json(), "checkoutUrl");
     let token = url.rsplit_once('=').unwrap().1.to_owned();
     (url, token)
 }
@@ -36,12 +36,12 @@ fn call(running: &RunningServer, method: &str, path: &str, key: &str, body: &Val
 }
 
 /// Creates a reseller token and uses it.
-fn reseller_token(running: &RunningServer, served: &Installation) -> String {
+fn create_reseller_token(running: &RunningServer, served: &Installation) -> String {
     let path = format!("/dashboard/api/accounts/{}/reseller-tokens", served.account);
     let made = running
         .operator_request("POST", &path, &Value::Null)
         .expect(201);
-    let token = text(&made.json(), "token");
+    let token = text_field(&made.json(), "token");
     let bearer = format!("Bearer {token}");
     let url = format!("{}/reseller/servers", running.url);
     send(&agent(), "POST", &url, &[("Authorization", &bearer)], "{").expect(400);
@@ -49,7 +49,12 @@ fn reseller_token(running: &RunningServer, served: &Installation) -> String {
 }
 
 /// Returns all responses to wrong keys, passwords and cookies in one text.
-fn refusals(running: &RunningServer, wrong_keys: &[&str], password: &str, cookie: &str) -> String {
+fn refused_responses(
+    running: &RunningServer,
+    wrong_keys: &[&str],
+    password: &str,
+    cookie: &str,
+) -> String {
     let session = format!("{}/dashboard/api/session", running.url);
     let body = json!({ "email": "operator@shop.test", "password": password }).to_string();
     let cookie = format!("coffer_session={cookie}");
@@ -76,14 +81,14 @@ fn secrets_are_not_logged_or_returned() {
         running.operator_request(method, &path, &body)
     };
     let made = interface("POST", "keys", json!({ "class": "secret", "mode": "test" })).expect(201);
-    let key = text(&made.json(), "key");
-    let reseller = reseller_token(&running, &served);
+    let key = text_field(&made.json(), "key");
+    let reseller = create_reseller_token(&running, &served);
     let hook = json!({ "url": "https://shop.example/hook" });
     let endpoint = interface("POST", "endpoints", hook).expect(201).json();
     let legacy = interface("GET", "legacy-secret", Value::Null)
         .expect(200)
         .json();
-    let (page, token) = checkout(&running, &key);
+    let (page, token) = create_checkout(&running, &key);
     send(&agent(), "GET", &page, &[], "").expect(200);
     call(
         &running,
@@ -93,9 +98,9 @@ fn secrets_are_not_logged_or_returned() {
         &json!({ "amount": "none" }),
     )
     .expect(400);
-    let guessed = mistyped(&served.key);
+    let guessed = with_typo(&served.key);
     let unknown = "sk_live_000000000000000000000000000000000000";
-    let told = refusals(
+    let told = refused_responses(
         &running,
         &[&guessed, unknown],
         "a guessed password",
@@ -124,8 +129,8 @@ fn secrets_are_not_logged_or_returned() {
         "guessed-cookie",
         "operator's password",
         "a guessed password",
-        &text(&endpoint, "secret"),
-        &text(&legacy, "secret"),
+        &text_field(&endpoint, "secret"),
+        &text_field(&legacy, "secret"),
         &token,
         &reseller,
         "anna@example.com",

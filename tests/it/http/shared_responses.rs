@@ -1,26 +1,26 @@
 //! Responses that are shared components of the OpenAPI documents.
 
-use coffer::http::{Subject, document};
+use coffer::http::{DocumentKind, document};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Returns an OpenAPI document as the server serves it.
-fn get_document(subject: Subject) -> Value {
+fn get_document(subject: DocumentKind) -> Value {
     serde_json::from_str(&document("http://127.0.0.1:1", subject)).unwrap()
 }
 
 /// Returns every response of every operation of a document.
-fn responses(document: &mut Value) -> impl Iterator<Item = &mut Value> {
+fn operation_responses(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     let paths = document["paths"].as_object_mut().unwrap().values_mut();
     let operations = paths.flat_map(|path| path.as_object_mut().unwrap().values_mut());
     operations.flat_map(|operation| operation["responses"].as_object_mut().unwrap().values_mut())
 }
 
 /// Resolves the shared responses of a document into each operation.
-pub fn resolve_responses(subject: Subject) -> Value {
+pub fn resolve_responses(subject: DocumentKind) -> Value {
     let mut document = get_document(subject);
     let shared = document["components"]["responses"].clone();
-    for response in responses(&mut document) {
+    for response in operation_responses(&mut document) {
         if let Some(reference) = response["$ref"].as_str() {
             *response = shared[reference.rsplit('/').next().unwrap()].clone();
         }
@@ -29,12 +29,12 @@ pub fn resolve_responses(subject: Subject) -> Value {
 }
 
 #[test]
-fn equal_responses_are_components() {
-    for subject in [Subject::Interface, Subject::Sandbox] {
+fn equal_responses_are_shared() {
+    for subject in [DocumentKind::Interface, DocumentKind::Sandbox] {
         let mut document = get_document(subject);
         let shared = document["components"]["responses"].clone();
         let mut uses: BTreeMap<String, usize> = BTreeMap::new();
-        for response in responses(&mut document) {
+        for response in operation_responses(&mut document) {
             // A response without a body is short, so it is not shared.
             if !response["content"].is_null() || !response["$ref"].is_null() {
                 *uses.entry(response.to_string()).or_default() += 1;

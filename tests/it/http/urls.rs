@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 
 /// Returns a loopback address on which no other test listens.
-fn own_address() -> SocketAddr {
+fn unused_address() -> SocketAddr {
     let [.., high, low] = std::process::id().to_be_bytes();
     SocketAddr::from(([127, 77, high, low], 18_080))
 }
 
 #[test]
 fn urls_start_with_the_public_url() {
-    let listen = own_address();
+    let listen = unused_address();
     let public_url = "https://pay.example.com".to_owned();
     let server = Server::start(Config {
         listen,
@@ -79,7 +79,7 @@ fn wildcard_address_is_shown_as_loopback() {
         "{}",
         shop.url()
     );
-    let invoice = shop.invoice("20.00", json!({}));
+    let invoice = shop.create_invoice("20.00", json!({}));
     let url = invoice["checkoutUrl"].as_str().unwrap();
     assert!(url.starts_with(shop.url()), "{url}");
 }

@@ -4,8 +4,8 @@ use crate::support::{Shop, TEST};
 use serde_json::json;
 
 /// Creates an invoice, and selects LTC and then BTC.
-fn picked_twice(shop: &Shop) -> String {
-    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+fn create_with_two_selections(shop: &Shop) -> String {
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let id = invoice["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/invoices/{id}/select");
     shop.post(&path, Some(TEST), json!({ "asset": "BTC" }))
@@ -16,7 +16,7 @@ fn picked_twice(shop: &Shop) -> String {
 #[test]
 fn payment_on_an_older_quote_sets_the_asset_of_the_invoice() {
     let shop = Shop::open();
-    let id = picked_twice(&shop);
+    let id = create_with_two_selections(&shop);
     let payment = shop.pay(json!({ "invoice": id, "asset": "LTC" }));
     let detected = shop.get_invoice(&id);
     assert_eq!(
@@ -37,7 +37,7 @@ fn payment_on_an_older_quote_sets_the_asset_of_the_invoice() {
 #[test]
 fn payment_does_not_change_the_selected_coin() {
     let shop = Shop::open();
-    let id = picked_twice(&shop);
+    let id = create_with_two_selections(&shop);
     let first = shop.pay(json!({ "invoice": id, "asset": "LTC", "amount": "0.5" }));
     let second = shop.pay(json!({ "invoice": id }));
     assert_eq!(shop.get_invoice(&id)["asset"], "LTC");
@@ -55,7 +55,7 @@ fn payment_does_not_change_the_selected_coin() {
 #[test]
 fn selection_freezes_the_rate_until_the_deadline() {
     let shop = Shop::open();
-    let picked = || shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
+    let picked = || shop.create_invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
     let (in_time, late) = (picked(), picked());
     // Simulates a rate that was half of the current one when the coin was selected.
     shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'");
@@ -98,7 +98,7 @@ fn assert_cannot_select(shop: &Shop, id: &str, status: &str, code: &str) {
 fn coin_can_be_selected_before_payment_and_deadline() {
     let shop = Shop::open();
     let make = || {
-        let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+        let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
         invoice["id"].as_str().unwrap().to_owned()
     };
     for (amount, status) in [
@@ -120,7 +120,7 @@ fn coin_can_be_selected_before_payment_and_deadline() {
     let path = format!("/v1/invoices/{waiting}/select");
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "SOL" }));
     assert_eq!(picked.expect(200).json()["asset"], "SOL");
-    shop.cancel(&cancelled).expect(200);
+    shop.cancel_invoice(&cancelled).expect(200);
     assert_cannot_select(&shop, &cancelled, "cancelled", "invoice_closed");
     shop.pay(json!({ "invoice": cancelled }));
     assert_cannot_select(&shop, &cancelled, "cancelled", "invoice_closed");

@@ -4,7 +4,7 @@ use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
 /// Returns the row counts that the sandbox reports.
-fn counts(shop: &Shop) -> Value {
+fn row_counts(shop: &Shop) -> Value {
     shop.get("/sandbox", None).expect(200).json()["counts"].clone()
 }
 
@@ -29,7 +29,7 @@ fn amount_is_a_plain_decimal_text_or_number() {
         .expect(201);
         assert_eq!(answer.json()["amount"], printed);
     }
-    let before = counts(&shop);
+    let before = row_counts(&shop);
     let long = format!("\"{}\"", "9".repeat(60 * 1024));
     let huge = format!("1{}", "0".repeat(30));
     for amount in [
@@ -50,11 +50,11 @@ fn amount_is_a_plain_decimal_text_or_number() {
         answer.assert_error(400, "amount_too_large", Some("amount"));
     }
     create(&shop, "{\"currency\":\"EUR\"}").assert_error(400, "invalid_request", Some("amount"));
-    assert_eq!(counts(&shop), before, "what is refused writes nothing");
+    assert_eq!(row_counts(&shop), before, "what is refused writes nothing");
 }
 
 #[test]
-fn fields_have_bounds() {
+fn invoice_fields_have_limits() {
     let shop = Shop::open();
     let text = |length: usize| json!("é".repeat(length));
     let email = |length: usize| json!(format!("{}@b.example", "a".repeat(length - 10)));
@@ -82,7 +82,7 @@ fn fields_have_bounds() {
             "{field} {value}"
         );
     }
-    let before = counts(&shop);
+    let before = row_counts(&shop);
     let refused = [
         ("currency", json!("GBP")),
         ("currency", json!(null)),
@@ -115,7 +115,7 @@ fn fields_have_bounds() {
             Some(field),
         );
     }
-    assert_eq!(counts(&shop), before, "what is refused writes nothing");
+    assert_eq!(row_counts(&shop), before, "what is refused writes nothing");
 }
 
 #[test]
@@ -192,9 +192,9 @@ fn new_invoice_has_every_field() {
 }
 
 #[test]
-fn failed_preselection_is_a_warning() {
+fn unavailable_asset_is_a_warning() {
     let shop = Shop::open();
-    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     assert_eq!(
         (&invoice["status"], &invoice["amountExpected"]),
         (&json!("awaiting_payment"), &json!("0.25"))
@@ -202,7 +202,7 @@ fn failed_preselection_is_a_warning() {
     let id = invoice["id"].as_str().unwrap();
     assert_eq!(shop.event_types(id, TEST), ["invoice.created"]);
     for (amount, asset) in [("20.00", "XYZ"), ("0.01", "BTC")] {
-        let invoice = shop.invoice(amount, json!({ "asset": asset }));
+        let invoice = shop.create_invoice(amount, json!({ "asset": asset }));
         assert_eq!(
             (&invoice["status"], &invoice["asset"]),
             (&json!("created"), &json!(null))
@@ -221,7 +221,7 @@ fn failed_preselection_is_a_warning() {
 #[test]
 fn order_id_is_unique_in_each_mode() {
     let shop = Shop::open();
-    let first = shop.invoice("20.00", json!({ "orderId": "a" }));
+    let first = shop.create_invoice("20.00", json!({ "orderId": "a" }));
     let body = |amount: &str, currency: &str| json!({ "amount": amount, "currency": currency, "orderId": "a" });
     let again = shop
         .post("/v1/invoices", Some(TEST), body("20.00", "EUR"))

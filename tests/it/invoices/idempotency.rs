@@ -28,7 +28,7 @@ pub fn concurrent_responses(ask: impl Fn() -> Response + Sync) -> Vec<Response> 
     })
 }
 
-fn invoices(shop: &Shop) -> Value {
+fn invoice_count(shop: &Shop) -> Value {
     shop.get("/sandbox", None).expect(200).json()["counts"]["invoices"].clone()
 }
 
@@ -39,7 +39,7 @@ fn concurrent_requests_with_one_key_create_one_invoice() {
     for answer in &answers {
         assert_eq!((answer.status, &answer.text), (201, &answers[0].text));
     }
-    assert_eq!(invoices(&shop), 1);
+    assert_eq!(invoice_count(&shop), 1);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn concurrent_requests_with_one_order_id_create_one_invoice() {
     statuses.sort_unstable();
     assert_eq!((&statuses[..49], statuses[49]), (&[200; 49][..], 201));
     assert!(answers.iter().all(|answer| answer.text == answers[0].text));
-    assert_eq!(invoices(&shop), 1);
+    assert_eq!(invoice_count(&shop), 1);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn different_body_conflicts_and_names_the_field() {
     }
     let spaced = "{ \"currency\": \"EUR\", \"amount\": \"19.99\", \"metadata\": { \"a\": 1 } }";
     create(&shop, TEST, "k", spaced).expect(201);
-    assert_eq!(invoices(&shop), 1, "the same JSON is the same body");
+    assert_eq!(invoice_count(&shop), 1, "the same JSON is the same body");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn key_belongs_to_its_mode_and_expires_after_a_day() {
 }
 
 #[test]
-fn a_key_has_1_to_200_characters() {
+fn idempotency_key_has_1_to_200_characters() {
     let shop = Shop::open();
     create(&shop, TEST, &"k".repeat(200), BODY).expect(201);
     for key in ["", &"k".repeat(201)] {
@@ -144,13 +144,13 @@ fn key_and_order_id_belong_to_their_account() {
     let again = create(&shop, TEST, "other", body).expect(200).json();
     assert_eq!(again["id"], own["id"]);
     create(&shop, TEST, "other", body).expect(200);
-    assert_eq!(invoices(&shop), 2);
+    assert_eq!(invoice_count(&shop), 2);
 }
 
 #[test]
 fn key_belongs_to_its_route() {
     let shop = Shop::open();
-    shop.fund(LIVE, "100.00", "EUR");
+    shop.fund_balance(LIVE, "100.00", "EUR");
     create(&shop, LIVE, "k", BODY).expect(201);
     let headers = [("X-API-Key", LIVE), ("Idempotency-Key", "k")];
     let payout = json!({ "amount": "20.00" }).to_string();
@@ -178,11 +178,11 @@ fn two_different_idempotency_keys_are_rejected() {
         let message = answer.json()["message"].as_str().unwrap().to_owned();
         assert!(message.starts_with("Idempotency-Key "), "{message}");
     }
-    assert_eq!(invoices(&shop), 0);
+    assert_eq!(invoice_count(&shop), 0);
     let first = create(&["a", "a"]).expect(201).text;
     assert_eq!(create(&["a"]).expect(201).text, first);
     assert_eq!(create(&["a", "a", "a"]).expect(201).text, first);
-    assert_eq!(invoices(&shop), 1);
+    assert_eq!(invoice_count(&shop), 1);
     for path in ["/v1/payouts", "/reseller/servers"] {
         let auth = match path {
             "/v1/payouts" => ("X-API-Key", LIVE),

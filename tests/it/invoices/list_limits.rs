@@ -30,12 +30,12 @@ fn assert_limits(shop: &Shop, path: &str, key: &str, default: usize, most: usize
 #[test]
 fn lists_have_default_and_maximum_size() {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     let mut made = Vec::new();
     for _ in 0..26 {
-        let payout = shop.payout("20.00");
-        shop.apply("payouts", &payout, &["reject"]);
-        shop.refund(&invoice, Some("1.00"));
+        let payout = shop.create_payout("20.00");
+        shop.apply_actions("payouts", &payout, &["reject"]);
+        shop.create_refund(&invoice, Some("1.00"));
         made.insert(0, payout);
     }
     assert_eq!(ids(&shop, "/v1/payouts?limit=100", LIVE), made);
@@ -43,13 +43,13 @@ fn lists_have_default_and_maximum_size() {
     assert_limits(&shop, "/v1/refunds", LIVE, 25, 100);
     assert_limits(&shop, "/v1/ledger", LIVE, 50, 200);
     for _ in 0..101 {
-        shop.invoice("1.00", json!({}));
+        shop.create_invoice("1.00", json!({}));
     }
     assert_limits(&shop, "/v1/invoices", TEST, 25, 100);
     assert_eq!(ids(&shop, "/v1/invoices?limit=100", TEST).len(), 100);
     assert_limits(&shop, "/v1/events", TEST, 50, 200);
     for _ in 0..100 {
-        shop.invoice("1.00", json!({}));
+        shop.create_invoice("1.00", json!({}));
     }
     assert_eq!(ids(&shop, "/v1/events?limit=200", TEST).len(), 200);
     let page = shop.get("/v1/events", Some(TEST)).expect(200).json();
@@ -60,7 +60,7 @@ fn lists_have_default_and_maximum_size() {
 fn next_page_keeps_the_filter() {
     let shop = Shop::open();
     for currency in ["EUR", "USD", "EUR", "USD", "EUR"] {
-        shop.fund(TEST, "20.00", currency);
+        shop.fund_balance(TEST, "20.00", currency);
     }
     for path in [
         "/v1/ledger?currency=EUR",

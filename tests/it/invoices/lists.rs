@@ -4,7 +4,7 @@ use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
 /// Returns a field of every entry of a list.
-fn column(list: &Value, field: &str) -> Vec<String> {
+fn field_values(list: &Value, field: &str) -> Vec<String> {
     let entries = list["data"].as_array().unwrap().iter();
     entries
         .map(|entry| entry[field].as_str().unwrap().to_owned())
@@ -62,7 +62,7 @@ fn undocumented_query_is_rejected() {
 fn invoices_are_listed_newest_first_and_by_status_and_order() {
     let shop = Shop::open();
     for order in 0..30 {
-        shop.invoice("20.00", json!({ "orderId": format!("order {order}") }));
+        shop.create_invoice("20.00", json!({ "orderId": format!("order {order}") }));
     }
     let list = |query: &str| {
         shop.get(&format!("/v1/invoices{query}"), Some(TEST))
@@ -74,12 +74,12 @@ fn invoices_are_listed_newest_first_and_by_status_and_order() {
         .map(|order| format!("order {order}"))
         .collect();
     assert_eq!(
-        column(&list(""), "orderId"),
+        field_values(&list(""), "orderId"),
         newest,
         "25 unless said otherwise"
     );
     assert_eq!(
-        column(&list("?limit=2"), "orderId"),
+        field_values(&list("?limit=2"), "orderId"),
         ["order 29", "order 28"]
     );
     let paid = list("?orderId=order+7")["data"][0]["id"]
@@ -92,7 +92,10 @@ fn invoices_are_listed_newest_first_and_by_status_and_order() {
         json!({}),
     )
     .expect(200);
-    assert_eq!(column(&list("?status=confirmed"), "orderId"), ["order 7"]);
+    assert_eq!(
+        field_values(&list("?status=confirmed"), "orderId"),
+        ["order 7"]
+    );
     assert_eq!(
         list("?status=confirmed")["data"][0],
         shop.get_invoice(&paid)
@@ -100,7 +103,7 @@ fn invoices_are_listed_newest_first_and_by_status_and_order() {
     assert_eq!(list("?status=created&orderId=order%207")["data"], json!([]));
     assert_eq!(list("?orderId=nobody")["data"], json!([]));
     assert_eq!(
-        column(&list("?status=created&limit=100"), "status").len(),
+        field_values(&list("?status=created&limit=100"), "status").len(),
         29
     );
 }
@@ -109,7 +112,7 @@ fn invoices_are_listed_newest_first_and_by_status_and_order() {
 fn pages_of_events_and_ledger_follow_one_another() {
     let shop = Shop::open();
     for currency in ["EUR", "USD", "EUR"] {
-        let id = shop.invoice("20.00", json!({ "currency": currency }))["id"].clone();
+        let id = shop.create_invoice("20.00", json!({ "currency": currency }))["id"].clone();
         let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
         shop.post(&path, Some(TEST), json!({})).expect(200);
     }
@@ -141,7 +144,7 @@ fn pages_of_events_and_ledger_follow_one_another() {
         .get("/v1/ledger?currency=USD", Some(TEST))
         .expect(200)
         .json();
-    assert_eq!(column(&dollars, "currency"), ["USD", "USD"]);
+    assert_eq!(field_values(&dollars, "currency"), ["USD", "USD"]);
     let made = shop
         .get("/v1/events?type=invoice.created", Some(TEST))
         .expect(200)
@@ -151,7 +154,7 @@ fn pages_of_events_and_ledger_follow_one_another() {
     let object = made["data"][0]["data"]["object"]["id"].as_str().unwrap();
     let one = format!("/v1/events?object={object}&type=invoice.confirmed");
     assert_eq!(
-        column(&shop.get(&one, Some(TEST)).expect(200).json(), "type"),
+        field_values(&shop.get(&one, Some(TEST)).expect(200).json(), "type"),
         ["invoice.confirmed"]
     );
     assert_eq!(
@@ -163,7 +166,7 @@ fn pages_of_events_and_ledger_follow_one_another() {
 }
 
 #[test]
-fn account_shows_itself_and_reports_its_status() {
+fn account_is_readable_and_reports_status_changes() {
     let shop = Shop::open();
     shop.update_account(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/hook", "mode": "live" }], "feeBps": 125 }));
     let mut live = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
@@ -186,7 +189,7 @@ fn account_shows_itself_and_reports_its_status() {
     shop.update_account(json!({ "status": "active" }));
     let events = shop.get("/v1/events", Some(LIVE)).expect(200).json();
     assert_eq!(
-        column(&events, "type"),
+        field_values(&events, "type"),
         ["account.approved", "account.suspended"]
     );
     let account = &events["data"][0]["data"]["object"];
@@ -200,7 +203,7 @@ fn account_shows_itself_and_reports_its_status() {
 #[test]
 fn seen_payment_is_pending_net_of_fee() {
     let shop = Shop::open();
-    let id = shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
+    let id = shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let payment = shop.pay(json!({ "invoice": id }));
     let euro = || shop.get("/v1/balances", Some(TEST)).expect(200).json()["data"][0].clone();
     assert_eq!(
@@ -215,13 +218,13 @@ fn seen_payment_is_pending_net_of_fee() {
 }
 
 #[test]
-fn coin_selection_follows_its_rules() {
+fn coin_selection_fixes_a_quote_until_payment_or_expiry() {
     let shop = Shop::open();
     let pick = |id: &Value, asset: &str| {
         let path = format!("/v1/invoices/{}/select", id.as_str().unwrap());
         shop.post(&path, Some(TEST), json!({ "asset": asset }))
     };
-    let id = shop.invoice("20.00", json!({ "currency": "USD" }))["id"].clone();
+    let id = shop.create_invoice("20.00", json!({ "currency": "USD" }))["id"].clone();
     let bitcoin = pick(&id, "BTC").expect(200).json();
     assert_eq!(
         (&bitcoin["rate"], &bitcoin["amountExpected"]),
@@ -242,7 +245,7 @@ fn coin_selection_follows_its_rules() {
         "the quote from before, unchanged"
     );
     pick(&id, "XYZ").assert_error(400, "coin_unavailable", Some("asset"));
-    let cents = shop.invoice("0.05", json!({}))["id"].clone();
+    let cents = shop.create_invoice("0.05", json!({}))["id"].clone();
     pick(&cents, "BTC").assert_error(400, "coin_unavailable", Some("asset"));
     for body in [json!({}), json!({ "asset": 1 }), json!({ "asset": "" })] {
         let path = format!("/v1/invoices/{}/select", id.as_str().unwrap());

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 /// Starts a sandbox with an invoice of 100.00 EUR that waits for 1.25 LTC.
 #[track_caller]
-fn waiting() -> (Shop, String) {
+fn shop_with_quoted_invoice() -> (Shop, String) {
     let shop = Shop::open();
-    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     assert_eq!(invoice["amountExpected"], "1.25");
     (shop, id(&invoice))
 }
@@ -22,7 +22,7 @@ fn id(invoice: &Value) -> String {
 #[test]
 fn new_invoice_is_created() {
     let shop = Shop::open();
-    let invoice = shop.invoice("100.00", json!({}));
+    let invoice = shop.create_invoice("100.00", json!({}));
     shop.assert_invoice(&id(&invoice), "created", "created", "", ["0.00", "0.00"]);
     for field in [
         "asset",
@@ -40,7 +40,7 @@ fn new_invoice_is_created() {
 #[test]
 fn selected_coin_makes_invoice_awaiting_payment() {
     let shop = Shop::open();
-    let id = id(&shop.invoice("100.00", json!({})));
+    let id = id(&shop.create_invoice("100.00", json!({})));
     let select = format!("/v1/invoices/{id}/select");
     let quoted = shop.post(&select, Some(TEST), json!({ "asset": "LTC" }));
     let quoted = quoted.expect(200).json();
@@ -57,7 +57,7 @@ fn selected_coin_makes_invoice_awaiting_payment() {
 
 #[test]
 fn seen_payment_makes_invoice_detected() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     shop.pay(json!({ "invoice": id }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "1.25");
@@ -67,7 +67,7 @@ fn seen_payment_makes_invoice_detected() {
 
 #[test]
 fn confirmed_payment_makes_invoice_confirmed() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1m");
     let now = shop.now();
@@ -96,7 +96,7 @@ fn confirmed_payment_makes_invoice_confirmed() {
 
 #[test]
 fn single_large_payment_overpays_invoice() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id, "amount": "1.5" }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "118.80"]);
     shop.move_payment(&payment, "confirmed");
@@ -113,7 +113,7 @@ fn single_large_payment_overpays_invoice() {
 
 #[test]
 fn second_payment_overpays_invoice() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let first = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&first, "confirmed");
     let paid_at = shop.get_invoice(&id)["confirmedAt"].clone();
@@ -149,7 +149,7 @@ fn second_payment_overpays_invoice() {
 
 #[test]
 fn small_payment_underpays_invoice() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "49.50"]);
     shop.move_payment(&payment, "confirmed");
@@ -173,8 +173,8 @@ fn small_payment_underpays_invoice() {
 
 #[test]
 fn invoice_expires_with_or_without_selected_coin() {
-    let (shop, quoted) = waiting();
-    let plain = id(&shop.invoice("100.00", json!({})));
+    let (shop, quoted) = shop_with_quoted_invoice();
+    let plain = id(&shop.create_invoice("100.00", json!({})));
     for (id, open) in [(&quoted, "awaiting_payment"), (&plain, "created")] {
         shop.assert_invoice(id, open, "created", "", ["0.00", "0.00"]);
     }
@@ -188,7 +188,7 @@ fn invoice_expires_with_or_without_selected_coin() {
 
 #[test]
 fn late_payment_is_paid_late() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": id }));
     shop.assert_invoice(&id, "expired", "created expired", "", ["0.00", "0.00"]);
@@ -205,7 +205,7 @@ fn late_payment_is_paid_late() {
 
 #[test]
 fn small_late_payment_underpays_invoice() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     shop.move_payment(&payment, "confirmed");
@@ -221,8 +221,8 @@ fn small_late_payment_underpays_invoice() {
 
 #[test]
 fn payment_after_cancellation_is_paid_late() {
-    let (shop, id) = waiting();
-    let cancelled = shop.cancel(&id).expect(200).json();
+    let (shop, id) = shop_with_quoted_invoice();
+    let cancelled = shop.cancel_invoice(&id).expect(200).json();
     assert_eq!(cancelled, shop.get_invoice(&id));
     shop.assert_invoice(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
     shop.advance("1h");
@@ -246,10 +246,10 @@ fn payment_after_cancellation_is_paid_late() {
 
 #[test]
 fn only_open_unpaid_invoices_can_be_cancelled() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     let refused = |reason: &str| {
-        shop.cancel(&id)
+        shop.cancel_invoice(&id)
             .assert_error(409, "invoice_not_cancellable", None);
         assert!(
             !shop
@@ -263,23 +263,23 @@ fn only_open_unpaid_invoices_can_be_cancelled() {
     refused("confirmed");
     shop.move_payment(&payment, "dropped");
     refused("failed");
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");
-    shop.cancel(&id).expect(200);
-    shop.cancel(&id)
+    shop.cancel_invoice(&id).expect(200);
+    shop.cancel_invoice(&id)
         .assert_error(409, "invoice_not_cancellable", None);
-    shop.cancel("01900000-0000-7000-8000-000000000000")
+    shop.cancel_invoice("01900000-0000-7000-8000-000000000000")
         .assert_error(404, "not_found", None);
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     shop.advance("20m");
-    shop.cancel(&id)
+    shop.cancel_invoice(&id)
         .assert_error(409, "invoice_not_cancellable", None);
 }
 
 #[test]
 fn dropped_confirmed_payment_fails_invoice() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "confirmed");
     shop.move_payment(&payment, "dropped");
@@ -293,7 +293,7 @@ fn dropped_confirmed_payment_fails_invoice() {
 
 #[test]
 fn payment_dropped_after_deadline_fails_invoice() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1h");
     shop.move_payment(&payment, "dropped");
@@ -308,7 +308,7 @@ fn payment_dropped_after_deadline_fails_invoice() {
 
 #[test]
 fn payment_dropped_before_deadline_fails_invoice_at_deadline() {
-    let (shop, id) = waiting();
+    let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");
     shop.assert_invoice(

@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 
 /// Returns the timeline entries of a test invoice.
 #[track_caller]
-fn entries(interface: &OperatorInterface, invoice: &str) -> Vec<Value> {
+fn timeline_entries(interface: &OperatorInterface, invoice: &str) -> Vec<Value> {
     let timeline = interface.get(&format!("invoices/{invoice}/timeline"));
     timeline["data"].as_array().unwrap().clone()
 }
 
 /// Returns the texts of timeline entries.
 #[track_caller]
-fn texts(interface: &OperatorInterface, invoice: &str) -> Vec<String> {
-    let entries = entries(interface, invoice);
+fn timeline_texts(interface: &OperatorInterface, invoice: &str) -> Vec<String> {
+    let entries = timeline_entries(interface, invoice);
     let text = |entry: &Value| entry["text"].as_str().unwrap().to_owned();
     entries.iter().map(text).collect()
 }
 
 /// Creates an invoice of 100.00 EUR in litecoin at a rate of 80 and returns its id.
 #[track_caller]
-fn litecoin(shop: &Shop) -> String {
-    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+fn create_litecoin_invoice(shop: &Shop) -> String {
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     invoice["id"].as_str().unwrap().to_owned()
 }
 
@@ -30,13 +30,13 @@ fn litecoin(shop: &Shop) -> String {
 fn timeline_shows_each_step_of_payment_and_refund() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let invoice = litecoin(shop);
+    let invoice = create_litecoin_invoice(shop);
     let payment = shop.pay(json!({ "invoice": invoice, "amount": "1.24375" }));
     shop.move_payment(&payment, "confirmed");
     shop.advance("1s");
-    let refund = shop.refund(&invoice, Some("10.00"));
-    shop.apply("refunds", &refund, &["reject"]);
-    let told = texts(&interface, &invoice);
+    let refund = shop.create_refund(&invoice, Some("10.00"));
+    shop.apply_actions("refunds", &refund, &["reject"]);
+    let told = timeline_texts(&interface, &invoice);
     let address = shop.get_invoice(&invoice)["depositAddress"].clone();
     let until = shop.get_invoice(&invoice)["expiresAt"].clone();
     let (address, until) = (address.as_str().unwrap(), until.as_str().unwrap());
@@ -58,7 +58,7 @@ fn timeline_shows_each_step_of_payment_and_refund() {
         told[10].starts_with("refund of 10.00 EUR rejected"),
         "{told:?}"
     );
-    let entries = entries(&interface, &invoice);
+    let entries = timeline_entries(&interface, &invoice);
     assert_eq!(entries[8]["sums"]["confirmedOnTime"], "99.50");
     assert_eq!(entries[5]["payment"]["step"], "confirmed");
     assert_eq!(entries[6]["booking"]["kind"], "sale");
@@ -78,13 +78,13 @@ fn timeline_shows_every_status_change() {
         &["seen", "20m", "confirmed", "dropped", "confirmed"],
     ];
     for way in ways {
-        let invoice = litecoin(shop);
+        let invoice = create_litecoin_invoice(shop);
         let mut payment = String::new();
         for step in way {
             match *step {
                 "seen" => payment = shop.pay(json!({ "invoice": invoice })),
                 "seen again" => drop(shop.move_payment(&payment, "seen")),
-                "cancel" => drop(shop.cancel(&invoice).expect(200)),
+                "cancel" => drop(shop.cancel_invoice(&invoice).expect(200)),
                 "20m" => shop.advance("20m"),
                 "replaced" => {
                     payment = shop.move_payment(&payment, "replaced")["id"]
@@ -95,7 +95,7 @@ fn timeline_shows_every_status_change() {
                 step => drop(shop.move_payment(&payment, step)),
             }
         }
-        let entries = entries(&interface, &invoice);
+        let entries = timeline_entries(&interface, &invoice);
         let told: Vec<_> = entries
             .iter()
             .filter_map(|entry| entry["status"].as_str())
@@ -131,13 +131,13 @@ fn timeline_shows_every_status_change() {
 #[test]
 fn timeline_shows_a_new_coin_selection() {
     let interface = OperatorInterface::open();
-    let invoice = litecoin(&interface.shop);
+    let invoice = create_litecoin_invoice(&interface.shop);
     for asset in ["BTC", "LTC", "LTC"] {
         let select = format!("/v1/invoices/{invoice}/select");
         let body = json!({ "asset": asset });
         interface.shop.post(&select, Some(TEST), body).expect(200);
     }
-    let picked: Vec<_> = entries(&interface, &invoice)
+    let picked: Vec<_> = timeline_entries(&interface, &invoice)
         .iter()
         .filter_map(|entry| entry["coin"]["asset"].as_str().map(str::to_owned))
         .collect();

@@ -16,7 +16,7 @@ const MOST: &str = "49999999999.95";
 const ONE_CENT_MORE: &str = "50000000000";
 
 #[track_caller]
-fn eur(shop: &Shop) -> Value {
+fn eur_balance(shop: &Shop) -> Value {
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     balances["data"][0].clone()
 }
@@ -25,9 +25,13 @@ fn eur(shop: &Shop) -> Value {
 fn too_large_payment_is_rejected_and_reads_succeed() {
     let shop = Shop::open();
     let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
-    let doge = id(shop.invoice("100.00", json!({ "asset": "DOGE" })));
-    let eth = id(shop.invoice("100.00", json!({ "asset": "ETH" })));
-    let before = (eur(&shop), shop.get_invoice(&doge), shop.get_invoice(&eth));
+    let doge = id(shop.create_invoice("100.00", json!({ "asset": "DOGE" })));
+    let eth = id(shop.create_invoice("100.00", json!({ "asset": "ETH" })));
+    let before = (
+        eur_balance(&shop),
+        shop.get_invoice(&doge),
+        shop.get_invoice(&eth),
+    );
     let refused = |path: &str, body: Value| {
         shop.post(path, Some(TEST), body)
             .assert_error(400, "invalid_request", Some("amount"));
@@ -49,7 +53,11 @@ fn too_large_payment_is_rejected_and_reads_succeed() {
         );
     }
     assert_eq!(
-        (eur(&shop), shop.get_invoice(&doge), shop.get_invoice(&eth)),
+        (
+            eur_balance(&shop),
+            shop.get_invoice(&doge),
+            shop.get_invoice(&eth)
+        ),
         before
     );
     // A replacement payment is limited, too.
@@ -59,15 +67,15 @@ fn too_large_payment_is_rejected_and_reads_succeed() {
     assert_eq!(shop.get_invoice(&doge)["status"], "detected");
     shop.move_payment(&seen, "confirmed");
     assert_eq!(shop.get_invoice(&doge)["status"], "overpaid");
-    assert_eq!(eur(&shop)["sales"], "9999999999.99");
+    assert_eq!(eur_balance(&shop)["sales"], "9999999999.99");
 }
 
 #[test]
 fn unbookable_output_is_kept_and_other_outputs_count() {
     let shop = Shop::open();
     let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
-    let [first, second] =
-        ["100.00", "50.00"].map(|amount| id(shop.invoice(amount, json!({ "asset": "DOGE" }))));
+    let [first, second] = ["100.00", "50.00"]
+        .map(|amount| id(shop.create_invoice(amount, json!({ "asset": "DOGE" }))));
     let outputs = json!([
         { "invoice": first, "amount": ONE_CENT_MORE },
         { "invoice": second },
@@ -102,7 +110,7 @@ fn too_large_deposit_is_rejected() {
     }
     let deposits = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(deposits["data"], json!([]));
-    assert_eq!(eur(&shop)["sales"], "0.00");
+    assert_eq!(eur_balance(&shop)["sales"], "0.00");
 }
 
 #[test]
@@ -120,7 +128,7 @@ fn settings_and_prices_are_limited() {
         "amount_too_large",
         Some("amount"),
     );
-    let id = shop.invoice("9999999999.99", json!({}))["id"].clone();
+    let id = shop.create_invoice("9999999999.99", json!({}))["id"].clone();
     let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
     shop.post(
         &path,
@@ -134,9 +142,9 @@ fn settings_and_prices_are_limited() {
 
 /// Inserts two payments as an older version stored them. Each amount fits into 64 bits, but their sum does not.
 #[track_caller]
-fn insert_absurd_payments(interface: &OperatorInterface) -> (String, [String; 2]) {
+fn insert_oversized_payments(interface: &OperatorInterface) -> (String, [String; 2]) {
     let shop = &interface.shop;
-    let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let id = invoice["id"].as_str().unwrap().to_owned();
     let paid = ["1", "2"].map(|txid| shop.pay(json!({ "invoice": id, "txid": txid })));
     shop.execute_sql(
@@ -206,20 +214,20 @@ fn audit_findings(interface: &OperatorInterface) -> String {
 }
 
 #[test]
-fn stored_absurd_payments_can_be_read_and_resolved() {
+fn stored_oversized_payments_can_be_read_and_resolved() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     record_direct_writes(interface.shop.file());
-    let (id, [first, second]) = insert_absurd_payments(&interface);
-    assert_eq!(eur(shop)["pending"], "178200000000000000.00");
+    let (id, [first, second]) = insert_oversized_payments(&interface);
+    assert_eq!(eur_balance(shop)["pending"], "178200000000000000.00");
     let sums = interface.get(&format!("invoices/{id}"))["sums"].clone();
     assert_eq!(sums["unconfirmedOnTime"], "180000000000000000.00");
     assert_all_reads_succeed(&interface, &id);
     shop.move_payment(&first, "confirmed");
-    assert_eq!(eur(shop)["sales"], "90000000000000000.00");
+    assert_eq!(eur_balance(shop)["sales"], "90000000000000000.00");
     assert_all_reads_succeed(&interface, &id);
     // The second payment would exceed the balance limit: it is not booked, and nothing changes.
-    let before = (shop.get_invoice(&id), eur(shop));
+    let before = (shop.get_invoice(&id), eur_balance(shop));
     let confirm = |payment: &str| -> Response {
         let path = format!("/sandbox/payments/{payment}");
         shop.post(&path, None, json!({ "state": "confirmed" }))
@@ -229,7 +237,7 @@ fn stored_absurd_payments_can_be_read_and_resolved() {
     assert_eq!(unbooked(), "0");
     for _ in 0..2 {
         confirm(&second).assert_error(400, "invalid_request", Some("amount"));
-        assert_eq!((shop.get_invoice(&id), eur(shop)), before);
+        assert_eq!((shop.get_invoice(&id), eur_balance(shop)), before);
         assert_eq!(unbooked(), "1");
     }
     // `coffer doctor` reports the payment in a file that `coffer serve` opens.
@@ -245,7 +253,10 @@ fn stored_absurd_payments_can_be_read_and_resolved() {
     shop.move_payment(&first, "dropped");
     assert_all_reads_succeed(&interface, &id);
     assert_eq!(
-        (eur(shop)["available"].clone(), eur(shop)["pending"].clone()),
+        (
+            eur_balance(shop)["available"].clone(),
+            eur_balance(shop)["pending"].clone()
+        ),
         (json!("0.00"), json!("0.00"))
     );
     assert!(

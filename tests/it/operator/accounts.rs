@@ -208,7 +208,7 @@ fn invalid_change_names_the_field_and_changes_nothing() {
 #[test]
 fn new_payout_address_waits_for_a_day() {
     let interface = OperatorInterface::open();
-    interface.shop.fund(LIVE, "100.00", "EUR");
+    interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let path = "payout-addresses/solana";
     interface.assert_access("setPayoutAddress", "PUT", path, false);
     interface.assert_access("removePayoutAddress", "DELETE", path, false);

@@ -5,7 +5,7 @@ use crate::support::operator_interface::OperatorInterface;
 use serde_json::{Value, json};
 
 /// Returns the path of the account in the operator interface.
-fn path(interface: &OperatorInterface) -> String {
+fn account_path(interface: &OperatorInterface) -> String {
     format!("/dashboard/api/accounts/{}", interface.account)
 }
 
@@ -43,9 +43,14 @@ fn invoice_keeps_the_tolerances_of_its_creation() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let terms = json!({ "underBps": 0, "overBps": 2000 });
-    let before = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let before = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     interface
-        .send(&interface.operator, "PATCH", &path(&interface), &terms)
+        .send(
+            &interface.operator,
+            "PATCH",
+            &account_path(&interface),
+            &terms,
+        )
         .expect(200);
     for (amount, status) in [
         ("1.24987", "underpaid"),
@@ -53,7 +58,7 @@ fn invoice_keeps_the_tolerances_of_its_creation() {
         ("1.5", "confirmed"),
         ("1.50013", "overpaid"),
     ] {
-        let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+        let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
         let payment = shop.pay(json!({ "invoice": invoice["id"], "amount": amount }));
         shop.move_payment(&payment, "confirmed");
         let id = invoice["id"].as_str().unwrap();

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Starts a receiver that replies with the status stored in `status`.
 #[track_caller]
-pub(super) fn receiver(status: &Arc<AtomicU16>) -> Receiver {
+pub(super) fn receiver_with_status(status: &Arc<AtomicU16>) -> Receiver {
     let status = Arc::clone(status);
-    Receiver::scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
+    Receiver::start_scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
 /// Sets the endpoints of the account and returns their ids.
@@ -40,7 +40,7 @@ pub(super) fn find_deliveries(interface: &OperatorInterface, query: &str) -> Vec
 }
 
 /// Returns number and HTTP status of each attempt.
-fn attempts(delivery: &Value) -> Vec<(u64, u64)> {
+fn attempt_statuses(delivery: &Value) -> Vec<(u64, u64)> {
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     let number = |value: &Value| value.as_u64().unwrap();
     attempts
@@ -52,14 +52,14 @@ fn attempts(delivery: &Value) -> Vec<(u64, u64)> {
 fn failed_delivery_can_be_resent() {
     let mut interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
-    let receiver = receiver(&status);
+    let receiver = receiver_with_status(&status);
     set_endpoints(&interface, &[&receiver.url()]);
-    interface.shop.invoice("20.00", json!({}));
+    interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("2d");
     interface.sign_in_again();
     let failed = find_deliveries(&interface, "state=failed").remove(0);
     let eleven: Vec<_> = (1..=11).map(|number| (number, 500)).collect();
-    assert_eq!(attempts(&failed), eleven);
+    assert_eq!(attempt_statuses(&failed), eleven);
     let id = failed["id"].as_str().unwrap();
     let resend = interface.path(&format!("deliveries/{id}/resend"));
     // The receiver still fails: the second round has the same gaps.
@@ -69,7 +69,7 @@ fn failed_delivery_can_be_resent() {
     interface.sign_in_again();
     let failed = find_deliveries(&interface, "state=failed").remove(0);
     let both: Vec<_> = (1..=22).map(|number| (number, 500)).collect();
-    assert_eq!(attempts(&failed), both);
+    assert_eq!(attempt_statuses(&failed), both);
     assert_eq!(failed["nextAttemptAt"], Value::Null);
     status.store(200, Ordering::SeqCst);
     interface
@@ -77,8 +77,8 @@ fn failed_delivery_can_be_resent() {
         .expect(200);
     interface.shop.advance("0s");
     let taken = find_deliveries(&interface, "state=delivered").remove(0);
-    assert_eq!(attempts(&taken)[22..], [(23, 200)]);
-    let bodies = receiver.messages();
+    assert_eq!(attempt_statuses(&taken)[22..], [(23, 200)]);
+    let bodies = receiver.requests();
     assert!(bodies.iter().all(|message| message.body == bodies[0].body));
     assert_eq!(bodies.len(), 23);
     let by = |actor: &str| {
@@ -97,16 +97,16 @@ fn failed_delivery_can_be_resent() {
 fn resend_since_a_time_includes_successful_deliveries() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
-    let (one, other) = (receiver(&status), receiver(&status));
+    let (one, other) = (receiver_with_status(&status), receiver_with_status(&status));
     let ids = set_endpoints(&interface, &[&one.url(), &other.url()]);
-    interface.shop.invoice("1.00", json!({}));
+    interface.shop.create_invoice("1.00", json!({}));
     interface.shop.advance("1m");
     let since = interface.shop.now();
     for _ in 0..3 {
-        interface.shop.invoice("2.00", json!({}));
+        interface.shop.create_invoice("2.00", json!({}));
     }
     interface.shop.advance("0s");
-    assert_eq!((one.messages().len(), other.messages().len()), (4, 4));
+    assert_eq!((one.requests().len(), other.requests().len()), (4, 4));
     let resend = |body: Value| {
         interface
             .request("POST", "resend", &body)
@@ -116,14 +116,14 @@ fn resend_since_a_time_includes_successful_deliveries() {
     };
     assert_eq!(resend(json!({ "since": since })), 6);
     interface.shop.advance("0s");
-    assert_eq!((one.messages().len(), other.messages().len()), (7, 7));
+    assert_eq!((one.requests().len(), other.requests().len()), (7, 7));
     assert_eq!(resend(json!({ "since": since, "endpoint": ids[1] })), 3);
     interface.shop.advance("0s");
-    assert_eq!((one.messages().len(), other.messages().len()), (7, 10));
+    assert_eq!((one.requests().len(), other.requests().len()), (7, 10));
     assert_eq!(resend(json!({ "since": "2100-01-01T00:00:00Z" })), 0);
     for delivery in find_deliveries(&interface, "") {
         assert_eq!(delivery["state"], "delivered");
-        let count = attempts(&delivery).len();
+        let count = attempt_statuses(&delivery).len();
         let first = delivery["createdAt"].as_str().unwrap() < since.as_str();
         let to_other = delivery["endpoint"] == ids[1];
         assert_eq!(count, if first { 1 } else { 2 + usize::from(to_other) });
@@ -143,30 +143,30 @@ fn resend_since_a_time_includes_successful_deliveries() {
 fn many_deliveries_are_resent_in_batches() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
-    let receiver = receiver(&status);
+    let receiver = receiver_with_status(&status);
     let since = interface.shop.now();
     let url = receiver.url();
     set_endpoints(&interface, &[url.as_str(); 9]);
     for _ in 0..50 {
-        interface.shop.invoice("1.00", json!({}));
+        interface.shop.create_invoice("1.00", json!({}));
     }
     interface.shop.advance("0s");
     let again = interface.request("POST", "resend", &json!({ "since": since }));
     assert_eq!(again.expect(200).json()["count"], 450);
     interface.shop.advance("0s");
-    assert_eq!(receiver.messages().len(), 900, "each once more");
+    assert_eq!(receiver.requests().len(), 900, "each once more");
 }
 
 #[test]
 fn deliveries_are_listed_in_pages() {
     let interface = OperatorInterface::open();
     let (good, bad) = (Arc::new(AtomicU16::new(200)), Arc::new(AtomicU16::new(500)));
-    let (good, bad) = (receiver(&good), receiver(&bad));
+    let (good, bad) = (receiver_with_status(&good), receiver_with_status(&bad));
     let ids = set_endpoints(&interface, &[&good.url(), &bad.url()]);
     for _ in 0..3 {
         interface
             .shop
-            .invoice("1.00", json!({ "webhookUrl": good.url() }));
+            .create_invoice("1.00", json!({ "webhookUrl": good.url() }));
     }
     interface.shop.advance("0s");
     let all = find_deliveries(&interface, "");
@@ -232,10 +232,10 @@ fn deliveries_are_listed_in_pages() {
 fn resend_rejects_removed_and_foreign_endpoints() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
-    let receiver = receiver(&status);
+    let receiver = receiver_with_status(&status);
     let since = interface.shop.now();
     set_endpoints(&interface, &[&receiver.url()]);
-    interface.shop.invoice("1.00", json!({}));
+    interface.shop.create_invoice("1.00", json!({}));
     interface.shop.advance("0s");
     let id = find_deliveries(&interface, "").remove(0)["id"]
         .as_str()
@@ -264,14 +264,14 @@ fn resend_rejects_removed_and_foreign_endpoints() {
         .expect(200)
         .json();
     assert_eq!(again["count"], 0);
-    assert_eq!(receiver.messages().len(), 1);
+    assert_eq!(receiver.requests().len(), 1);
 }
 
 #[test]
 fn merchant_does_not_see_internal_addresses() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    shop.invoice("1.00", json!({}));
+    shop.create_invoice("1.00", json!({}));
     // `10.1` resolves to 10.0.0.1, as an internal host name would. No request accepts such a URL, but an older file may
     // contain it.
     shop.execute_sql("update invoices set webhook_url = 'https://10.1/hook'");
@@ -299,7 +299,7 @@ fn server_log_contains_the_blocked_address() {
     let mut process = Process::start_with(&mut command, Stdio::from(writer));
     // Closes the copy of the pipe's write end that this process holds.
     drop(command);
-    let ready = process.line();
+    let ready = process.read_line();
     let said = |name: &str| {
         let after = ready.split_once(name).unwrap().1;
         after.split_whitespace().next().unwrap().to_owned()
@@ -317,7 +317,7 @@ fn server_log_contains_the_blocked_address() {
     file.execute_batch(name).unwrap();
     drop(file);
     post("/sandbox/clock", json!({ "advance": "20m" })).expect(200);
-    assert!(process.close());
+    assert!(process.close_input());
     let mut log = String::new();
     reader.read_to_string(&mut log).unwrap();
     let told = "webhook address refused: host=10.1 address=10.0.0.1";

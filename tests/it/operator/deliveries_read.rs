@@ -1,6 +1,6 @@
 //! Details of one delivery in the operator interface: the sent body and headers.
 
-use super::deliveries::{find_deliveries, receiver};
+use super::deliveries::{find_deliveries, receiver_with_status};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::receiver::{Receiver, Reply};
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 fn delivery_shows_the_sent_body_and_headers() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
-    let receiver = receiver(&status);
+    let receiver = receiver_with_status(&status);
     for format in ["event", "legacy"] {
         let endpoint =
             json!({ "url": receiver.url(), "types": ["invoice.created"], "format": format });
@@ -23,7 +23,7 @@ fn delivery_shows_the_sent_body_and_headers() {
         let endpoint = state["account"]["endpoints"][0]["id"].as_str().unwrap();
         let invoice = interface
             .shop
-            .invoice("20.00", json!({ "metadata": { "a": "\u{e9}\"<b>" } }));
+            .create_invoice("20.00", json!({ "metadata": { "a": "\u{e9}\"<b>" } }));
         interface.shop.advance("0s");
         // The signature cannot be computed again once the secret is replaced.
         let roll = format!("endpoints/{endpoint}/roll-secret");
@@ -43,7 +43,7 @@ fn delivery_shows_the_sent_body_and_headers() {
             .request("PATCH", &path, &json!({ "format": other }))
             .expect(200);
         let read = interface.get(&format!("deliveries/{id}"));
-        let sent = receiver.messages();
+        let sent = receiver.requests();
         let sent = &sent[sent.len() - 2..];
         let attempts = read["attempts"].as_array().unwrap();
         assert_eq!(attempts.len(), 2);
@@ -75,7 +75,7 @@ fn delivery_shows_the_sent_body_and_headers() {
 fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
     let mut interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
-    let receiver = receiver(&status);
+    let receiver = receiver_with_status(&status);
     let switch = |body: Value| interface.shop.update_account(body).json();
     let endpoint = json!({ "url": receiver.url(), "types": ["account.suspended"] });
     let state = switch(json!({ "endpoints": [endpoint] }));
@@ -87,7 +87,7 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
     let path = format!("endpoints/{endpoint}");
     interface.request("PATCH", &path, &legacy).expect(200);
     interface.shop.advance("1h");
-    let sent = receiver.messages();
+    let sent = receiver.requests();
     assert_eq!(sent.len(), 1, "once in the format that it had");
     let deliveries = format!("/dashboard/api/accounts/{}/deliveries", interface.account);
     let call = |interface: &OperatorInterface, method: &str, path: &str, body: &Value| {
@@ -113,7 +113,7 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
     };
     assert_eq!(count(&interface), 0);
     interface.shop.advance("1h");
-    assert_eq!(receiver.messages().len(), 1);
+    assert_eq!(receiver.requests().len(), 1);
     // The delivery stays readable even if the sent format is no longer known.
     let read = |interface: &OperatorInterface| {
         call(interface, "GET", &one, &Value::Null)
@@ -137,20 +137,20 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
     interface.request("PATCH", &path, &event).expect(200);
     call(&interface, "POST", &again, &Value::Null).expect(200);
     interface.shop.advance("0s");
-    assert_eq!(receiver.messages()[1].body, sent[0].body);
+    assert_eq!(receiver.requests()[1].body, sent[0].body);
     assert_eq!(count(&interface), 1);
 }
 
 #[test]
 fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::replying(Reply::Text(200, "taken".to_owned()));
+    let receiver = Receiver::start_replying(Reply::Text(200, "taken".to_owned()));
     let endpoint = json!({ "url": receiver.url(), "types": ["invoice.created"] });
     interface
         .shop
         .update_account(json!({ "endpoints": [endpoint] }));
     let since = interface.shop.now();
-    interface.shop.invoice("20.00", json!({}));
+    interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("0s");
     let id = find_deliveries(&interface, "").remove(0)["id"].clone();
     let path = format!("deliveries/{}", id.as_str().unwrap());
@@ -194,7 +194,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let again = interface.request("POST", "resend", &all).expect(200).json();
     assert_eq!(again["count"], 1);
     interface.shop.advance("0s");
-    assert_eq!(receiver.messages().len(), 3);
+    assert_eq!(receiver.requests().len(), 3);
     assert_eq!(numbers(&interface.get(&path)).last(), Some(&1000));
     let refused = resend();
     refused.assert_error(409, "invalid_transition", None);
@@ -206,7 +206,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let again = interface.request("POST", "resend", &all).expect(200).json();
     assert_eq!(again["count"], 0);
     interface.shop.advance("0s");
-    assert_eq!(receiver.messages().len(), 3);
+    assert_eq!(receiver.requests().len(), 3);
     // A new response is compared with those of recent attempts, not with that of the first attempt.
     let compared = "select group_concat(number || ' ' || ifnull(answer_of, 'own')) from attempts where number in (1, 999, 1000)";
     let kept = interface.shop.query_text(compared);
@@ -217,7 +217,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
 fn failed_connection_has_no_sent_headers() {
     let interface = OperatorInterface::open();
     let nobody = format!("http://{}/hook", Receiver::unused_address());
-    let cut = Receiver::replying(Reply::Close);
+    let cut = Receiver::start_replying(Reply::Close);
     let urls = [
         (&nobody, "connection refused", false),
         (&cut.url(), "connection closed before an answer", true),
@@ -227,7 +227,7 @@ fn failed_connection_has_no_sent_headers() {
         interface
             .shop
             .update_account(json!({ "endpoints": [endpoint] }));
-        interface.shop.invoice("20.00", json!({}));
+        interface.shop.create_invoice("20.00", json!({}));
         interface.shop.advance("0s");
         let id = find_deliveries(&interface, "").remove(0)["id"].clone();
         let read = interface.get(&format!("deliveries/{}", id.as_str().unwrap()));

@@ -1,14 +1,14 @@
 //! Webhook endpoints and secrets in the operator interface. After a roll, both secrets sign for a day.
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::receiver::{Message, Receiver, Reply};
+use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
 use coffer::domain::signature::service_signature;
 use serde_json::{Value, json};
 
 const NULL: Value = Value::Null;
 
 /// Returns the number of signatures of a message, and for each secret whether one of the signatures is made with it.
-fn count_signatures(message: &Message, secrets: &[&str]) -> (usize, Vec<bool>) {
+fn count_signatures(message: &ReceivedRequest, secrets: &[&str]) -> (usize, Vec<bool>) {
     let header = &message.headers["x-service-signature"];
     let at = header.split([',', '=']).nth(1).unwrap().parse().unwrap();
     let by = |secret: &&str| {
@@ -25,7 +25,7 @@ fn count_signatures(message: &Message, secrets: &[&str]) -> (usize, Vec<bool>) {
 #[test]
 fn endpoint_is_created_changed_and_removed() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::replying(Reply::Status(200));
+    let receiver = Receiver::start_replying(Reply::Status(200));
     let body = json!({ "url": receiver.url(), "types": ["invoice.created"], "mode": "test" });
     let made = interface
         .request_as_merchant("POST", "endpoints", &body)
@@ -41,8 +41,8 @@ fn endpoint_is_created_changed_and_removed() {
     interface.assert_access("removeEndpoint", "DELETE", &path, false);
     let listed = interface.get("endpoints")["data"][0].clone();
     assert!(listed["secret"].is_null() && listed["url"] == receiver.url());
-    interface.shop.invoice("20.00", json!({}));
-    let told = receiver.wait(1);
+    interface.shop.create_invoice("20.00", json!({}));
+    let told = receiver.wait_for_requests(1);
     assert_eq!(count_signatures(&told[0], &[secret]), (1, vec![true]));
     let changed =
         interface.request_as_merchant("PATCH", &path, &json!({ "types": null, "mode": null }));
@@ -51,7 +51,7 @@ fn endpoint_is_created_changed_and_removed() {
     interface
         .request_as_merchant("PATCH", &path, &json!({ "enabled": false }))
         .expect(200);
-    interface.shop.invoice("20.00", json!({}));
+    interface.shop.create_invoice("20.00", json!({}));
     assert_eq!(interface.shop.deliveries().len(), 1, "it gets nothing new");
     interface
         .request_as_merchant(
@@ -60,8 +60,11 @@ fn endpoint_is_created_changed_and_removed() {
             &json!({ "enabled": true, "format": "legacy" }),
         )
         .expect(200);
-    interface.shop.invoice("20.00", json!({}));
-    assert_eq!(receiver.wait(2)[1].json()["event"], "invoice.created");
+    interface.shop.create_invoice("20.00", json!({}));
+    assert_eq!(
+        receiver.wait_for_requests(2)[1].json()["event"],
+        "invoice.created"
+    );
     interface
         .request_as_merchant("DELETE", &path, &NULL)
         .expect(204);
@@ -74,13 +77,13 @@ fn endpoint_is_created_changed_and_removed() {
 #[test]
 fn pending_deliveries_of_a_removed_endpoint_are_cancelled() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::replying(Reply::Status(500));
+    let receiver = Receiver::start_replying(Reply::Status(500));
     let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
     let path = format!(
         "endpoints/{}",
         made.expect(201).json()["id"].as_str().unwrap()
     );
-    interface.shop.invoice("20.00", json!({}));
+    interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("1s");
     assert_eq!(interface.shop.deliveries()[0]["state"], "pending");
     interface.request("DELETE", &path, &NULL).expect(204);
@@ -90,7 +93,7 @@ fn pending_deliveries_of_a_removed_endpoint_are_cancelled() {
 #[test]
 fn both_secrets_sign_for_a_day_after_a_roll() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::replying(Reply::Status(200));
+    let receiver = Receiver::start_replying(Reply::Status(200));
     let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
     let made = made.expect(201).json();
     let id = made["id"].as_str().unwrap();
@@ -108,16 +111,16 @@ fn both_secrets_sign_for_a_day_after_a_roll() {
     let rolled = rolled.expect(200).json();
     let new = rolled["secret"].as_str().unwrap();
     assert!(new != old && rolled["previousUntil"].is_string());
-    interface.shop.invoice("20.00", json!({}));
-    let told = receiver.wait(1);
+    interface.shop.create_invoice("20.00", json!({}));
+    let told = receiver.wait_for_requests(1);
     assert_eq!(
         count_signatures(&told[0], &[new, old]),
         (2, vec![true, true])
     );
     interface.shop.advance("24h");
-    let count = receiver.messages().len();
-    interface.shop.invoice("20.00", json!({}));
-    let told = receiver.wait(count + 1);
+    let count = receiver.requests().len();
+    interface.shop.create_invoice("20.00", json!({}));
+    let told = receiver.wait_for_requests(count + 1);
     let last = told.last().unwrap();
     assert_eq!(count_signatures(last, &[new, old]), (1, vec![true, false]));
     let cookie = interface.shop.sign_in("operator@sandbox.test");
@@ -155,7 +158,7 @@ fn both_secrets_sign_for_a_day_after_a_roll() {
 #[test]
 fn legacy_secret_is_shown_and_rolled() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::replying(Reply::Status(200));
+    let receiver = Receiver::start_replying(Reply::Status(200));
     interface.assert_access("getLegacySecret", "GET", "legacy-secret", false);
     interface.assert_access("rollLegacySecret", "POST", "legacy-secret/roll", false);
     let shown = interface.get("legacy-secret");
@@ -164,14 +167,14 @@ fn legacy_secret_is_shown_and_rolled() {
     let rolled = rolled.expect(200).json();
     let new = rolled["secret"].as_str().unwrap();
     let own = json!({ "webhookUrl": receiver.url(), "ttlSeconds": 60 });
-    interface.shop.invoice("20.00", own.clone());
-    let told = receiver.wait(1);
+    interface.shop.create_invoice("20.00", own.clone());
+    let told = receiver.wait_for_requests(1);
     let secrets = [new, "legacy_sandbox"];
     assert_eq!(count_signatures(&told[0], &secrets), (2, vec![true, true]));
     interface.shop.advance("24h");
-    let count = receiver.messages().len();
-    interface.shop.invoice("20.00", own);
-    let told = receiver.wait(count + 1);
+    let count = receiver.requests().len();
+    interface.shop.create_invoice("20.00", own);
+    let told = receiver.wait_for_requests(count + 1);
     assert_eq!(
         count_signatures(told.last().unwrap(), &secrets),
         (1, vec![true, false])

@@ -9,7 +9,7 @@ use std::net::TcpStream;
 
 /// Returns the lines of an export in test mode, starting with the header.
 #[track_caller]
-fn lines(interface: &OperatorInterface, file: &str) -> Vec<String> {
+fn export_lines(interface: &OperatorInterface, file: &str) -> Vec<String> {
     let answer = interface.request("GET", &format!("exports/{file}"), &Value::Null);
     let answer = answer.expect(200);
     assert_eq!(answer.headers["content-type"], "text/csv; charset=utf-8");
@@ -26,38 +26,38 @@ fn export_matches_the_operator_interface() {
     let body = json!({
         "asset": "LTC", "orderId": "=1+1", "description": "a \"b\", c", "customerEmail": "ada@example.com",
     });
-    let invoice = shop.invoice("20.00", body);
+    let invoice = shop.create_invoice("20.00", body);
     let id = invoice["id"].as_str().unwrap();
     let payment = shop.pay(json!({ "invoice": id, "txid": "t1" }));
     shop.move_payment(&payment, "confirmed");
-    let refund = shop.refund(id, Some("5.00"));
+    let refund = shop.create_refund(id, Some("5.00"));
     let now = shop.now();
     let read = shop.get_invoice(id);
     let text = |name: &str| read[name].as_str().unwrap().to_owned();
     let (address, expires) = (text("depositAddress"), text("expiresAt"));
     assert_eq!(
-        lines(&interface, "invoices.csv"),
+        export_lines(&interface, "invoices.csv"),
         [
             "id,orderId,status,amount,currency,description,asset,rate,amountExpected,amountReceived,depositAddress,customerEmail,refundedAmount,createdAt,expiresAt,confirmedAt,cancelledAt,fee".to_owned(),
             format!("{id},'=1+1,confirmed,20.00,EUR,\"a \"\"b\"\", c\",LTC,80,0.25,0.25,{address},ada@example.com,5.00,{now},{expires},{now},,0.20"),
         ]
     );
     assert_eq!(
-        lines(&interface, "payments.csv")[1..],
+        export_lines(&interface, "payments.csv")[1..],
         [format!(
             "{payment},{id},'=1+1,confirmed,litecoin,LTC,t1,0,0.25,80,20.00,EUR,true,{now},{now},0.20"
         )]
     );
-    let ledger = lines(&interface, "ledger.csv");
+    let ledger = export_lines(&interface, "ledger.csv");
     let amounts: Vec<_> = ledger[1..]
         .iter()
         .map(|line| line.split(',').nth(2).unwrap())
         .collect();
     assert_eq!(amounts, ["20.00", "-0.20", "-5.00"], "numbers stay numbers");
-    let refunds = lines(&interface, "refunds.csv");
+    let refunds = export_lines(&interface, "refunds.csv");
     assert!(refunds[1].starts_with(&format!("{refund},{id},requested,5.00,EUR,litecoin,LTC,")));
     for file in ["payouts.csv", "deposits.csv"] {
-        assert_eq!(lines(&interface, file).len(), 1, "{file}");
+        assert_eq!(export_lines(&interface, file).len(), 1, "{file}");
     }
     let file = interface.request("GET", "exports/ledger.csv", &Value::Null);
     assert_eq!(
@@ -67,11 +67,11 @@ fn export_matches_the_operator_interface() {
     interface.shop.advance("1s");
     let later = interface.shop.now();
     assert_eq!(
-        lines(&interface, &format!("invoices.csv?from={later}")).len(),
+        export_lines(&interface, &format!("invoices.csv?from={later}")).len(),
         1
     );
     assert_eq!(
-        lines(&interface, &format!("invoices.csv?to={later}")).len(),
+        export_lines(&interface, &format!("invoices.csv?to={later}")).len(),
         2
     );
     let live = interface
@@ -86,11 +86,11 @@ fn exported_deposit_has_net_amount_and_currency() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     shop.update_account(json!({ "feeBps": 100, "customersEnabled": true }));
-    shop.addresses(TEST, "ada").expect(201);
+    shop.create_addresses(TEST, "ada").expect(201);
     let body = json!({ "asset": "BTC", "amount": "0.001" });
     shop.post("/v1/customers/ada/simulate", Some(TEST), body)
         .expect(201);
-    let lines = lines(&interface, "deposits.csv");
+    let lines = export_lines(&interface, "deposits.csv");
     assert!(
         lines[0].ends_with(",grossEur,feeEur,createdAt,confirmedAt,netEur,currency"),
         "{lines:?}"
@@ -104,8 +104,8 @@ fn exported_deposit_has_net_amount_and_currency() {
 
 /// Inserts 10 000 invoices. 9 000 of them are test invoices of the account.
 #[track_caller]
-pub fn insert_many(interface: &OperatorInterface) {
-    let invoice = interface.shop.invoice("1.00", json!({}));
+pub fn insert_many_invoices(interface: &OperatorInterface) {
+    let invoice = interface.shop.create_invoice("1.00", json!({}));
     let conn = Connection::open(interface.shop.file()).unwrap();
     conn.execute_batch(
         "create temp table one as select * from invoices limit 1;
@@ -123,8 +123,8 @@ pub fn insert_many(interface: &OperatorInterface) {
 #[test]
 fn export_contains_each_row_once_in_order() {
     let interface = OperatorInterface::open();
-    insert_many(&interface);
-    let lines = lines(&interface, "invoices.csv");
+    insert_many_invoices(&interface);
+    let lines = export_lines(&interface, "invoices.csv");
     let ids: Vec<_> = lines[2..]
         .iter()
         .map(|line| line.split(',').next().unwrap().to_owned())
@@ -139,7 +139,7 @@ fn export_contains_each_row_once_in_order() {
 #[test]
 fn aborted_export_frees_its_slot() {
     let interface = OperatorInterface::open();
-    insert_many(&interface);
+    insert_many_invoices(&interface);
     let host = interface
         .shop
         .url()
@@ -163,7 +163,7 @@ fn aborted_export_frees_its_slot() {
         begun += u32::from(!is_refused);
     }
     // Reads and writes continue, and the server stops in time.
-    let invoice = interface.shop.invoice("1.00", json!({}));
+    let invoice = interface.shop.create_invoice("1.00", json!({}));
     let id = invoice["id"].as_str().unwrap();
     let read = interface
         .shop
@@ -211,7 +211,7 @@ fn export_escapes_formulas() {
     for (text, _) in cases {
         interface
             .shop
-            .invoice("1.00", json!({ "description": text }));
+            .create_invoice("1.00", json!({ "description": text }));
     }
     let file = interface.request("GET", "exports/invoices.csv", &Value::Null);
     let file = file.expect(200).text;

@@ -4,7 +4,7 @@
 use crate::support::scratch::Scratch;
 use crate::support::{Response, Shop, agent, send};
 use coffer::http::PasswordLimits;
-use coffer::store::Kind;
+use coffer::store::FileKind;
 use coffer::{Config, Server};
 use serde_json::json;
 use std::io::Write;
@@ -16,7 +16,7 @@ const SESSION: &str = "/dashboard/api/session";
 const OPERATOR: &str = "operator@sandbox.test";
 
 /// Returns a configuration behind a proxy that remembers few failures of unknown emails and imposes a long wait.
-fn behind_a_proxy() -> Config {
+fn config_behind_proxy() -> Config {
     Config {
         trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
         password_limits: PasswordLimits {
@@ -37,7 +37,7 @@ fn sign_in(shop: &Shop, from: &str, email: &str, password: &str) -> Response {
 
 /// Guesses passwords until the client is rate limited. Returns the number of guesses.
 #[track_caller]
-fn guess(shop: &Shop, from: &str, email: &str) -> usize {
+fn guess_until_limited(shop: &Shop, from: &str, email: &str) -> usize {
     for made in 0..100 {
         let answer = sign_in(shop, from, email, "wrong");
         if answer.status == 429 {
@@ -52,8 +52,8 @@ fn guess(shop: &Shop, from: &str, email: &str) -> usize {
 
 #[test]
 fn guesser_is_limited_and_operator_can_sign_in() {
-    let shop = Shop::with_config(behind_a_proxy());
-    assert_eq!(guess(&shop, "198.51.100.1", OPERATOR), 6);
+    let shop = Shop::with_config(config_behind_proxy());
+    assert_eq!(guess_until_limited(&shop, "198.51.100.1", OPERATOR), 6);
     // The right password from the same client is rejected, too.
     sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
         429,
@@ -81,8 +81,8 @@ fn guesser_is_limited_and_operator_can_sign_in() {
 
 #[test]
 fn flood_does_not_reset_the_limit_or_reveal_users() {
-    let shop = Shop::with_config(behind_a_proxy());
-    assert_eq!(guess(&shop, "198.51.100.1", OPERATOR), 6);
+    let shop = Shop::with_config(config_behind_proxy());
+    assert_eq!(guess_until_limited(&shop, "198.51.100.1", OPERATOR), 6);
     let address = shop.url().strip_prefix("http://").unwrap();
     for number in 0..500 {
         let body = json!({ "email": format!("{number}@x.test"), "password": "wrong" }).to_string();
@@ -107,19 +107,19 @@ fn flood_does_not_reset_the_limit_or_reveal_users() {
         None,
     );
     // A new client may sign in, and the next guesser is limited.
-    assert_eq!(guess(&shop, "198.51.100.2", OPERATOR), 6);
+    assert_eq!(guess_until_limited(&shop, "198.51.100.2", OPERATOR), 6);
     sign_in(&shop, "203.0.113.1", OPERATOR, "sandbox").expect(201);
 }
 
 #[test]
 fn unknown_email_is_limited_like_a_known_one() {
-    let shop = Shop::with_config(behind_a_proxy());
+    let shop = Shop::with_config(config_behind_proxy());
     for (from, email) in [
         ("198.51.100.1", OPERATOR),
         ("198.51.100.2", "nobody@sandbox.test"),
         ("198.51.100.3", "Operator@SANDBOX.test"),
     ] {
-        assert_eq!(guess(&shop, from, email), 6, "{email}");
+        assert_eq!(guess_until_limited(&shop, from, email), 6, "{email}");
     }
     let told = |from: &str, email: &str| {
         let answer = sign_in(&shop, from, email, "wrong");
@@ -131,7 +131,7 @@ fn unknown_email_is_limited_like_a_known_one() {
 
 #[test]
 fn client_is_limited_over_all_emails() {
-    let shop = Shop::with_config(behind_a_proxy());
+    let shop = Shop::with_config(config_behind_proxy());
     let made = (0..100).find(|number| {
         let answer = sign_in(&shop, "198.51.100.1", &format!("{number}@x.test"), "wrong");
         answer.status == 429
@@ -149,7 +149,7 @@ fn client_is_limited_over_all_emails() {
 
 /// Runs `coffer user` on this file with the password on standard input.
 #[track_caller]
-fn coffer_user(file: &Path, args: &[&str], password: &str) {
+fn run_coffer_user(file: &Path, args: &[&str], password: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.arg("user").args(args);
     command.args(["--log", "warn", "--file"]).arg(file);
@@ -166,13 +166,13 @@ fn password_set_on_command_line_ends_the_wait() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let server = Server::start(Config {
-        kind: Kind::Production,
+        kind: FileKind::Production,
         file: Some(file.clone()),
-        ..behind_a_proxy()
+        ..config_behind_proxy()
     });
     let server = server.unwrap();
     let (email, password) = ("anna@shop.test", "anna's password");
-    coffer_user(&file, &["create", email, "--role", "operator"], password);
+    run_coffer_user(&file, &["create", email, "--role", "operator"], password);
     let sign_in = |password: &str| {
         let body = json!({ "email": email, "password": password }).to_string();
         let path = format!("{}{SESSION}", server.url());
@@ -183,14 +183,14 @@ fn password_set_on_command_line_ends_the_wait() {
     }
     sign_in(password).assert_error(429, "too_many_attempts", None);
     // Setting the same password again also ends the wait.
-    coffer_user(&file, &["password", email], password);
+    run_coffer_user(&file, &["password", email], password);
     sign_in(password).expect(201);
 }
 
 #[test]
 fn setup_token_guesses_are_limited() {
     const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
-    let shop = Shop::with_config(behind_a_proxy());
+    let shop = Shop::with_config(config_behind_proxy());
     shop.execute_sql(&format!(
         "delete from users;
          update file set setup_hash = x'{HASH}', setup_expires_at = clock_frozen_at + 3600000;"

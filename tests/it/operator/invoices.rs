@@ -22,7 +22,7 @@ fn id(object: &Value) -> String {
 fn search_finds_metadata_values() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let made = |metadata: Value| id(&shop.invoice("10.00", json!({ "metadata": metadata })));
+    let made = |metadata: Value| id(&shop.create_invoice("10.00", json!({ "metadata": metadata })));
     let shoes =
         made(json!({ "basket": "Red Shoes", "size": "42", "note": "100% caf\u{e9} \"x\"" }));
     let hats = made(json!({ "basket": "Red Hats", "Red Shoes": "no" }));
@@ -109,13 +109,13 @@ fn search_has_a_byte_limit_per_page_and_continues() {
     let interface = OperatorInterface::open();
     let wanted = id(&interface
         .shop
-        .invoice("10.00", json!({ "orderId": "the first" })));
+        .create_invoice("10.00", json!({ "orderId": "the first" })));
     let large = "x".repeat(60_000);
     for _ in 0..40 {
         let metadata = json!({ "large": large });
         interface
             .shop
-            .invoice("10.00", json!({ "metadata": metadata }));
+            .create_invoice("10.00", json!({ "metadata": metadata }));
     }
     for search in ["text=the+first", "text=the+first&status=created"] {
         let page = interface.get(&format!("invoices?{search}"));
@@ -131,8 +131,8 @@ fn search_has_a_byte_limit_per_page_and_continues() {
 fn search_finds_invoices_by_every_attribute() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let plain = id(&shop.invoice("10.00", json!({})));
-    let ordered = id(&shop.invoice(
+    let plain = id(&shop.create_invoice("10.00", json!({})));
+    let ordered = id(&shop.create_invoice(
         "20.00",
         json!({ "orderId": "A_1%", "description": "Two blue chairs", "customerEmail": "ada@example.com" }),
     ));
@@ -193,14 +193,14 @@ fn search_finds_invoices_by_every_attribute() {
 fn next_page_continues_after_the_last_invoice() {
     let interface = OperatorInterface::open();
     let mut made: Vec<String> = (0..5)
-        .map(|_| id(&interface.shop.invoice("10.00", json!({}))))
+        .map(|_| id(&interface.shop.create_invoice("10.00", json!({}))))
         .collect();
     made.reverse();
     let mut page = interface.get("invoices?limit=2&status=created");
     let mut seen = ids(&page);
     while page["hasMore"] == true {
         // An invoice created meanwhile does not shift the pages.
-        interface.shop.invoice("10.00", json!({}));
+        interface.shop.create_invoice("10.00", json!({}));
         let before = page["nextBefore"].as_str().unwrap();
         page = interface.get(&format!("invoices?limit=2&status=created&before={before}"));
         seen.extend(ids(&page));
@@ -234,7 +234,7 @@ fn invoice_details_are_complete() {
     let urls = json!({
         "asset": "BTC", "redirectUrl": "https://shop.example/thanks", "cancelUrl": "https://shop.example/cart",
     });
-    let invoice = id(&interface.shop.invoice("100.00", urls));
+    let invoice = id(&interface.shop.create_invoice("100.00", urls));
     let select = format!("/v1/invoices/{invoice}/select");
     interface
         .shop
@@ -281,7 +281,7 @@ fn invoice_details_are_complete() {
 #[test]
 fn open_invoice_is_cancelled_once_and_logged() {
     let interface = OperatorInterface::open();
-    let invoice = id(&interface.shop.invoice("10.00", json!({})));
+    let invoice = id(&interface.shop.create_invoice("10.00", json!({})));
     let cancel = interface.path(&format!("invoices/{invoice}/cancel"));
     let cancelled = interface.send(&interface.merchant, "POST", &cancel, &Value::Null);
     assert_eq!(cancelled.expect(200).json()["status"], "cancelled");
@@ -301,7 +301,7 @@ fn open_invoice_is_cancelled_once_and_logged() {
 #[test]
 fn invoices_are_visible_to_their_account_only() {
     let interface = OperatorInterface::open();
-    let invoice = id(&interface.shop.invoice("10.00", json!({})));
+    let invoice = id(&interface.shop.create_invoice("10.00", json!({})));
     for (operation, method, rest) in [
         ("searchInvoices", "GET", "invoices".to_owned()),
         ("getInvoiceDetail", "GET", format!("invoices/{invoice}")),

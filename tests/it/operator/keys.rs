@@ -1,6 +1,6 @@
 //! API keys in the operator interface and on the command line: creation, import, roll and revocation.
 
-use crate::process::serve::{SetUp, call, serve};
+use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::process::Process;
 use crate::support::{Response, Shop};
@@ -192,10 +192,10 @@ fn run_with_input(args: &[&str], input: &str) -> Option<Value> {
 
 #[test]
 fn command_line_manages_keys_beside_a_running_server() {
-    let shop = SetUp::new();
+    let shop = ProductionFile::new();
     let file = shop.file();
     let path = file.to_str().unwrap();
-    let (_server, url): (Process, String) = serve(&file, &[]);
+    let (_server, url): (Process, String) = start_server(&file, &[]);
     let status = |key: &str| call(&url, key, "GET", "/v1/merchant", json!({})).status;
     let list = Command::new(env!("CARGO_BIN_EXE_coffer"))
         .args(["key", "list", "--file", path])

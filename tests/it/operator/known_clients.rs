@@ -1,8 +1,7 @@
 //! Known clients: a user who has signed in from a client before is not locked out by guessers.
 
 use crate::support::second_factor::{
-    ANNA, BEN, CONFIRM, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, session_cookie,
-    wrong_code,
+    ANNA, BEN, CONFIRM, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie_from, wrong_code,
 };
 use serde_json::json;
 
@@ -11,7 +10,7 @@ const STRANGER: &str = "203.0.113.99";
 
 /// Guesses Anna's password from new addresses until unknown clients are rejected. Returns the number of guesses.
 #[track_caller]
-fn flood(server: &OperatorServer) -> usize {
+fn guess_until_limited(server: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });
     let made = (0..600).find(|client| {
         let from = format!("198.51.{}.{}", client / 250, client % 250 + 1);
@@ -33,7 +32,7 @@ fn known_client_signs_in_after_restart_and_flood() {
     server.sign_in_from(OWN, ANNA, &NULL).expect(201);
     server.start();
     // The limit allows a few more attempts while the loop runs.
-    let made = flood(&server);
+    let made = guess_until_limited(&server);
     assert!((300..320).contains(&made), "{made}");
     server.sign_in_from(OWN, ANNA, &NULL).expect(201);
     // A successful sign-in resets the limit for all clients.
@@ -54,12 +53,12 @@ fn client_known_by_second_factor_signs_in_after_restart_and_flood() {
         server.sign_in_from(client, ANNA, &NULL).expect(201);
     }
     let owner = server.turn_on_factor();
-    let code = json!(server.code(&owner.secret, 0));
+    let code = json!(server.factor_code(&owner.secret, 0));
     server.sign_in_from(OWN, ANNA, &code).expect(201);
     server.advance_ms(3 * STEP_MS);
     server.start();
-    flood(&server);
-    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
+    guess_until_limited(&server);
+    let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     server.sign_in_from(OWN, ANNA, &json!(near[1])).expect(201);
     // Other clients send wrong codes.
     let wrong = json!(wrong_code(&near));
@@ -90,7 +89,7 @@ fn client_that_changes_the_password_stays_known() {
             .status
             != 429
     };
-    flood(&server);
+    guess_until_limited(&server);
     for client in [phone, own, OWN] {
         assert!(known(client, "wrong"), "{client}");
     }
@@ -120,7 +119,7 @@ fn eight_newest_clients_of_a_user_are_known() {
     server.sign_in_from(STRANGER, BEN, &NULL).expect(201);
     let sign_in = |client: u8| {
         let from = format!("203.0.113.{client}");
-        session_cookie(&server.sign_in_from(&from, ANNA, &NULL).expect(201));
+        cookie_from(&server.sign_in_from(&from, ANNA, &NULL).expect(201));
     };
     (1..=8).for_each(sign_in);
     // The first client signs in again, so that the second client is the oldest.
@@ -134,7 +133,7 @@ fn eight_newest_clients_of_a_user_are_known() {
         server.query_text("select count(*) from known_clients where user = 2"),
         "1"
     );
-    flood(&server);
+    guess_until_limited(&server);
     let known = |client: u8| {
         let from = format!("203.0.113.{client}");
         let body = json!({ "email": ANNA, "password": "wrong" });

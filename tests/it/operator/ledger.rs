@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 const CUSTOMER: &str = "ada.1";
 
 #[test]
-fn operator_sees_the_books_of_the_merchant() {
+fn operator_sees_balances_ledger_and_events_of_the_merchant() {
     let interface = OperatorInterface::open();
-    let invoice = interface.shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let invoice = interface
+        .shop
+        .create_invoice("20.00", json!({ "asset": "LTC" }));
     let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
     interface
         .shop

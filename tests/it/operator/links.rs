@@ -11,7 +11,8 @@ const OTHER: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 fn link_is_created_and_read() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let link = interface.link(json!({ "name": "A coffee", "amount": 3.5, "currency": "EUR" }));
+    let link =
+        interface.create_test_link(json!({ "name": "A coffee", "amount": 3.5, "currency": "EUR" }));
     let id = link["id"].as_str().unwrap();
     let expected = json!({
         "object": "payment_link",
@@ -42,9 +43,10 @@ fn link_is_created_and_read() {
 fn links_are_listed_newest_first() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let first = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let first = interface
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let any = json!({ "name": "Any", "currency": "USD", "description": "Thanks", "active": false });
-    let second = interface.link(any);
+    let second = interface.create_test_link(any);
     assert_eq!(
         (&second["amount"], &second["active"]),
         (&Value::Null, &json!(false))
@@ -73,7 +75,8 @@ fn links_are_listed_newest_first() {
 fn changed_link_is_logged() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let link = interface
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let change = json!({ "name": " Tea ", "amount": null, "description": "Hot", "active": false });
     let changed = interface.update(&link, change).expect(200).json();
     let mut expected = link.clone();
@@ -104,7 +107,8 @@ fn changed_link_is_logged() {
 fn invalid_link_is_rejected_and_changes_nothing() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let link = interface
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     for (field, value) in [
         ("name", json!("")),
         ("name", json!("  ")),
@@ -160,7 +164,7 @@ fn invalid_link_is_rejected_and_changes_nothing() {
 fn merchant_sees_only_links_of_the_own_account() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let link = interface.link(json!({ "name": "A coffee", "currency": "EUR" }));
+    let link = interface.create_test_link(json!({ "name": "A coffee", "currency": "EUR" }));
     shop.execute_sql(
         "insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
            payout_daily_max, under_bps, over_bps, ttl_seconds, legacy_secret, created_at)

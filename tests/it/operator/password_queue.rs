@@ -21,7 +21,7 @@ pub fn peak_kib(process: u32) -> u64 {
 /// Sends a request, waits until the server has answered another request, and disconnects without reading the
 /// response.
 #[track_caller]
-fn hang_up(url: &str, method_and_path: &str, headers: &str, body: &str) {
+fn send_and_disconnect(url: &str, method_and_path: &str, headers: &str, body: &str) {
     let address = url.strip_prefix("http://").unwrap();
     let mut caller = TcpStream::connect(address).unwrap();
     let request = format!(
@@ -34,7 +34,7 @@ fn hang_up(url: &str, method_and_path: &str, headers: &str, body: &str) {
 
 /// Signs in and retries while other passwords of the client are being checked.
 #[track_caller]
-fn sign_in(url: &str, email: &str, password: &str) -> Response {
+fn sign_in_with_retries(url: &str, email: &str, password: &str) -> Response {
     let body = json!({ "email": email, "password": password }).to_string();
     loop {
         let answer = send(&agent(), "POST", &format!("{url}{SESSION}"), &[], &body);
@@ -52,14 +52,14 @@ fn disconnected_sign_ins_use_no_memory() {
     let before = peak_kib(running.process.id());
     for number in 0..300 {
         let body = json!({ "email": format!("{number}@shop.test"), "password": "wrong" });
-        hang_up(
+        send_and_disconnect(
             &running.url,
             &format!("POST {SESSION}"),
             "",
             &body.to_string(),
         );
     }
-    sign_in(&running.url, "operator@shop.test", "operator's password").expect(201);
+    sign_in_with_retries(&running.url, "operator@shop.test", "operator's password").expect(201);
     let grown = peak_kib(running.process.id()).saturating_sub(before);
     assert!(grown <= 40_000, "{grown} KiB");
 }
@@ -77,8 +77,8 @@ fn disconnected_password_changes_use_no_memory() {
             "POST /dashboard/api/users",
             format!("PUT {SESSION}/password"),
         );
-        hang_up(&running.url, users, &cookie, &user.to_string());
-        hang_up(&running.url, &own, &cookie, &password.to_string());
+        send_and_disconnect(&running.url, users, &cookie, &user.to_string());
+        send_and_disconnect(&running.url, &own, &cookie, &password.to_string());
     }
     let grown = peak_kib(running.process.id()).saturating_sub(before);
     assert!(grown <= 40_000, "{grown} KiB");
@@ -109,5 +109,5 @@ fn concurrent_sign_ins_of_one_client_succeed_or_ask_to_retry() {
         }
     }
     assert!(answers.iter().any(|answer| answer.status == 201));
-    sign_in(url, "operator@sandbox.test", "sandbox").expect(201);
+    sign_in_with_retries(url, "operator@sandbox.test", "sandbox").expect(201);
 }

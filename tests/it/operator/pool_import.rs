@@ -1,9 +1,9 @@
 //! `coffer pool`: import of addresses on the command line, completely or not at all.
 
-use super::wallets::{EVM, coffer, parse_output};
+use super::wallets::{EVM, parse_output, run_subcommand};
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
-use crate::support::surfpool::key_of;
+use crate::support::surfpool::address_without_key;
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
@@ -12,17 +12,19 @@ use std::process::Output;
 /// Address of a Solana token account, which is derived and cannot sign.
 const DERIVED: &str = "5N3f1tj9v1vc5TUZ8S7mCAnVmjVKrfnzXWhxLaxyZAgt";
 
-fn import(file: &Path, from: &str, input: &str) -> Output {
-    coffer("pool", file, &["import", "solana", from], input)
+fn run_import(file: &Path, from: &str, input: &str) -> Output {
+    run_subcommand("pool", file, &["import", "solana", from], input)
 }
 
-fn error_lines(output: &Output) -> String {
+fn error_output(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Returns addresses, one a line.
 fn address_lines(numbers: std::ops::Range<u32>) -> String {
-    numbers.map(|number| key_of(number) + "\n").collect()
+    numbers
+        .map(|number| address_without_key(number) + "\n")
+        .collect()
 }
 
 #[test]
@@ -30,26 +32,26 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     let scratch = Scratch::new();
     let (file, list) = (scratch.path("shop.db"), scratch.path("pool.txt"));
     std::fs::write(&list, format!("\n{}\r\n", address_lines(0..3))).unwrap();
-    let first = import(&file, list.to_str().unwrap(), "");
+    let first = run_import(&file, list.to_str().unwrap(), "");
     let imported = |added: u32, duplicates: u32, free: u32| json!({ "object": "pool_import", "pool": "solana", "added": added, "duplicates": duplicates, "free": free });
     assert_eq!(parse_output(&first), [imported(3, 0, 3)]);
     let unwatched = "solana is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node solana=URL`";
     assert!(
-        error_lines(&first).contains(unwatched),
+        error_output(&first).contains(unwatched),
         "{}",
-        error_lines(&first)
+        error_output(&first)
     );
     // A longer list of the same wallet repeats known addresses, which are counted separately.
     assert_eq!(
-        parse_output(&import(&file, "-", &address_lines(0..5))),
+        parse_output(&run_import(&file, "-", &address_lines(0..5))),
         [imported(2, 3, 5)]
     );
-    let listed = coffer("pool", &file, &["list"], "");
+    let listed = run_subcommand("pool", &file, &["list"], "");
     let pool =
         json!({ "object": "pool", "pool": "solana", "free": 5, "assigned": 0, "retired": 0 });
     assert_eq!(parse_output(&listed), std::slice::from_ref(&pool));
-    let document = coffer("pool", &file, &["list", "--json"], "");
+    let document = run_subcommand("pool", &file, &["list", "--json"], "");
     assert_eq!(parse_output(&document), [json!({ "data": [pool] })]);
     let conn = Connection::open(&file).unwrap();
     let noted: String = conn
@@ -67,17 +69,17 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     let followed =
         "insert into chain_cursors values ('solana', 'devnet', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     conn.execute_batch(followed).unwrap();
-    assert!(!error_lines(&import(&file, "-", &address_lines(5..6))).contains("not watched"));
+    assert!(!error_output(&run_import(&file, "-", &address_lines(5..6))).contains("not watched"));
 }
 
 #[test]
 fn invalid_line_is_named_and_nothing_is_imported() {
     let served = Installation::new();
-    let theirs = key_of(100);
+    let theirs = address_without_key(100);
     let sent_to = "insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', ?1, 0)";
     served.open_file().execute(sent_to, [&theirs]).unwrap();
     crate::support::audit_log::record_direct_writes(&served.file);
-    let key = key_of(1);
+    let key = address_without_key(1);
     let secret = bs58::encode([7; 64]).into_string();
     let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
     for (input, problem) in [
@@ -90,7 +92,7 @@ fn invalid_line_is_named_and_nothing_is_imported() {
             "line 2 is a program-derived address",
         ),
         (
-            format!("{key}\n{}\n{key}\n", key_of(2)),
+            format!("{key}\n{}\n{key}\n", address_without_key(2)),
             "line 3 repeats the address of line 1",
         ),
         (format!("{key}\n{theirs}\n"), "line 2 is a destination"),
@@ -105,8 +107,8 @@ fn invalid_line_is_named_and_nothing_is_imported() {
             "line 2 repeats the address of line 1",
         ),
     ] {
-        let output = import(&served.file, "-", &input);
-        let said = error_lines(&output);
+        let output = run_import(&served.file, "-", &input);
+        let said = error_output(&output);
         assert!(
             !output.status.success() && said.contains(problem),
             "{problem}: {said}"
@@ -116,18 +118,18 @@ fn invalid_line_is_named_and_nothing_is_imported() {
         }
     }
     let none = "select count(*) || '' from pool_addresses";
-    served.poll(none, &["0"]);
-    let missing = import(&served.file, "/nowhere/pool.txt", "");
+    served.wait_for_query(none, &["0"]);
+    let missing = run_import(&served.file, "/nowhere/pool.txt", "");
     assert!(
-        error_lines(&missing).contains("cannot read /nowhere/pool.txt"),
+        error_output(&missing).contains("cannot read /nowhere/pool.txt"),
         "{}",
-        error_lines(&missing)
+        error_output(&missing)
     );
-    let other = coffer("pool", &served.file, &["import", "tron", "-"], "");
+    let other = run_subcommand("pool", &served.file, &["import", "tron", "-"], "");
     assert!(
-        error_lines(&other).contains("must be one of solana"),
+        error_output(&other).contains("must be one of solana"),
         "{}",
-        error_lines(&other)
+        error_output(&other)
     );
 }
 
@@ -135,13 +137,13 @@ fn invalid_line_is_named_and_nothing_is_imported() {
 fn import_warns_if_the_chain_has_no_node() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let added = coffer("wallet", &file, &["add", "tron", "--yes"], EVM);
+    let added = run_subcommand("wallet", &file, &["add", "tron", "--yes"], EVM);
     assert_eq!(parse_output(&added).len(), 1);
     let unwatched = "tron is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node tron=URL`";
     assert!(
-        error_lines(&added).contains(unwatched),
+        error_output(&added).contains(unwatched),
         "{}",
-        error_lines(&added)
+        error_output(&added)
     );
 }

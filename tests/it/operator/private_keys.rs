@@ -1,7 +1,7 @@
 //! Private keys, seed phrases and WIF keys are rejected in every text field and never appear in a response, log or
 //! file.
 
-use super::wallets::{ZPUB, wallet};
+use super::wallets::{ZPUB, run_wallet};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{Response, agent, send};
@@ -35,7 +35,7 @@ const SECRETS: [(&str, &str); 5] = [
 
 /// Asserts that a text contains no part of the secret. `place` is where the text was found.
 #[track_caller]
-fn assert_free_of(bytes: &[u8], secret: (&str, &str), place: &str) {
+fn assert_no_secret(bytes: &[u8], secret: (&str, &str), place: &str) {
     for part in [secret.0, secret.1] {
         let found = bytes.windows(part.len()).any(|at| at == part.as_bytes());
         assert!(!found, "{place}: {}", String::from_utf8_lossy(bytes));
@@ -49,7 +49,7 @@ fn assert_no_file_contains(folder: &Path, secret: (&str, &str)) {
         let path = file.unwrap().path();
         if path.is_file() {
             let bytes = std::fs::read(&path).unwrap();
-            assert_free_of(&bytes, secret, &path.display().to_string());
+            assert_no_secret(&bytes, secret, &path.display().to_string());
         }
     }
 }
@@ -60,7 +60,7 @@ fn command_line_does_not_print_secrets() {
     let file = scratch.path("shop.db");
     let folder = file.parent().unwrap();
     assert!(
-        wallet(&file, &["add", "bitcoin", "--yes"], ZPUB)
+        run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB)
             .status
             .success()
     );
@@ -89,10 +89,10 @@ fn command_line_does_not_print_secrets() {
             (&[text], ""),
         ] {
             let args: Vec<_> = args.iter().copied().chain(["--log", "trace"]).collect();
-            let output = wallet(&file, &args, input);
+            let output = run_wallet(&file, &args, input);
             assert!(!output.status.success(), "{args:?}");
-            assert_free_of(&output.stderr, secret, "standard error");
-            assert_free_of(&output.stdout, secret, "standard output");
+            assert_no_secret(&output.stderr, secret, "standard error");
+            assert_no_secret(&output.stdout, secret, "standard output");
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(
                 said.contains("which is refused and not stored"),
@@ -104,8 +104,8 @@ fn command_line_does_not_print_secrets() {
             .into_iter()
             .chain(text.split(' '))
             .collect();
-        let output = wallet(&file, &words, ZPUB);
-        assert_free_of(&output.stderr, secret, "standard error");
+        let output = run_wallet(&file, &words, ZPUB);
+        assert_no_secret(&output.stderr, secret, "standard error");
         assert!(String::from_utf8_lossy(&output.stderr).contains("which is refused"));
         assert_no_file_contains(folder, secret);
     }
@@ -128,7 +128,7 @@ fn seed_phrase_is_rejected_also_with_one_word_a_line() {
         lines[..lines.len() / 2].to_owned(),
     ] {
         for args in [&["add", "bitcoin", "--yes"][..], &["add", "bitcoin"]] {
-            let output = wallet(&file, args, &input);
+            let output = run_wallet(&file, args, &input);
             let said = String::from_utf8(output.stderr).unwrap();
             assert!(!output.status.success(), "{input}");
             assert!(
@@ -136,7 +136,7 @@ fn seed_phrase_is_rejected_also_with_one_word_a_line() {
                 "{input}: {said}"
             );
             for word in ["zebra", "crystal"] {
-                assert_free_of(said.as_bytes(), (word, word), "standard error");
+                assert_no_secret(said.as_bytes(), (word, word), "standard error");
             }
         }
     }
@@ -157,7 +157,7 @@ impl LoggingSandbox {
         command.args(settings.split(' ')).arg(file);
         let errors = Stdio::from(std::fs::File::create(log).unwrap());
         let server = Process::start_with(&mut command, errors);
-        let url = server.url();
+        let url = server.wait_for_url();
         let session = format!("{url}/dashboard/api/session");
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
         let begun = send(&agent(), "POST", &session, &[], &body.to_string());
@@ -214,7 +214,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
             for path in ["wallets", "wallets/check", "own-addresses"] {
                 let answer = logged.call("POST", path, &body.to_string());
                 assert_eq!(answer.status, 400, "{}", answer.text);
-                assert_free_of(answer.text.as_bytes(), secret, path);
+                assert_no_secret(answer.text.as_bytes(), secret, path);
                 let is_told = answer.text.contains("which is refused and not stored");
                 assert!(is_told, "{}", answer.text);
             }
@@ -228,7 +228,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
             ("GET", format!("wallets?key={encoded}")),
         ] {
             let answer = logged.call(method, &path, "");
-            assert_free_of(answer.text.as_bytes(), secret, &path);
+            assert_no_secret(answer.text.as_bytes(), secret, &path);
         }
         let text = secret.0;
         for broken in [
@@ -238,12 +238,12 @@ fn operator_interface_does_not_store_or_return_secrets() {
         ] {
             let answer = logged.call("POST", "wallets", &broken);
             assert_eq!(answer.status, 400, "{}", answer.text);
-            assert_free_of(answer.text.as_bytes(), secret, "a body that is no JSON");
+            assert_no_secret(answer.text.as_bytes(), secret, "a body that is no JSON");
         }
     }
     let listed = logged.call("GET", "wallets", "").expect(200).json();
     assert_eq!(listed, json!({ "data": [] }));
-    assert!(logged.server.close());
+    assert!(logged.server.close_input());
     let lines = std::fs::read_to_string(&log).unwrap();
     assert!(
         lines.contains("/dashboard/api/wallets"),

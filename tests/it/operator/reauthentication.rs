@@ -89,7 +89,7 @@ fn age_password_entries(interface: &OperatorInterface, ms: i64) {
 
 /// Calls a route on the account as the operator. Other ids in the path do not exist.
 #[track_caller]
-fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Response {
+fn call_route(interface: &OperatorInterface, route: &Route, body: &Value) -> Response {
     let path = route.path.replace("{account}", &interface.account);
     let path = path
         .replace("{chain}", "solana")
@@ -100,7 +100,7 @@ fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Response 
 }
 
 /// Returns the sorted names of the operations whose rule `is_of` accepts.
-fn sorted_names(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static str> {
+fn operations_by_rule(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static str> {
     let of_kind = routes(true).filter(|route| is_of(&route.recent_password));
     let mut names: Vec<&str> = of_kind.map(|route| route.operation).collect();
     names.sort_unstable();
@@ -109,7 +109,10 @@ fn sorted_names(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static str> {
 
 #[test]
 fn every_session_write_is_sensitive_or_listed_as_harmless() {
-    assert_eq!(sorted_names(|asks| *asks == RecentPassword::Always), ALWAYS);
+    assert_eq!(
+        operations_by_rule(|asks| *asks == RecentPassword::Always),
+        ALWAYS
+    );
     for route in routes(true) {
         let (operation, asks) = (route.operation, route.recent_password);
         let by_field = BY_FIELD.iter().find(|(name, _)| *name == operation);
@@ -134,7 +137,7 @@ fn sensitive_operations_reject_an_old_password() {
     age_password_entries(&interface, 10_000);
     let before = interface.audit_length();
     for route in routes(true).filter(|route| route.recent_password == RecentPassword::Always) {
-        let answer = call(&interface, route, &json!({ "x": 1 }));
+        let answer = call_route(&interface, route, &json!({ "x": 1 }));
         answer.assert_error(403, "reauthentication_required", None);
     }
     let secret = interface.request("POST", "keys", &key);
@@ -155,7 +158,7 @@ fn sensitive_field_requires_a_recent_password() {
         for field in fields {
             // A null value is sensitive, too, because it may remove a limit.
             for value in [json!(1), NULL] {
-                let answer = call(&interface, route.unwrap(), &json!({ *field: value }));
+                let answer = call_route(&interface, route.unwrap(), &json!({ *field: value }));
                 answer.assert_error(403, "reauthentication_required", None);
             }
         }
@@ -177,8 +180,8 @@ fn sensitive_field_requires_a_recent_password() {
 fn moving_money_requires_a_recent_password() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let invoice = shop.fund(TEST, "100.00", "EUR");
-    let refund = shop.refund(&invoice, Some("10.00"));
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
+    let refund = shop.create_refund(&invoice, Some("10.00"));
     let to = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
     let account = &interface.account;
     let refunds = format!("/dashboard/api/accounts/{account}/refunds?mode=test");
@@ -234,11 +237,11 @@ fn api_keys_and_sandbox_need_no_recent_password() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     age_password_entries(&interface, 900_000);
-    let invoice = shop.fund(LIVE, "100.00", "EUR");
-    let refund = shop.refund(&invoice, Some("10.00"));
-    shop.apply("refunds", &refund, &["approve", "process", "pay"]);
+    let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
+    let refund = shop.create_refund(&invoice, Some("10.00"));
+    shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
     shop.update_account(json!({ "payoutDailyLimit": "20000.00" }));
-    shop.payout("25.00");
+    shop.create_payout("25.00");
 }
 
 #[test]

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 #[test]
 fn sales_are_grouped_by_utc_day() {
     let mut interface = OperatorInterface::open();
-    interface.shop.fund(TEST, "90.00", "EUR");
-    interface.shop.fund(TEST, "10.00", "EUR");
-    interface.shop.fund(TEST, "7.00", "USD");
+    interface.shop.fund_balance(TEST, "90.00", "EUR");
+    interface.shop.fund_balance(TEST, "10.00", "EUR");
+    interface.shop.fund_balance(TEST, "7.00", "USD");
     interface.shop.advance("1d");
     interface.sign_in_again();
-    interface.shop.fund(TEST, "33.00", "EUR");
+    interface.shop.fund_balance(TEST, "33.00", "EUR");
     let days = |interface: &OperatorInterface, at: usize| -> Vec<Value> {
         let sales = interface.account_summary(&interface.account, "test")["sales"][at].clone();
         let days = sales["days"].as_array().unwrap().iter();

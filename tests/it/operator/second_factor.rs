@@ -1,7 +1,7 @@
 //! The second factor of a user: activation, deactivation and single use of codes.
 
 use crate::support::second_factor::{
-    ANNA, BEN, FACTOR, FactorOwner, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_at,
+    ANNA, BEN, FACTOR, FactorOwner, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_at_step,
     wrong_code,
 };
 use crate::support::{agent, send};
@@ -16,7 +16,7 @@ fn test_codes_match_the_rfc() {
         (1_111_111_109, "081804"),
         (20_000_000_000, "353130"),
     ] {
-        assert_eq!(code_at(secret, seconds / 30), code);
+        assert_eq!(code_at_step(secret, seconds / 30), code);
     }
 }
 
@@ -51,7 +51,12 @@ fn first_code_activates_the_factor() {
     assert!((41..=185).contains(&begun["qr"]["size"].as_i64().unwrap()));
     // Sign-in does not require the factor until the factor is confirmed.
     server.session_cookie(ANNA);
-    let replaced = server.request(&cookie, "POST", &confirm, &code(&server.code(first, 0)));
+    let replaced = server.request(
+        &cookie,
+        "POST",
+        &confirm,
+        &code(&server.factor_code(first, 0)),
+    );
     replaced.assert_error(401, "invalid_credentials", Some("code"));
     for (body, param) in [
         (json!({}), "code"),
@@ -62,7 +67,7 @@ fn first_code_activates_the_factor() {
         let refused = server.request(&cookie, "POST", &confirm, &body);
         refused.assert_error(400, "invalid_request", Some(param));
     }
-    let shown = server.code(secret, 0);
+    let shown = server.factor_code(secret, 0);
     let on = server
         .request(&cookie, "POST", &confirm, &code(&shown))
         .expect(200)
@@ -80,7 +85,7 @@ fn first_code_activates_the_factor() {
         .request(&other, "GET", SESSION, &NULL)
         .assert_error(401, "unauthorized", None);
     for path in [FACTOR, &confirm] {
-        let again = server.request(&cookie, "POST", path, &code(&server.code(secret, 1)));
+        let again = server.request(&cookie, "POST", path, &code(&server.factor_code(secret, 1)));
         again.assert_error(409, "invalid_transition", None);
     }
 }
@@ -89,12 +94,12 @@ fn first_code_activates_the_factor() {
 fn sign_in_requires_an_unused_code() {
     let server = OperatorServer::open();
     let FactorOwner { secret, .. } = &server.turn_on_factor();
-    let shown = server.code(secret, -1);
+    let shown = server.factor_code(secret, -1);
     // Only a user with the right password learns that a code is required. A wrong password uses up no code.
     server
         .sign_in(ANNA, &NULL)
         .assert_error(401, "second_factor_required", Some("code"));
-    let next = server.code(secret, 0);
+    let next = server.factor_code(secret, 0);
     for code in [NULL, json!(next)] {
         let body = json!({ "email": ANNA, "password": "wrong", "code": code });
         let refused = server.request("", "POST", SESSION, &body);
@@ -104,7 +109,7 @@ fn sign_in_requires_an_unused_code() {
         .sign_in(ANNA, &json!("12"))
         .assert_error(400, "invalid_request", Some("code"));
     // The first code was used, and the other code belongs to an older step.
-    for used in [shown, server.code(secret, -2)] {
+    for used in [shown, server.factor_code(secret, -2)] {
         let refused = server.sign_in(ANNA, &json!(used));
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
@@ -122,7 +127,7 @@ fn code_deactivates_the_factor() {
     let server = OperatorServer::open();
     let FactorOwner { cookie, secret, .. } = &server.turn_on_factor();
     let code = |code: &str| json!({ "code": code });
-    let used = server.code(secret, -1);
+    let used = server.factor_code(secret, -1);
     let off = format!("{FACTOR}/off");
     server
         .request(cookie, "POST", &off, &json!({}))
@@ -132,10 +137,10 @@ fn code_deactivates_the_factor() {
         .assert_error(401, "invalid_credentials", Some("code"));
     server.advance_ms(3 * STEP_MS);
     server
-        .request(cookie, "POST", &off, &code(&server.code(secret, 0)))
+        .request(cookie, "POST", &off, &code(&server.factor_code(secret, 0)))
         .expect(204);
     server
-        .request(cookie, "POST", &off, &code(&server.code(secret, 1)))
+        .request(cookie, "POST", &off, &code(&server.factor_code(secret, 1)))
         .assert_error(409, "invalid_transition", None);
     let session = server
         .request(cookie, "GET", SESSION, &NULL)
@@ -155,7 +160,7 @@ fn code_deactivates_the_factor() {
     server.session_cookie(ANNA);
     let id = "01a1fd55-7a80-7af2-9132-000000000001";
     assert_eq!(
-        server.factor_log(),
+        server.factor_audit_entries(),
         format!("{ANNA} user.second_factor_on {id}; {ANNA} user.second_factor_off {id}")
     );
     assert_eq!(
@@ -172,7 +177,7 @@ fn code_is_accepted_one_step_early_or_late_and_once() {
     let owner = server.turn_on_factor();
     for (steps, status) in [(-2, 401), (2, 401), (-1, 201), (0, 201), (1, 201)] {
         server.advance_ms(300_000);
-        let code = json!(server.code(&owner.secret, steps));
+        let code = json!(server.factor_code(&owner.secret, steps));
         let answer = server.sign_in(ANNA, &code);
         assert_eq!(answer.status, status, "{steps}: {}", answer.text);
         server
@@ -181,19 +186,19 @@ fn code_is_accepted_one_step_early_or_late_and_once() {
     }
     // A code of a skipped step is not accepted later, not even after a restart.
     server.advance_ms(300_000);
-    let code = server.code(&owner.secret, 0);
+    let code = server.factor_code(&owner.secret, 0);
     server
-        .sign_in(ANNA, &json!(server.code(&owner.secret, 1)))
+        .sign_in(ANNA, &json!(server.factor_code(&owner.secret, 1)))
         .expect(201);
     server.start();
-    for code in [code, server.code(&owner.secret, 1)] {
+    for code in [code, server.factor_code(&owner.secret, 1)] {
         server
             .sign_in(ANNA, &json!(code))
             .assert_error(401, "invalid_credentials", Some("code"));
     }
     server.advance_ms(2 * STEP_MS);
     server
-        .sign_in(ANNA, &json!(server.code(&owner.secret, 0)))
+        .sign_in(ANNA, &json!(server.factor_code(&owner.secret, 0)))
         .expect(201);
 }
 
@@ -203,7 +208,7 @@ fn code_used_for_activation_is_rejected_with_hint_to_wait() {
     let FactorOwner { cookie, secret, .. } = &server.turn_on_factor();
     let off = format!("{FACTOR}/off");
     let try_off = |code: String| server.request(cookie, "POST", &off, &json!({ "code": code }));
-    let used = try_off(server.code(secret, -1));
+    let used = try_off(server.factor_code(secret, -1));
     assert!(
         used.text.contains("was used already; wait for the next"),
         "{}",
@@ -211,11 +216,11 @@ fn code_used_for_activation_is_rejected_with_hint_to_wait() {
     );
     used.assert_error(401, "invalid_credentials", Some("code"));
     let wrong = try_off(wrong_code(
-        &[-1, 0, 1].map(|steps| server.code(secret, steps)),
+        &[-1, 0, 1].map(|steps| server.factor_code(secret, steps)),
     ));
     assert!(!wrong.text.contains("was used already"), "{}", wrong.text);
     wrong.assert_error(401, "invalid_credentials", Some("code"));
-    try_off(server.code(secret, 0)).expect(204);
+    try_off(server.factor_code(secret, 0)).expect(204);
 }
 
 #[test]
@@ -234,18 +239,18 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
             Some("code"),
         );
     };
-    let before = server.code(secret, 0);
+    let before = server.factor_code(secret, 0);
     server.sign_in(ANNA, &json!(before)).expect(201);
     // The server's clock is set ahead and then corrected.
     server.jump_ms(AHEAD_MS);
-    let ahead = [0, 1].map(|steps| server.code(secret, steps));
+    let ahead = [0, 1].map(|steps| server.factor_code(secret, steps));
     for code in &ahead {
         server.sign_in(ANNA, &json!(code)).expect(201);
     }
     server.jump_ms(-AHEAD_MS);
     server.start();
     refused(&server, &before);
-    let next = server.code(secret, 1);
+    let next = server.factor_code(secret, 1);
     server.sign_in(ANNA, &json!(next)).expect(201);
     // No code is accepted twice, however often the clock changes.
     for _ in 0..3 {
@@ -258,14 +263,14 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
     }
     server.advance_ms(3 * STEP_MS);
     server
-        .sign_in(ANNA, &json!(server.code(secret, 0)))
+        .sign_in(ANNA, &json!(server.factor_code(secret, 0)))
         .expect(201);
     // A used code is rejected even when its own time step comes.
     server.advance_ms(AHEAD_MS - 3 * STEP_MS);
     ahead.iter().for_each(|code| refused(&server, code));
     server.advance_ms(3 * STEP_MS);
     server
-        .sign_in(ANNA, &json!(server.code(secret, 0)))
+        .sign_in(ANNA, &json!(server.factor_code(secret, 0)))
         .expect(201);
 }
 
@@ -297,7 +302,13 @@ fn recovery_code_works_once() {
         server.query_text("select count(*) from recovery_codes"),
         "0"
     );
-    assert_eq!(server.factor_log().matches("user.recovery_code").count(), 5);
+    assert_eq!(
+        server
+            .factor_audit_entries()
+            .matches("user.recovery_code")
+            .count(),
+        5
+    );
     // Recovery codes cannot activate a factor.
     server
         .request(&owner.cookie, "POST", FACTOR, &NULL)
@@ -316,7 +327,7 @@ fn recovery_code_works_once() {
 fn concurrent_use_of_one_code_creates_one_session() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
-    let code = server.code(&owner.secret, 0);
+    let code = server.factor_code(&owner.secret, 0);
     for (round, code) in [&code, &owner.recovery[0], &owner.recovery[1]]
         .into_iter()
         .enumerate()

@@ -1,7 +1,7 @@
 //! The second factor: where it is required, limits on guessing, and deactivation by others.
 
 use crate::support::second_factor::{
-    ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, session_cookie,
+    ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie_from,
     wrong_code,
 };
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 fn code_guesses_are_limited() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
-    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
+    let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
     let from = "198.51.100.1";
     for _ in 0..6 {
@@ -72,10 +72,10 @@ fn code_guesses_are_limited() {
 fn replayed_code_is_rejected_without_counting() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
-    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
+    let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong_code(&near)));
     let own = "198.51.100.7";
-    let session = session_cookie(&server.sign_in_from(own, ANNA, &used).expect(201));
+    let session = cookie_from(&server.sign_in_from(own, ANNA, &used).expect(201));
     // The same code is sent again from the same client and from new ones, at sign-in and in the session.
     let replay = |from: &str| {
         let refused = server.sign_in_from(from, ANNA, &used);
@@ -113,11 +113,11 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     let owner = server.turn_on_factor();
     let (own, phone) = ("198.51.100.7", "198.51.100.8");
     for (client, steps) in [(own, 0), (phone, 1)] {
-        let code = json!(server.code(&owner.secret, steps));
+        let code = json!(server.factor_code(&owner.secret, steps));
         server.sign_in_from(client, ANNA, &code).expect(201);
     }
     server.advance_ms(3 * STEP_MS);
-    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
+    let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let wrong = json!(wrong_code(&near));
     // An attacker knows the password, signs in from many clients and guesses codes from all of them.
     let guess = |client: usize| {
@@ -143,14 +143,14 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
         .sign_in_from(phone, ANNA, &json!(near[2]))
         .expect(201);
     server.advance_ms(3 * STEP_MS);
-    let body = json!({ "password": PASSWORD, "code": server.code(&owner.secret, 0) });
-    let begun = server.sign_in_from(own, ANNA, &json!(server.code(&owner.secret, 1)));
-    let session = session_cookie(&begun.expect(201));
+    let body = json!({ "password": PASSWORD, "code": server.factor_code(&owner.secret, 0) });
+    let begun = server.sign_in_from(own, ANNA, &json!(server.factor_code(&owner.secret, 1)));
+    let session = cookie_from(&begun.expect(201));
     server
         .request(&session, "POST", CONFIRM, &body)
         .assert_error(401, "invalid_credentials", Some("code"));
     server.advance_ms(3 * STEP_MS);
-    let body = json!({ "password": PASSWORD, "code": server.code(&owner.secret, 0) });
+    let body = json!({ "password": PASSWORD, "code": server.factor_code(&owner.secret, 0) });
     server.request(&session, "POST", CONFIRM, &body).expect(204);
     // Guesses from the owner's own address are limited, too.
     let guess = || server.sign_in_from(own, ANNA, &wrong).status;
@@ -171,20 +171,20 @@ fn unverified_code_does_not_make_a_client_known() {
     let owner = server.turn_on_factor();
     for number in 4..8 {
         server.advance_ms(STEP_MS);
-        let code = json!(server.code(&owner.secret, 0));
+        let code = json!(server.factor_code(&owner.secret, 0));
         server
             .sign_in_from(&guesser(number), ANNA, &code)
             .expect(201);
     }
     server.advance_ms(STEP_MS);
-    let body = json!({ "code": server.code(&owner.secret, 0) });
+    let body = json!({ "code": server.factor_code(&owner.secret, 0) });
     let off = format!("{FACTOR}/off");
     server
         .request(&owner.cookie, "POST", &off, &body)
         .expect(204);
     // All these clients together have as many guesses as one.
     let owner = server.turn_on_factor();
-    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
+    let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
     let guess = |number: usize, code: &Value| server.sign_in_from(&guesser(number), ANNA, code);
     let guesses = (0..6).flat_map(|_| 0..8);
@@ -210,12 +210,12 @@ fn factor_is_required_wherever_the_password_is() {
     };
     confirm(&NULL).assert_error(401, "second_factor_required", Some("code"));
     begin(&owner.cookie).assert_error(403, "reauthentication_required", None);
-    confirm(&json!(server.code(&owner.secret, 5))).assert_error(
+    confirm(&json!(server.factor_code(&owner.secret, 5))).assert_error(
         401,
         "invalid_credentials",
         Some("code"),
     );
-    confirm(&json!(server.code(&owner.secret, 0))).expect(204);
+    confirm(&json!(server.factor_code(&owner.secret, 0))).expect(204);
     begin(&owner.cookie).assert_error(409, "invalid_transition", None);
     let path = "/dashboard/api/session/password";
     let change = |code: &Value| {
@@ -223,7 +223,7 @@ fn factor_is_required_wherever_the_password_is() {
         server.request(&owner.cookie, "PUT", path, &body)
     };
     change(&NULL).assert_error(401, "second_factor_required", Some("code"));
-    change(&json!(server.code(&owner.secret, 0))).assert_error(
+    change(&json!(server.factor_code(&owner.secret, 0))).assert_error(
         401,
         "invalid_credentials",
         Some("code"),
@@ -231,7 +231,7 @@ fn factor_is_required_wherever_the_password_is() {
     server
         .request(&owner.cookie, "GET", SESSION, &NULL)
         .expect(200);
-    change(&json!(server.code(&owner.secret, 1))).expect(204);
+    change(&json!(server.factor_code(&owner.secret, 1))).expect(204);
     server
         .request(&owner.cookie, "GET", SESSION, &NULL)
         .assert_error(401, "unauthorized", None);
@@ -275,9 +275,9 @@ fn other_operator_turns_off_a_lost_factor() {
     server
         .sign_in(ANNA, &NULL)
         .assert_error(401, "second_factor_required", Some("code"));
-    let anna = session_cookie(
+    let anna = cookie_from(
         &server
-            .sign_in(ANNA, &json!(server.code(&owner.secret, 0)))
+            .sign_in(ANNA, &json!(server.factor_code(&owner.secret, 0)))
             .expect(201),
     );
     // Users need a code to turn off their own factor.
@@ -286,7 +286,7 @@ fn other_operator_turns_off_a_lost_factor() {
     server
         .request(&anna, "GET", SESSION, &NULL)
         .assert_error(401, "unauthorized", None);
-    let log = server.factor_log();
+    let log = server.factor_audit_entries();
     assert!(log.ends_with(&format!(
         "{BEN} user.second_factor_off {}",
         users[0]["id"].as_str().unwrap()
@@ -294,7 +294,7 @@ fn other_operator_turns_off_a_lost_factor() {
     let anna = server.session_cookie(ANNA);
     // The second request finds no factor, and succeeds too.
     off(&ben, &users[0]).expect(204);
-    assert_eq!(server.factor_log(), log);
+    assert_eq!(server.factor_audit_entries(), log);
     server.request(&anna, "GET", SESSION, &NULL).expect(200);
     let nobody = json!({ "id": "01a1fd55-7a80-7af2-9132-000000000009" });
     off(&ben, &nobody).assert_error(404, "not_found", None);
@@ -305,12 +305,12 @@ fn command_line_turns_off_factor_beside_a_running_server() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     assert_eq!(
-        server.coffer_user(&["list", "--json"])["data"]
+        server.run_coffer_user(&["list", "--json"])["data"]
             .as_array()
             .map(Vec::len),
         Some(2)
     );
-    let off = server.coffer_user(&["second-factor", "off", ANNA]);
+    let off = server.run_coffer_user(&["second-factor", "off", ANNA]);
     assert_eq!(
         (&off["email"], &off["secondFactorAt"]),
         (&json!(ANNA), &NULL)
@@ -321,7 +321,7 @@ fn command_line_turns_off_factor_beside_a_running_server() {
     server.session_cookie(ANNA);
     assert!(
         server
-            .factor_log()
+            .factor_audit_entries()
             .contains("; command line user.second_factor_off")
     );
     assert_eq!(

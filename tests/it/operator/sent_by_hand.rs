@@ -18,7 +18,7 @@ fn get_payout(served: &Installation, running: &RunningServer, id: &str) -> Value
 
 /// Applies an action to a payout, and asserts success.
 #[track_caller]
-fn apply_action(running: &RunningServer, id: &str, body: &Value) {
+fn apply_payout_action(running: &RunningServer, id: &str, body: &Value) {
     let path = format!("/dashboard/api/payouts/{id}");
     running.operator_request("POST", &path, body).expect(200);
 }
@@ -46,14 +46,14 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
         // Tron has no standard payment URI: the QR code contains the address.
         (["TRX", "tron", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"], None),
     ] {
-        let id = served.approved_payout_in(&running, payee);
+        let id = served.create_approved_payout_to(&running, payee);
         // The payout can still be cancelled.
         let approved = get_payout(&served, &running, &id);
         assert_eq!(
             [&approved["paymentUri"], &approved["qr"], &approved["begun"]],
             [&Value::Null; 3]
         );
-        apply_action(&running, &id, &json!({ "action": "process" }));
+        apply_payout_action(&running, &id, &json!({ "action": "process" }));
         let sent = get_payout(&served, &running, &id);
         assert_eq!(sent["paymentUri"], json!(uri), "{payee:?}");
         let begun = &sent["begun"];
@@ -82,7 +82,7 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
         }
         file.execute("update transfers set sending = null where id = ?1", [&id])
             .unwrap();
-        apply_action(
+        apply_payout_action(
             &running,
             &id,
             &json!({ "action": "pay", "reason": "sent from the exchange" }),
@@ -98,8 +98,8 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
 fn unfollowed_chain_has_no_payment_uri_with_test_networks() {
     let served = Installation::new();
     let running = served.start(&["--test-networks"]);
-    let id = served.approved_payout_in(&running, ["ETH", "ethereum", EVM]);
-    apply_action(&running, &id, &json!({ "action": "process" }));
+    let id = served.create_approved_payout_to(&running, ["ETH", "ethereum", EVM]);
+    apply_payout_action(&running, &id, &json!({ "action": "process" }));
     let sent = get_payout(&served, &running, &id);
     assert_eq!(sent["paymentUri"], Value::Null);
     assert_ne!(sent["qr"], Value::Null, "the address alone");
@@ -108,7 +108,9 @@ fn unfollowed_chain_has_no_payment_uri_with_test_networks() {
 #[test]
 fn old_refunds_are_listed_filtered_and_found() {
     let interface = OperatorInterface::open();
-    let invoice = interface.shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let invoice = interface
+        .shop
+        .create_invoice("100.00", json!({ "asset": "LTC" }));
     let payment = interface.shop.pay(json!({ "invoice": invoice["id"] }));
     interface.shop.move_payment(&payment, "confirmed");
     let to = &invoice["depositAddress"];

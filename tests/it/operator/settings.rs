@@ -125,8 +125,8 @@ fn assert_invalid_confirmations_change_nothing(interface: &OperatorInterface, ow
 fn disabled_coin_is_not_offered_but_quotes_stay_payable() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let quoted = shop.invoice("20.00", json!({ "asset": "LTC" }));
-    let fresh = shop.invoice("20.00", json!({}));
+    let quoted = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
+    let fresh = shop.create_invoice("20.00", json!({}));
     let switch = |asset: &str, body: Value| {
         let path = format!("/dashboard/api/coins/{asset}");
         interface.send(&interface.operator, "PUT", &path, &body)

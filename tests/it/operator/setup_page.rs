@@ -12,7 +12,7 @@ const TOKEN: &str = "token=a+token+for+the+set-up";
 const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
 
 /// Starts a sandbox without users, whose setup link is valid for an hour.
-fn new_shop() -> Shop {
+fn shop_without_users() -> Shop {
     let shop = Shop::open();
     shop.execute_sql(&format!(
         "delete from users;
@@ -22,35 +22,37 @@ fn new_shop() -> Shop {
 }
 
 /// Submits the form with these fields and the token.
-fn submit(shop: &Shop, fields: &str) -> Page {
+fn submit_form(shop: &Shop, fields: &str) -> Page {
     Page::from_response(shop.submit("/setup", &[], &format!("{TOKEN}&{fields}")))
 }
 
 #[test]
 fn first_operator_is_created_once() {
-    let shop = new_shop();
-    let page = shop.page(LINK).assert_shows(
+    let shop = shop_without_users();
+    let page = shop.get_page(LINK).assert_shows(
         200,
         &["name=\"email\"", "type=\"password\"", "action=\"setup\""],
     );
     assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
     page.assert_hides(&["TEST."]);
     let fields = "email=anna%40shop.test&password=+anna%27s+password+";
-    submit(&shop, fields).assert_shows(200, &["anna@shop.test may sign in now"]);
+    submit_form(&shop, fields).assert_shows(200, &["anna@shop.test may sign in now"]);
     let body = json!({ "email": "anna@shop.test", "password": " anna's password " });
     let begun = shop
         .post("/dashboard/api/session", None, body)
         .expect(201)
         .json();
     assert_eq!(begun["user"]["role"], "operator");
-    shop.page(LINK).assert_error(403).assert_hides(&["<form"]);
-    submit(&shop, "email=eve%40shop.test&password=eve%27s+password").assert_error(403);
+    shop.get_page(LINK)
+        .assert_error(403)
+        .assert_hides(&["<form"]);
+    submit_form(&shop, "email=eve%40shop.test&password=eve%27s+password").assert_error(403);
     assert_eq!(shop.query_text("select count(*) || '' from users"), "1");
 }
 
 #[test]
 fn invalid_form_shows_errors_and_link_stays_valid() {
-    let shop = new_shop();
+    let shop = shop_without_users();
     for (fields, told) in [
         ("email=&password=long+enough", "Email must"),
         ("email=anna&password=long+enough", "Email must be"),
@@ -64,26 +66,30 @@ fn invalid_form_shows_errors_and_link_stays_valid() {
             "value=\"&#34;&#62;&#60;script&#62;\"",
         ),
     ] {
-        submit(&shop, fields)
+        submit_form(&shop, fields)
             .assert_shows(400, &["role=\"alert\"", told])
             .assert_hides(&["long enough"]);
     }
     let twice = "email=a%40shop.test&email=b%40shop.test&password=long+enough";
-    submit(&shop, twice).assert_error(400);
+    submit_form(&shop, twice).assert_error(400);
     assert_eq!(shop.query_text("select count(*) || '' from users"), "0");
-    shop.page(LINK).assert_shows(200, &["<form"]);
+    shop.get_page(LINK).assert_shows(200, &["<form"]);
 }
 
 #[test]
 fn invalid_or_expired_link_shows_no_form() {
-    let shop = new_shop();
+    let shop = shop_without_users();
     for wrong in ["/setup", "/setup?token=", "/setup?token=guessed"] {
-        shop.page(wrong).assert_error(403).assert_hides(&["<form"]);
+        shop.get_page(wrong)
+            .assert_error(403)
+            .assert_hides(&["<form"]);
     }
     let guess = "token=guessed&email=anna%40shop.test&password=long+enough";
     Page::from_response(shop.submit("/setup", &[], guess)).assert_error(403);
     Page::from_response(shop.send("DELETE", "/setup", &[], "")).assert_error(405);
     shop.advance("1h");
-    shop.page(LINK).assert_error(403).assert_hides(&["<form"]);
-    submit(&shop, "email=anna%40shop.test&password=long+enough").assert_error(403);
+    shop.get_page(LINK)
+        .assert_error(403)
+        .assert_hides(&["<form"]);
+    submit_form(&shop, "email=anna%40shop.test&password=long+enough").assert_error(403);
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 const NULL: Value = Value::Null;
 
 /// Returns the expected summary of a server without waiting work.
-fn nothing_waits() -> Value {
+fn idle_summary() -> Value {
     let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
     json!({
         "object": "summary", "mode": "live", "accountsPending": 0, "payouts": none, "refunds": none,
@@ -20,14 +20,14 @@ fn nothing_waits() -> Value {
 }
 
 /// Returns a list of counts by status, as in a summary.
-fn counts(of: &[(&str, i64)]) -> Value {
+fn status_counts(of: &[(&str, i64)]) -> Value {
     let count = |(status, count): &(&str, i64)| json!({ "status": status, "count": count });
     of.iter().map(count).collect()
 }
 
 /// Returns the non-zero counts.
 #[track_caller]
-fn non_zero(counts: &Value) -> Vec<(String, i64)> {
+fn non_zero_counts(counts: &Value) -> Vec<(String, i64)> {
     let counts = counts.as_array().unwrap().iter();
     let counts = counts.map(|entry| {
         let status = entry["status"].as_str().unwrap().to_owned();
@@ -45,10 +45,10 @@ impl OperatorInterface {
         summary.expect(200).json()
     }
 
-    /// Asserts that the live summary differs from [`nothing_waits`] in these values only.
+    /// Asserts that the live summary differs from [`idle_summary`] in these values only.
     #[track_caller]
     fn assert_waiting(&self, differences: &[(&str, Value)]) {
-        let mut expected = nothing_waits();
+        let mut expected = idle_summary();
         for (pointer, value) in differences {
             *expected.pointer_mut(pointer).unwrap() = value.clone();
         }
@@ -59,20 +59,20 @@ impl OperatorInterface {
 
     /// Asserts the counts of test invoices: open ones, and those of the last 30 days.
     #[track_caller]
-    fn assert_invoices(&self, open: &[(&str, i64)], recent: &[(&str, i64)]) {
+    fn assert_invoice_counts(&self, open: &[(&str, i64)], recent: &[(&str, i64)]) {
         let summary = self.account_summary(&self.account, "test");
         let owned = |of: &[(&str, i64)]| -> Vec<(String, i64)> {
             let of = of.iter();
             of.map(|(status, count)| ((*status).to_owned(), *count))
                 .collect()
         };
-        assert_eq!(non_zero(&summary["openInvoices"]), owned(open));
-        assert_eq!(non_zero(&summary["recentInvoices"]), owned(recent));
+        assert_eq!(non_zero_counts(&summary["openInvoices"]), owned(open));
+        assert_eq!(non_zero_counts(&summary["recentInvoices"]), owned(recent));
     }
 
     /// Sends a request as the operator and asserts success.
     #[track_caller]
-    fn send_successfully(&self, method: &str, path: &str, body: Value) -> Value {
+    fn send_ok(&self, method: &str, path: &str, body: Value) -> Value {
         let path = format!("/dashboard/api/{path}");
         let answer = self.send(&self.operator, method, &path, &body);
         assert!((200..300).contains(&answer.status), "{}", answer.text);
@@ -122,7 +122,7 @@ fn empty_account_has_zero_counts() {
         }
         let expected = json!({
             "object": "account_summary", "mode": mode, "balances": [balance("EUR"), balance("USD")],
-            "openInvoices": counts(&open), "recentInvoices": counts(&all), "payouts": none, "refunds": none,
+            "openInvoices": status_counts(&open), "recentInvoices": status_counts(&all), "payouts": none, "refunds": none,
             "failingEndpoints": [],
         });
         assert_eq!(summary, expected);
@@ -144,19 +144,19 @@ fn empty_account_has_zero_counts() {
 #[test]
 fn invoice_counts_follow_status_changes() {
     let mut interface = OperatorInterface::open();
-    let invoice = id(&interface.shop.invoice("20.00", json!({})));
-    interface.assert_invoices(&[("created", 1)], &[("created", 1)]);
+    let invoice = id(&interface.shop.create_invoice("20.00", json!({})));
+    interface.assert_invoice_counts(&[("created", 1)], &[("created", 1)]);
     let path = format!("/v1/invoices/{invoice}/select");
     let coin = json!({ "asset": "LTC" });
     interface.shop.post(&path, Some(TEST), coin).expect(200);
     let step = [("awaiting_payment", 1)];
-    interface.assert_invoices(&step, &step);
+    interface.assert_invoice_counts(&step, &step);
     let payment = interface.shop.pay(json!({ "invoice": invoice }));
-    interface.assert_invoices(&[("detected", 1)], &[("detected", 1)]);
+    interface.assert_invoice_counts(&[("detected", 1)], &[("detected", 1)]);
     let balance = &interface.account_summary(&interface.account, "test")["balances"][0];
     assert_ne!(balance["pending"], "0.00");
     interface.shop.move_payment(&payment, "confirmed");
-    interface.assert_invoices(&[], &[("confirmed", 1)]);
+    interface.assert_invoice_counts(&[], &[("confirmed", 1)]);
     let balance = &interface.account_summary(&interface.account, "test")["balances"][0];
     assert_eq!(
         (&balance["pending"], &balance["sales"]),
@@ -167,27 +167,31 @@ fn invoice_counts_follow_status_changes() {
         (OTHER_ACCOUNT, "test"),
     ] {
         let other = interface.account_summary(account, mode);
-        assert_eq!(non_zero(&other["recentInvoices"]), [], "{account} {mode}");
+        assert_eq!(
+            non_zero_counts(&other["recentInvoices"]),
+            [],
+            "{account} {mode}"
+        );
         assert_eq!(other["balances"][0]["sales"], "0.00", "{account} {mode}");
     }
     interface.shop.advance("29d");
-    let later = id(&interface.shop.invoice("20.00", json!({})));
-    interface.shop.cancel(&later).expect(200);
+    let later = id(&interface.shop.create_invoice("20.00", json!({})));
+    interface.shop.cancel_invoice(&later).expect(200);
     interface.shop.advance("1d");
     interface.sign_in_again();
-    interface.assert_invoices(&[], &[("confirmed", 1), ("cancelled", 1)]);
+    interface.assert_invoice_counts(&[], &[("confirmed", 1), ("cancelled", 1)]);
     interface.shop.advance("1s");
-    interface.assert_invoices(&[], &[("cancelled", 1)]);
+    interface.assert_invoice_counts(&[], &[("cancelled", 1)]);
 }
 
 #[test]
 fn payouts_and_refunds_are_counted_until_final() {
     let interface = OperatorInterface::open();
-    let invoice = interface.shop.fund(LIVE, "900.00", "EUR");
+    let invoice = interface.shop.fund_balance(LIVE, "900.00", "EUR");
     for kind in ["payouts", "refunds"] {
         let id = match kind {
-            "payouts" => interface.shop.payout("20.00"),
-            _ => interface.shop.refund(&invoice, Some("1.00")),
+            "payouts" => interface.shop.create_payout("20.00"),
+            _ => interface.shop.create_refund(&invoice, Some("1.00")),
         };
         let steps: [(&[&str], &str); 3] = [
             (&[], "requested"),
@@ -195,7 +199,7 @@ fn payouts_and_refunds_are_counted_until_final() {
             (&["process"], "processing"),
         ];
         for (actions, status) in steps {
-            interface.shop.apply(kind, &id, actions);
+            interface.shop.apply_actions(kind, &id, actions);
             interface.assert_waiting(&[(&format!("/{kind}/{status}"), json!(1))]);
             let own = interface.account_summary(&interface.account, "live");
             assert_eq!(own[kind][status], 1, "{kind} {status}");
@@ -217,21 +221,21 @@ fn payouts_and_refunds_are_counted_until_final() {
             (&format!("/{kind}ToReview"), json!(1)),
         ]);
         let paid = json!({ "action": "pay", "txid": format!("tx-{kind}") });
-        interface.send_successfully("POST", &format!("{kind}/{id}"), paid);
+        interface.send_ok("POST", &format!("{kind}/{id}"), paid);
         interface.assert_waiting(&[]);
         let own = interface.account_summary(&interface.account, "live");
         let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
         assert_eq!(own[kind], none);
     }
-    let of_test = interface.shop.fund(TEST, "20.00", "EUR");
-    let refund = interface.shop.refund(&of_test, Some("1.00"));
+    let of_test = interface.shop.fund_balance(TEST, "20.00", "EUR");
+    let refund = interface.shop.create_refund(&of_test, Some("1.00"));
     interface.assert_waiting(&[]);
-    let of_test = || {
-        interface.send_successfully("GET", "summary?mode=test", NULL)["refunds"]["requested"]
-            .clone()
-    };
+    let of_test =
+        || interface.send_ok("GET", "summary?mode=test", NULL)["refunds"]["requested"].clone();
     assert_eq!(of_test(), 1);
-    interface.shop.apply("refunds", &refund, &["reject"]);
+    interface
+        .shop
+        .apply_actions("refunds", &refund, &["reject"]);
     assert_eq!(of_test(), 0);
 }
 
@@ -239,21 +243,21 @@ fn payouts_and_refunds_are_counted_until_final() {
 fn other_waiting_work_is_counted_until_decided() {
     let interface = OperatorInterface::open();
     interface.assert_waiting(&[]);
-    let account = interface.send_successfully("POST", "accounts", json!({ "name": "Corner Shop" }));
+    let account = interface.send_ok("POST", "accounts", json!({ "name": "Corner Shop" }));
     interface.assert_waiting(&[("/accountsPending", json!(1))]);
     let path = format!("accounts/{}/status", id(&account));
-    interface.send_successfully("POST", &path, json!({ "status": "active" }));
+    interface.send_ok("POST", &path, json!({ "status": "active" }));
     interface.assert_waiting(&[]);
     let body =
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
     let payment = interface.shop.pay(body);
     interface.assert_waiting(&[("/unmatchedPayments", json!(1))]);
     let path = format!("unmatched-payments/{payment}");
-    interface.send_successfully("POST", &path, json!({ "note": "sent back" }));
+    interface.send_ok("POST", &path, json!({ "note": "sent back" }));
     interface.assert_waiting(&[]);
-    interface.send_successfully("PUT", "settings", json!({ "maintenance": true }));
+    interface.send_ok("PUT", "settings", json!({ "maintenance": true }));
     interface.assert_waiting(&[("/maintenance", json!(true))]);
-    interface.send_successfully("PUT", "settings", json!({ "maintenance": false }));
+    interface.send_ok("PUT", "settings", json!({ "maintenance": false }));
     interface.assert_waiting(&[]);
 }
 
@@ -267,8 +271,7 @@ fn waiting_servers_are_counted() {
         interface.shop.send(method, &path, &token, body)
     };
     let server = id(&reseller("POST", "", &order.to_string()).expect(201).json());
-    let decide =
-        |body: Value| interface.send_successfully("POST", &format!("servers/{server}"), body);
+    let decide = |body: Value| interface.send_ok("POST", &format!("servers/{server}"), body);
     let one = [("/serversWaiting", json!(1))];
     interface.assert_waiting(&one);
     let started = "update servers set status = 'provisioning', ordering = 'running'";
@@ -292,7 +295,7 @@ fn waiting_servers_are_counted() {
 /// Starts a receiver that replies with the status stored in `status`.
 fn receiver_with_status(status: &Arc<AtomicU16>) -> Receiver {
     let status = Arc::clone(status);
-    Receiver::scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
+    Receiver::start_scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
 #[test]
@@ -310,11 +313,11 @@ fn endpoint_is_failing_until_it_accepts_a_delivery() {
     };
     let count = |mode: &str| {
         let path = format!("summary?mode={mode}");
-        interface.send_successfully("GET", &path, NULL)["failingEndpoints"].clone()
+        interface.send_ok("GET", &path, NULL)["failingEndpoints"].clone()
     };
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
     let since = interface.shop.now();
-    interface.shop.invoice("20.00", json!({}));
+    interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("10s");
     let entry = |since: &str, attempts: i64, last: &str| {
         json!({
@@ -339,12 +342,12 @@ fn endpoint_is_failing_until_it_accepts_a_delivery() {
     assert_eq!(count("test"), 1);
     // The receiver accepts the next event while the rejected one is still waiting for its retry.
     status.store(204, Ordering::SeqCst);
-    interface.shop.invoice("20.00", json!({}));
+    interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("1s");
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
     status.store(500, Ordering::SeqCst);
     let since = interface.shop.now();
-    interface.shop.invoice("20.00", json!({}));
+    interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("1s");
     assert_eq!(failing("test"), json!([entry(&since, 1, &since)]));
     status.store(200, Ordering::SeqCst);
@@ -361,7 +364,7 @@ fn unreachable_endpoint_is_reported_and_resend_restarts_attempts() {
         .request("POST", "endpoints", &body)
         .expect(201)
         .json();
-    interface.shop.invoice("20.00", json!({}));
+    interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("1d");
     interface.sign_in_again();
     let failing = |mode: &str| {
@@ -378,7 +381,7 @@ fn unreachable_endpoint_is_reported_and_resend_restarts_attempts() {
             .is_some_and(|error| !error.is_empty())
     );
     assert_eq!(failing("live"), shown, "it is told of both modes");
-    let receiver = Receiver::replying(Reply::Status(200));
+    let receiver = Receiver::start_replying(Reply::Status(200));
     let path = format!("endpoints/{}", id(&endpoint));
     let body = json!({ "url": receiver.url() });
     interface.request("PATCH", &path, &body).expect(200);

@@ -23,7 +23,12 @@ fn installation_following(network: &str) -> Installation {
     served
 }
 
-fn put(served: &Installation, running: &RunningServer, chain: &str, address: &str) -> Response {
+fn put_payout_address(
+    served: &Installation,
+    running: &RunningServer,
+    chain: &str,
+    address: &str,
+) -> Response {
     let path = format!(
         "/dashboard/api/accounts/{}/payout-addresses/{chain}",
         served.account
@@ -56,20 +61,20 @@ fn transfers_go_to_the_followed_network() {
             running.operator_request("POST", &path, &body)
         };
         for address in taken {
-            put(&served, &running, "bitcoin", address).expect(200);
+            put_payout_address(&served, &running, "bitcoin", address).expect(200);
             // The address is accepted, but the refund fails because nothing was paid.
             refund(address).assert_error(400, "invoice_not_refundable", None);
         }
         for address in refused {
-            let put = put(&served, &running, "bitcoin", address);
+            let put = put_payout_address(&served, &running, "bitcoin", address);
             put.assert_error(400, "invalid_request", Some("address"));
             refund(address).assert_error(400, "invalid_request", Some("toAddress"));
         }
         // An address that is the same on all networks is accepted, and so is an address of a chain that was never
         // followed.
-        put(&served, &running, "base", ON_EVM).expect(200);
+        put_payout_address(&served, &running, "base", ON_EVM).expect(200);
         let address = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
-        put(&served, &running, "litecoin", address).expect(200);
+        put_payout_address(&served, &running, "litecoin", address).expect(200);
         let page = send(
             &agent(),
             "GET",

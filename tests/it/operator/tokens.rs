@@ -2,22 +2,22 @@
 
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
-use crate::support::{Response, agent, mistyped, send};
+use crate::support::{Response, agent, send, with_typo};
 use serde_json::{Value, json};
 
 const NULL: Value = Value::Null;
 
-fn order() -> String {
+fn order_body() -> String {
     json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 }).to_string()
 }
 
 /// Orders a server with this token.
 #[track_caller]
-fn order_with(url: &str, token: &str) -> Response {
+fn order_server(url: &str, token: &str) -> Response {
     let token = format!("Bearer {token}");
     let headers = [("Authorization", token.as_str())];
     let url = format!("{url}/reseller/servers");
-    send(&agent(), "POST", &url, &headers, &order())
+    send(&agent(), "POST", &url, &headers, &order_body())
 }
 
 /// Returns the path of the tokens of an account.
@@ -94,7 +94,7 @@ fn token_works_until_revoked() {
         made["id"].as_str().unwrap(),
         made["token"].as_str().unwrap(),
     );
-    let server = order_with(interface.shop.url(), text).expect(201).json();
+    let server = order_server(interface.shop.url(), text).expect(201).json();
     let now = interface.shop.now();
     interface.shop.advance("1s");
     assert_eq!(
@@ -124,7 +124,7 @@ fn token_works_until_revoked() {
     refused.assert_error(404, "not_found", None);
     let revoked_at = interface.shop.now();
     interface.request("DELETE", &path, &NULL).expect(204);
-    order_with(interface.shop.url(), text).assert_error(401, "unauthorized", None);
+    order_server(interface.shop.url(), text).assert_error(401, "unauthorized", None);
     let again = interface.request("DELETE", &path, &NULL);
     again.assert_error(404, "not_found", None);
     let list = interface.get("reseller-tokens");
@@ -149,8 +149,8 @@ fn server_accepts_only_created_tokens_until_revoked() {
     let served = Installation::new();
     let running = served.start(&[]);
     let (id, text) = create_token(&running, &served);
-    order_with(&running.url, &text).expect(201);
-    let mistyped = mistyped(&text);
+    order_server(&running.url, &text).expect(201);
+    let mistyped = with_typo(&text);
     // Malformed tokens are rejected without a lookup, even if the file contains them.
     for planted in [mistyped.as_str(), "rt_sandbox"] {
         let hash = coffer::domain::apikey::hash(planted);
@@ -158,17 +158,17 @@ fn server_accepts_only_created_tokens_until_revoked() {
             values (?1, 1, ?2, 'none', 0)";
         let params = rusqlite::params![planted, &hash[..]];
         served.open_file().execute(statement, params).unwrap();
-        let refused = order_with(&running.url, planted);
+        let refused = order_server(&running.url, planted);
         refused.assert_error(401, "unauthorized", None);
         assert!(refused.text.contains("mistyped"), "{}", refused.text);
     }
     let (_, other) = create_token(&running, &served);
     let path = format!("{}/{id}", tokens_path(&served.account));
     running.operator_request("DELETE", &path, &NULL).expect(204);
-    let refused = order_with(&running.url, &text);
+    let refused = order_server(&running.url, &text);
     refused.assert_error(401, "unauthorized", None);
     assert!(refused.text.contains("revoked"), "{}", refused.text);
-    order_with(&running.url, &other).expect(201);
+    order_server(&running.url, &other).expect(201);
 }
 
 #[test]
@@ -179,5 +179,5 @@ fn tokens_and_keys_are_not_interchangeable() {
     let url = format!("{}/v1/merchant", running.url);
     let as_key = send(&agent(), "GET", &url, &[("X-API-Key", &text)], "");
     as_key.assert_error(401, "unauthorized", None);
-    order_with(&running.url, &served.key).assert_error(401, "unauthorized", None);
+    order_server(&running.url, &served.key).assert_error(401, "unauthorized", None);
 }

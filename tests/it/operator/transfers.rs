@@ -10,16 +10,16 @@ const MERCHANT: &str = "merchant@sandbox.test";
 const SOLANA: &str = "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT";
 
 /// A sandbox with the id of its account, and the cookies of the operator and of the account's user.
-struct OperatorInterface {
+struct TransferInterface {
     shop: Shop,
     account: String,
     operator: String,
     merchant: String,
 }
 
-impl OperatorInterface {
+impl TransferInterface {
     #[track_caller]
-    fn open() -> OperatorInterface {
+    fn open() -> TransferInterface {
         let shop = Shop::open();
         let conn = Connection::open(shop.file()).unwrap();
         // The statements create a second account, and users of both accounts with the operator's password.
@@ -35,7 +35,7 @@ impl OperatorInterface {
         .unwrap();
         let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
         let account = merchant["id"].as_str().unwrap();
-        OperatorInterface {
+        TransferInterface {
             account: account.to_owned(),
             operator: shop.sign_in(OPERATOR),
             merchant: shop.sign_in(MERCHANT),
@@ -55,13 +55,13 @@ impl OperatorInterface {
 
     /// Sends a request as the operator.
     #[track_caller]
-    fn act(&self, method: &str, path: &str, body: Value) -> Response {
+    fn send_as_operator(&self, method: &str, path: &str, body: Value) -> Response {
         self.send(&self.operator, method, path, body)
     }
 
     /// Returns actor and action of each audit log entry about an object.
     #[track_caller]
-    fn log(&self, id: &str) -> Vec<(String, String)> {
+    fn audit_entries(&self, id: &str) -> Vec<(String, String)> {
         let conn = Connection::open(self.shop.file()).unwrap();
         let mut rows = conn
             .prepare("select actor, action from audit_log where object_id = ?1 and account = 1 order by seq")
@@ -75,8 +75,8 @@ impl OperatorInterface {
 
 #[test]
 fn merchant_requests_payout_and_operator_processes_it() {
-    let interface = OperatorInterface::open();
-    interface.shop.fund(LIVE, "100.00", "EUR");
+    let interface = TransferInterface::open();
+    interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let path = format!("/dashboard/api/accounts/{}/payouts", interface.account);
     let body = json!({ "amount": "20.00" });
     let payout = interface
@@ -91,7 +91,7 @@ fn merchant_requests_payout_and_operator_processes_it() {
         .send(&interface.merchant, "POST", &path, body.clone())
         .assert_error(409, "payout_open", None);
     interface
-        .act("POST", &format!("{path}?mode=test"), body)
+        .send_as_operator("POST", &format!("{path}?mode=test"), body)
         .assert_error(400, "test_mode", None);
     let list = interface
         .send(&interface.merchant, "GET", &path, Value::Null)
@@ -108,15 +108,18 @@ fn merchant_requests_payout_and_operator_processes_it() {
         )
         .assert_error(403, "forbidden", None);
     let approve = json!({ "action": "approve", "rate": "160.5", "networkFee": "0.01" });
-    let approved = interface.act("POST", &step, approve).expect(200).json();
+    let approved = interface
+        .send_as_operator("POST", &step, approve)
+        .expect(200)
+        .json();
     // The amount is 20.00 EUR at 160.5 EUR for one SOL, less the network fee of 0.01 SOL.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(terms, [json!("160.5"), json!("0.01"), json!("0.11461059")]);
     interface
-        .act("POST", &step, json!({ "action": "process" }))
+        .send_as_operator("POST", &step, json!({ "action": "process" }))
         .expect(200);
     let paid = interface
-        .act("POST", &step, json!({ "action": "pay", "txid": "5wHu" }))
+        .send_as_operator("POST", &step, json!({ "action": "pay", "txid": "5wHu" }))
         .expect(200)
         .json();
     assert_eq!(
@@ -125,7 +128,7 @@ fn merchant_requests_payout_and_operator_processes_it() {
     );
     let who = |action: &str, actor: &str| (actor.to_owned(), format!("payout.{action}"));
     assert_eq!(
-        interface.log(id),
+        interface.audit_entries(id),
         [
             who("request", MERCHANT),
             who("approve", OPERATOR),
@@ -137,8 +140,8 @@ fn merchant_requests_payout_and_operator_processes_it() {
 
 #[test]
 fn refund_is_requested_and_processed() {
-    let interface = OperatorInterface::open();
-    let invoice = interface.shop.fund(TEST, "100.00", "EUR");
+    let interface = TransferInterface::open();
+    let invoice = interface.shop.fund_balance(TEST, "100.00", "EUR");
     let path = format!(
         "/dashboard/api/accounts/{}/refunds?mode=test",
         interface.account
@@ -163,40 +166,44 @@ fn refund_is_requested_and_processed() {
     );
     for query in ["", &format!("&invoiceId={invoice}"), "&limit=1"] {
         let list = interface
-            .act("GET", &format!("{path}{query}"), Value::Null)
+            .send_as_operator("GET", &format!("{path}{query}"), Value::Null)
             .expect(200)
             .json();
         assert_eq!(list["data"], json!([refund]));
     }
     // The test refund is not visible in live mode.
     let live = path.replace("?mode=test", "");
-    let list = interface.act("GET", &live, Value::Null).expect(200).json();
+    let list = interface
+        .send_as_operator("GET", &live, Value::Null)
+        .expect(200)
+        .json();
     assert_eq!(list["data"], json!([]));
     interface
-        .act("POST", &live, body.clone())
+        .send_as_operator("POST", &live, body.clone())
         .assert_error(404, "not_found", None);
     let no_address = json!({ "invoice": invoice });
-    interface.act("POST", &path, no_address).assert_error(
-        400,
-        "invalid_request",
-        Some("toAddress"),
-    );
+    interface
+        .send_as_operator("POST", &path, no_address)
+        .assert_error(400, "invalid_request", Some("toAddress"));
     let step = format!("/dashboard/api/refunds/{id}");
     // In test mode, missing approval data is generated.
     let approved = interface
-        .act("POST", &step, json!({ "action": "approve" }))
+        .send_as_operator("POST", &step, json!({ "action": "approve" }))
         .expect(200)
         .json();
     assert_eq!(approved["rate"], "150");
     let failed = json!({ "action": "fail", "reason": "no" });
-    let failed = interface.act("POST", &step, failed).expect(200).json();
+    let failed = interface
+        .send_as_operator("POST", &step, failed)
+        .expect(200)
+        .json();
     assert_eq!(
         (&failed["status"], &failed["failureReason"]),
         (&json!("failed"), &json!("no"))
     );
     let who = |action: &str, actor: &str| (actor.to_owned(), format!("refund.{action}"));
     assert_eq!(
-        interface.log(id),
+        interface.audit_entries(id),
         [
             who("request", MERCHANT),
             who("approve", OPERATOR),
@@ -207,9 +214,9 @@ fn refund_is_requested_and_processed() {
 
 #[test]
 fn invalid_approval_is_rejected() {
-    let interface = OperatorInterface::open();
-    interface.shop.fund(LIVE, "100.00", "EUR");
-    let id = interface.shop.payout("20.00");
+    let interface = TransferInterface::open();
+    interface.shop.fund_balance(LIVE, "100.00", "EUR");
+    let id = interface.shop.create_payout("20.00");
     let step = format!("/dashboard/api/payouts/{id}");
     for (field, value) in [
         ("rate", json!("0")),
@@ -227,14 +234,14 @@ fn invalid_approval_is_rejected() {
         let mut body = json!({ "action": "approve", "rate": "150", "networkFee": "0" });
         body[field] = value;
         interface
-            .act("POST", &step, body)
+            .send_as_operator("POST", &step, body)
             .assert_error(400, "invalid_request", Some(field));
     }
     interface
-        .act("POST", &step, json!({ "action": "pay" }))
+        .send_as_operator("POST", &step, json!({ "action": "pay" }))
         .assert_error(409, "invalid_transition", Some("action"));
     interface
-        .act(
+        .send_as_operator(
             "POST",
             "/dashboard/api/payouts/x",
             json!({ "action": "pay" }),
@@ -242,26 +249,28 @@ fn invalid_approval_is_rejected() {
         .assert_error(404, "not_found", None);
     let as_refund = step.replace("payouts", "refunds");
     interface
-        .act("POST", &as_refund, json!({ "action": "reject" }))
+        .send_as_operator("POST", &as_refund, json!({ "action": "reject" }))
         .assert_error(404, "not_found", None);
 }
 
 #[test]
 fn operator_sees_waiting_transfers_of_all_accounts() {
-    let interface = OperatorInterface::open();
-    let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
+    let interface = TransferInterface::open();
+    let invoice = interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let (payout, refund) = (
-        interface.shop.payout("20.00"),
-        interface.shop.refund(&invoice, Some("1.00")),
+        interface.shop.create_payout("20.00"),
+        interface.shop.create_refund(&invoice, Some("1.00")),
     );
-    interface.shop.apply("payouts", &payout, &["approve"]);
+    interface
+        .shop
+        .apply_actions("payouts", &payout, &["approve"]);
     for (path, id) in [
         ("/dashboard/api/payouts", &payout),
         ("/dashboard/api/refunds", &refund),
     ] {
         let found = |query: &str| {
             let list = interface
-                .act("GET", &format!("{path}{query}"), Value::Null)
+                .send_as_operator("GET", &format!("{path}{query}"), Value::Null)
                 .expect(200)
                 .json();
             let ids = list["data"].as_array().unwrap().iter();
@@ -277,7 +286,7 @@ fn operator_sees_waiting_transfers_of_all_accounts() {
         assert_eq!(found(&format!("?status={status}&limit=5")), [id.as_str()]);
         assert_eq!(found("?status=processing"), Vec::<String>::new());
         assert_eq!(found("?mode=test"), Vec::<String>::new());
-        let answer = interface.act("GET", &format!("{path}?status=x"), Value::Null);
+        let answer = interface.send_as_operator("GET", &format!("{path}?status=x"), Value::Null);
         answer.assert_error(400, "invalid_request", Some("status"));
         interface
             .send(&interface.merchant, "GET", path, Value::Null)
@@ -287,8 +296,8 @@ fn operator_sees_waiting_transfers_of_all_accounts() {
 
 #[test]
 fn user_of_another_account_finds_nothing() {
-    let interface = OperatorInterface::open();
-    let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
+    let interface = TransferInterface::open();
+    let invoice = interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let other = interface.shop.sign_in("other@sandbox.test");
     let body = json!({ "amount": "20.00", "invoice": invoice, "toAddress": SOLANA });
     for kind in ["payouts", "refunds"] {
@@ -316,8 +325,8 @@ fn user_of_another_account_finds_nothing() {
 
 #[test]
 fn key_of_another_account_finds_nothing() {
-    let interface = OperatorInterface::open();
-    let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
+    let interface = TransferInterface::open();
+    let invoice = interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let conn = Connection::open(interface.shop.file()).unwrap();
     let key = "sk_live_other";
     let hash = coffer::domain::apikey::hash(key);
@@ -325,8 +334,8 @@ fn key_of_another_account_finds_nothing() {
                     values ('k', 2, 'secret', 'live', ?1, 'ther', 0)";
     conn.execute(insert, [hash]).unwrap();
     let (payout, refund) = (
-        interface.shop.payout("20.00"),
-        interface.shop.refund(&invoice, Some("1.00")),
+        interface.shop.create_payout("20.00"),
+        interface.shop.create_refund(&invoice, Some("1.00")),
     );
     for path in [
         format!("/v1/payouts/{payout}"),

@@ -14,7 +14,13 @@ const USERS: &str = "/dashboard/api/users";
 impl Shop {
     /// Sends a request to the operator interface with a session.
     #[track_caller]
-    pub fn interface(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
+    pub fn session_request(
+        &self,
+        cookie: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -25,21 +31,22 @@ impl Shop {
 
     /// Signs in the sandbox operator and returns the cookie.
     #[track_caller]
-    pub fn operator(&self) -> String {
+    pub fn sign_in_operator(&self) -> String {
         self.sign_in("operator@sandbox.test")
     }
 
     /// Creates a user of the sandbox account, signs in and returns the cookie.
     #[track_caller]
-    pub fn merchant(&self) -> String {
+    pub fn sign_in_new_merchant(&self) -> String {
         let key = Some(crate::support::TEST);
         let account = self.get("/v1/merchant", key).expect(200).json()["id"].clone();
         let body = json!({
             "email": "clerk@shop.test", "password": "clerk's password", "role": "merchant", "account": account,
         });
-        let operator = self.operator();
-        self.interface(&operator, "POST", USERS, &body).expect(201);
-        cookie(&sign_in(self.url(), "clerk@shop.test", "clerk's password").expect(201))
+        let operator = self.sign_in_operator();
+        self.session_request(&operator, "POST", USERS, &body)
+            .expect(201);
+        cookie_of_response(&sign_in(self.url(), "clerk@shop.test", "clerk's password").expect(201))
     }
 }
 
@@ -48,7 +55,7 @@ fn sign_in(url: &str, email: &str, password: &str) -> Response {
     send(&agent(), "POST", &format!("{url}{SESSION}"), &[], &body)
 }
 
-fn cookie(begun: &Response) -> String {
+fn cookie_of_response(begun: &Response) -> String {
     let set = &begun.headers["set-cookie"];
     set.split(';').next().unwrap().to_owned()
 }
@@ -56,11 +63,11 @@ fn cookie(begun: &Response) -> String {
 #[test]
 fn operator_creates_and_changes_users() {
     let shop = Shop::open();
-    let operator = shop.operator();
+    let operator = shop.sign_in_operator();
     let body =
         json!({ "email": "Ben@shop.test", "password": "ben's password", "role": "operator" });
     let ben = shop
-        .interface(&operator, "POST", USERS, &body)
+        .session_request(&operator, "POST", USERS, &body)
         .expect(201)
         .json();
     assert_eq!(
@@ -68,17 +75,19 @@ fn operator_creates_and_changes_users() {
         (&json!("user"), &json!(null))
     );
     let listed = shop
-        .interface(&operator, "GET", USERS, &Value::Null)
+        .session_request(&operator, "GET", USERS, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"][1], ben);
-    let taken = shop.interface(&operator, "POST", USERS, &body);
+    let taken = shop.session_request(&operator, "POST", USERS, &body);
     taken.assert_error(400, "invalid_request", Some("email"));
-    let bens = cookie(&sign_in(shop.url(), "ben@SHOP.test", "ben's password").expect(201));
+    let bens =
+        cookie_of_response(&sign_in(shop.url(), "ben@SHOP.test", "ben's password").expect(201));
     let path = format!("/dashboard/api/users/{}", ben["id"].as_str().unwrap());
     let body = json!({ "password": "another password" });
-    shop.interface(&operator, "PATCH", &path, &body).expect(200);
-    let ended = shop.interface(&bens, "GET", SESSION, &Value::Null);
+    shop.session_request(&operator, "PATCH", &path, &body)
+        .expect(200);
+    let ended = shop.session_request(&bens, "GET", SESSION, &Value::Null);
     ended.assert_error(401, "unauthorized", None);
     sign_in(shop.url(), "ben@shop.test", "ben's password").assert_error(
         401,
@@ -86,24 +95,24 @@ fn operator_creates_and_changes_users() {
         None,
     );
     sign_in(shop.url(), "ben@shop.test", "another password").expect(201);
-    let disabled = shop.interface(&operator, "PATCH", &path, &json!({ "disabled": true }));
+    let disabled = shop.session_request(&operator, "PATCH", &path, &json!({ "disabled": true }));
     assert!(disabled.expect(200).json()["disabledAt"].is_string());
     let refused = sign_in(shop.url(), "ben@shop.test", "another password");
     refused.assert_error(401, "invalid_credentials", None);
     let own = format!("{USERS}/{}", listed["data"][0]["id"].as_str().unwrap());
-    let last = shop.interface(&operator, "PATCH", &own, &json!({ "disabled": true }));
+    let last = shop.session_request(&operator, "PATCH", &own, &json!({ "disabled": true }));
     last.assert_error(409, "invalid_transition", Some("disabled"));
-    shop.interface(&operator, "PATCH", &path, &json!({ "disabled": false }))
+    shop.session_request(&operator, "PATCH", &path, &json!({ "disabled": false }))
         .expect(200);
     let nobody = format!("{USERS}/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90");
-    let nobody = shop.interface(&operator, "PATCH", &nobody, &json!({}));
+    let nobody = shop.session_request(&operator, "PATCH", &nobody, &json!({}));
     nobody.assert_error(404, "not_found", None);
 }
 
 #[test]
 fn invalid_user_is_rejected() {
     let shop = Shop::open();
-    let operator = shop.operator();
+    let operator = shop.sign_in_operator();
     let right = json!({ "email": "a@b.test", "password": "long enough", "role": "operator" });
     for (field, value) in [
         ("email", json!("no email")),
@@ -122,11 +131,11 @@ fn invalid_user_is_rejected() {
         } else {
             field
         };
-        let refused = shop.interface(&operator, "POST", USERS, &body);
+        let refused = shop.session_request(&operator, "POST", USERS, &body);
         refused.assert_error(400, "invalid_request", Some(named));
     }
     let listed = shop
-        .interface(&operator, "GET", USERS, &Value::Null)
+        .session_request(&operator, "GET", USERS, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
@@ -135,27 +144,27 @@ fn invalid_user_is_rejected() {
 #[test]
 fn merchant_is_no_operator_and_changes_own_password() {
     let shop = Shop::open();
-    let clerk = shop.merchant();
+    let clerk = shop.sign_in_new_merchant();
     for (method, path) in [("GET", USERS), ("POST", USERS)] {
-        let refused = shop.interface(&clerk, method, path, &json!({}));
+        let refused = shop.session_request(&clerk, method, path, &json!({}));
         refused.assert_error(403, "forbidden", None);
     }
     let path = "/dashboard/api/session/password";
     let change = |old: &str, new: &str| {
         let body = json!({ "password": old, "newPassword": new });
-        shop.interface(&clerk, "PUT", path, &body)
+        shop.session_request(&clerk, "PUT", path, &body)
     };
     change("wrong", "a new password").assert_error(401, "invalid_credentials", Some("password"));
     change("clerk's password", "short").assert_error(400, "invalid_request", Some("password"));
     change("clerk's password", "a new password").expect(204);
-    let ended = shop.interface(&clerk, "GET", SESSION, &Value::Null);
+    let ended = shop.session_request(&clerk, "GET", SESSION, &Value::Null);
     ended.assert_error(401, "unauthorized", None);
     sign_in(shop.url(), "clerk@shop.test", "a new password").expect(201);
 }
 
 /// Runs a command of the binary on this file with this standard input.
 #[track_caller]
-fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
+fn run_coffer(args: &[&str], file: &Path, input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command
         .args(args)
@@ -169,13 +178,13 @@ fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
 }
 
 /// Starts a production server on this file. Returns its URL and the token of the printed setup link.
-fn serve(file: &Path, said: &Path) -> (Process, String, Option<String>) {
+fn start_server(file: &Path, said: &Path) -> (Process, String, Option<String>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn"]);
     command.args(["--exit-with-parent", "--file"]).arg(file);
     let errors = std::fs::File::create(said).unwrap();
     let process = Process::start_with(&mut command, errors.into());
-    let url = process.url();
+    let url = process.wait_for_url();
     let errors = std::fs::read_to_string(said).unwrap();
     let token = errors.split_once("/setup?token=");
     let token = token.map(|(_, token)| token.trim().to_owned());
@@ -183,7 +192,7 @@ fn serve(file: &Path, said: &Path) -> (Process, String, Option<String>) {
 }
 
 /// Tries to create the first operator with this setup token.
-fn set_up(url: &str, token: &str) -> Response {
+fn create_first_operator(url: &str, token: &str) -> Response {
     let body = json!({ "token": token, "email": "anna@shop.test", "password": "anna's password" });
     let path = format!("{url}/dashboard/api/setup");
     send(&agent(), "POST", &path, &[], &body.to_string())
@@ -193,23 +202,23 @@ fn set_up(url: &str, token: &str) -> Response {
 fn setup_link_creates_first_operator_once() {
     let scratch = Scratch::new();
     let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
-    let (mut process, _, first) = serve(&file, &said);
-    assert!(process.close());
-    let (mut process, url, second) = serve(&file, &said);
+    let (mut process, _, first) = start_server(&file, &said);
+    assert!(process.close_input());
+    let (mut process, url, second) = start_server(&file, &said);
     let (first, second) = (first.unwrap(), second.unwrap());
     assert!(
         first.len() == 64 && first != second,
         "each start has its own"
     );
     for wrong in [first.as_str(), "guessed", &second[1..]] {
-        set_up(&url, wrong).assert_error(403, "forbidden", None);
+        create_first_operator(&url, wrong).assert_error(403, "forbidden", None);
     }
-    let made = set_up(&url, &second).expect(201).json();
+    let made = create_first_operator(&url, &second).expect(201).json();
     assert_eq!(
         (&made["role"], &made["email"]),
         (&json!("operator"), &json!("anna@shop.test"))
     );
-    set_up(&url, &second).assert_error(403, "forbidden", None);
+    create_first_operator(&url, &second).assert_error(403, "forbidden", None);
     let begun = sign_in(&url, "anna@shop.test", "anna's password").expect(201);
     assert!(begun.headers["set-cookie"].contains("HttpOnly"));
     sign_in(&url, "operator@sandbox.test", "sandbox").assert_error(
@@ -217,8 +226,8 @@ fn setup_link_creates_first_operator_once() {
         "invalid_credentials",
         None,
     );
-    assert!(process.close());
-    let (_process, _, third) = serve(&file, &said);
+    assert!(process.close_input());
+    let (_process, _, third) = start_server(&file, &said);
     assert_eq!(third, None, "there is an operator");
 }
 
@@ -226,14 +235,14 @@ fn setup_link_creates_first_operator_once() {
 fn command_line_creates_users_beside_a_running_server() {
     let scratch = Scratch::new();
     let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
-    let (_process, url, token) = serve(&file, &said);
+    let (_process, url, token) = start_server(&file, &said);
     let create = ["user", "create", "ops@shop.test", "--role", "operator"];
-    let made = coffer(&create, &file, "from standard input\n");
+    let made = run_coffer(&create, &file, "from standard input\n");
     let made: Value = serde_json::from_slice(&made.stdout).unwrap();
     assert_eq!(made["role"], "operator");
-    set_up(&url, &token.unwrap()).assert_error(403, "forbidden", None);
+    create_first_operator(&url, &token.unwrap()).assert_error(403, "forbidden", None);
     sign_in(&url, "ops@shop.test", "from standard input").expect(201);
-    let account = coffer(&["account", "create", "Shop"], &file, "");
+    let account = run_coffer(&["account", "create", "Shop"], &file, "");
     let account: Value = serde_json::from_slice(&account.stdout).unwrap();
     let id = account["id"].as_str().unwrap();
     let password = scratch.path("password");
@@ -249,11 +258,11 @@ fn command_line_creates_users_beside_a_running_server() {
         "--password-file",
     ];
     let create = [&create[..], &[password.to_str().unwrap()]].concat();
-    assert!(coffer(&create, &file, "").status.success());
+    assert!(run_coffer(&create, &file, "").status.success());
     let begun = sign_in(&url, "clerk@shop.test", "from a file, long").expect(201);
     assert_eq!(begun.json()["user"]["account"], account["id"]);
     assert!(
-        coffer(
+        run_coffer(
             &["user", "password", "clerk@shop.test"],
             &file,
             "another, longer"
@@ -263,7 +272,7 @@ fn command_line_creates_users_beside_a_running_server() {
     );
     sign_in(&url, "clerk@shop.test", "another, longer").expect(201);
     assert!(
-        coffer(&["user", "disable", "clerk@shop.test"], &file, "")
+        run_coffer(&["user", "disable", "clerk@shop.test"], &file, "")
             .status
             .success()
     );
@@ -277,13 +286,13 @@ fn command_line_creates_users_beside_a_running_server() {
         (&["user", "disable", "nobody@shop.test"], "no such user"),
         (&create[..7], "email"),
     ] {
-        let refused = coffer(args, &file, "long enough it is");
+        let refused = run_coffer(args, &file, "long enough it is");
         let said = String::from_utf8(refused.stderr).unwrap();
         assert!(
             !refused.status.success() && said.contains(why),
             "{args:?}: {said}"
         );
     }
-    let listed = coffer(&["user", "list"], &file, "").stdout;
+    let listed = run_coffer(&["user", "list"], &file, "").stdout;
     assert_eq!(String::from_utf8(listed).unwrap().lines().count(), 2);
 }

@@ -27,19 +27,24 @@ const OWN: &str = "/dashboard/api/own-addresses";
 
 /// Sends a request as the operator.
 #[track_caller]
-fn operator(interface: &OperatorInterface, method: &str, path: &str, body: &Value) -> Response {
+fn send_as_operator(
+    interface: &OperatorInterface,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> Response {
     interface.send(&interface.operator, method, path, body)
 }
 
 /// Runs `coffer wallet …` on a file with this standard input.
 #[track_caller]
-pub fn wallet(file: &Path, args: &[&str], input: &str) -> Output {
-    coffer("wallet", file, args, input)
+pub fn run_wallet(file: &Path, args: &[&str], input: &str) -> Output {
+    run_subcommand("wallet", file, args, input)
 }
 
 /// Runs `coffer COMMAND` on a file with this standard input.
 #[track_caller]
-pub fn coffer(command: &str, file: &Path, args: &[&str], input: &str) -> Output {
+pub fn run_subcommand(command: &str, file: &Path, args: &[&str], input: &str) -> Output {
     let name = command;
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.arg(name).args(args).arg("--file").arg(file);
@@ -65,7 +70,7 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for answer in ["", "\n", "no\n", "what?\n"] {
-        let output = wallet(&file, &["add", "bitcoin"], &format!("{ZPUB}\n{answer}"));
+        let output = run_wallet(&file, &["add", "bitcoin"], &format!("{ZPUB}\n{answer}"));
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8(output.stderr).unwrap();
         for address in BITCOIN_ADDRESSES {
@@ -77,9 +82,9 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
         );
         assert!(output.stdout.is_empty());
     }
-    let listed = || parse_output(&wallet(&file, &["list"], ""));
+    let listed = || parse_output(&run_wallet(&file, &["list"], ""));
     assert_eq!(listed(), Vec::<Value>::new());
-    let added = parse_output(&wallet(
+    let added = parse_output(&run_wallet(
         &file,
         &["add", "bitcoin"],
         &format!("{ZPUB}\nyes\n"),
@@ -97,21 +102,24 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
         (ZPUB, &[], 3),
     ] {
         let args = [&["add", "bitcoin", "--yes"], args].concat();
-        let again = parse_output(&wallet(&file, &args, key));
+        let again = parse_output(&run_wallet(&file, &args, key));
         assert_eq!(
             (&again[0]["id"], &again[0]["nextIndex"]),
             (&json!(id), &json!(next))
         );
     }
     // A retired wallet hands out no addresses. Adding it again resumes it.
-    let retired = parse_output(&wallet(&file, &["retire", &id], ""));
+    let retired = parse_output(&run_wallet(&file, &["retire", &id], ""));
     assert!(retired[0]["retiredAt"].is_string() && retired[0]["handsOut"] == false);
-    assert_eq!(parse_output(&wallet(&file, &["retire", &id], "")), retired);
-    let resumed = parse_output(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    assert_eq!(
+        parse_output(&run_wallet(&file, &["retire", &id], "")),
+        retired
+    );
+    let resumed = parse_output(&run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
     assert!(resumed[0]["retiredAt"].is_null() && resumed[0]["handsOut"] == true);
     assert_eq!(resumed[0]["name"], "Till");
     assert_eq!(listed().len(), 1);
-    let unknown = wallet(
+    let unknown = run_wallet(
         &file,
         &["retire", "01a1fd55-7a80-7af2-9132-000000000000"],
         "",
@@ -135,9 +143,9 @@ fn wallets_of_every_chain_list_their_addresses() {
         ("litecoin", XPUB, &["--script", "tr"]),
     ] {
         let args = [&["add", chain, "--yes"], args].concat();
-        parse_output(&wallet(&file, &args, key));
+        parse_output(&run_wallet(&file, &args, key));
     }
-    let chains: Vec<_> = parse_output(&wallet(&file, &["list"], ""))
+    let chains: Vec<_> = parse_output(&run_wallet(&file, &["list"], ""))
         .iter()
         .map(|wallet| {
             format!(
@@ -149,20 +157,20 @@ fn wallets_of_every_chain_list_their_addresses() {
         .collect();
     assert_eq!(chains, ["evm 0", "tron 12", "dogecoin 0", "litecoin 0"]);
     let own = ["own", "evm", "0x9858effd232b4033e47d90003d41ec34ecaeda94"];
-    let declared = parse_output(&wallet(&file, &own, ""));
+    let declared = parse_output(&run_wallet(&file, &own, ""));
     assert_eq!(
         declared[0]["address"],
         "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
     );
     for chain in ["evm", "ethereum", "base", "polygon"] {
-        let again = parse_output(&wallet(&file, &["own", chain, own[2]], ""));
+        let again = parse_output(&run_wallet(&file, &["own", chain, own[2]], ""));
         let named = |of: &Value| (of["chain"].clone(), of["address"].clone());
         assert_eq!(named(&again[0]), named(&declared[0]));
     }
-    let wrong = wallet(&file, &["own", "bitcoin", "bc1q"], "");
+    let wrong = run_wallet(&file, &["own", "bitcoin", "bc1q"], "");
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(said.contains("not an address on bitcoin"), "{said}");
-    let lines = String::from_utf8(wallet(&file, &["addresses"], "").stdout).unwrap();
+    let lines = String::from_utf8(run_wallet(&file, &["addresses"], "").stdout).unwrap();
     assert_eq!(lines, "path,address,coin,amount,wallet\n");
 }
 
@@ -207,7 +215,7 @@ fn invalid_wallet_command_explains_the_right_form() {
             "key must be given on standard input",
         ),
     ] {
-        let output = wallet(&file, args, input);
+        let output = run_wallet(&file, args, input);
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(
             !output.status.success() && said.contains(says),
@@ -220,7 +228,8 @@ fn invalid_wallet_command_explains_the_right_form() {
 #[test]
 fn operator_adds_and_retires_wallets_and_changes_are_logged() {
     let interface = OperatorInterface::open();
-    let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
+    let send =
+        |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
     let body = json!({ "chain": "bitcoin", "key": ZPUB, "name": "Till", "next": 4 });
     let checked = send("POST", CHECK, &body).expect(200).json();
     assert_eq!(checked["addresses"], json!(BITCOIN_ADDRESSES));
@@ -285,7 +294,8 @@ const WRONG: [(&str, &str); 11] = [
 #[test]
 fn invalid_or_forbidden_wallet_changes_nothing() {
     let interface = OperatorInterface::open();
-    let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
+    let send =
+        |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
     for (body, param) in WRONG {
         let keys = body
             .replace("\"Z\"", &format!("\"{ZPUB}\""))
@@ -319,7 +329,8 @@ fn invalid_or_forbidden_wallet_changes_nothing() {
 fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
+    let send =
+        |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
     let body = json!({ "chain": "evm", "key": EVM });
     let id = send("POST", WALLETS, &body).expect(201).json()["id"]
         .as_str()

@@ -13,7 +13,7 @@ fn session_routes() -> impl Iterator<Item = (&'static Route, String)> {
 }
 
 /// Returns the path of the route on this account. Other ids in the path do not exist.
-fn path_on(route: &Route, account: &str) -> String {
+fn account_path(route: &Route, account: &str) -> String {
     let path = route.path.replace("{account}", account);
     let segment = |segment: &str| match segment {
         "{chain}" => "solana".to_owned(),
@@ -33,7 +33,7 @@ fn every_route_checks_role_and_account() {
     let (mut of_accounts, mut of_operators) = (0, 0);
     for (route, role) in session_routes() {
         let code = |cookie: &str, account: &str| {
-            let path = path_on(route, account);
+            let path = account_path(route, account);
             let body = if route.method == "GET" {
                 Value::Null
             } else {

@@ -1,21 +1,21 @@
 //! Assignment of unmatched payments to invoices and customers by an operator.
 
-use super::operator::{FOREIGN, Operator, id};
+use super::operator::{FOREIGN, OperatorSession, invoice_id};
 use crate::file::audit::findings;
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
 
 #[test]
 fn assigned_confirmed_payment_is_booked() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
-    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let lost = operator.pay_foreign_address("0.001");
     let txid = shop.query_text("select txid from observations");
     shop.move_payment(&lost, "confirmed");
     shop.advance("1h");
     shop.assert_invoice(
-        id(&invoice),
+        invoice_id(&invoice),
         "expired",
         "created expired",
         "",
@@ -24,7 +24,7 @@ fn assigned_confirmed_payment_is_booked() {
     // The payment was seen before the deadline of the invoice, so it counts as in time.
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     shop.assert_invoice(
-        id(&invoice),
+        invoice_id(&invoice),
         "confirmed",
         "created expired confirmed",
         "sale 60.00, fee -0.60",
@@ -41,9 +41,12 @@ fn assigned_confirmed_payment_is_booked() {
     assert_eq!(noted, [(by, Some(payment.clone()), detail)]);
     // From now on the chain updates it like any other payment, and a repeated observation returns the same payment.
     shop.move_payment(&payment, "orphaned");
-    assert_eq!(shop.get_invoice(id(&invoice))["status"], "detected");
+    assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "detected");
     shop.move_payment(&payment, "confirmed");
-    assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
+    assert_eq!(
+        shop.get_invoice(invoice_id(&invoice))["status"],
+        "confirmed"
+    );
     let again = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.001", "txid": txid });
     let again = shop.post("/sandbox/payments", None, again).expect(200);
     assert_eq!(again.json()["id"], json!(payment));
@@ -55,63 +58,72 @@ fn assigned_confirmed_payment_is_booked() {
 
 #[test]
 fn assigned_seen_payment_is_booked_when_confirmed() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
     // The payment is in a coin that the invoice has no quote for, but at its deposit address.
-    let invoice = shop.invoice("92.00", json!({ "asset": "ETH" }));
+    let invoice = shop.create_invoice("92.00", json!({ "asset": "ETH" }));
     let body =
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "100" });
     let strange = shop.pay(body);
     let payment = operator.assign_and_get_id(&strange, &json!({ "invoice": invoice["id"] }));
-    let shown = shop.get_invoice(id(&invoice));
+    let shown = shop.get_invoice(invoice_id(&invoice));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["amountReceived"]],
         [&json!("detected"), &json!("USDC-BASE"), &json!("100")]
     );
     operator.assert_audit_clean();
     shop.move_payment(&payment, "confirmed");
-    assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
+    assert_eq!(
+        shop.get_invoice(invoice_id(&invoice))["status"],
+        "confirmed"
+    );
     // No coin is selected for this invoice.
-    let open = shop.invoice("60.00", json!({}));
+    let open = shop.create_invoice("60.00", json!({}));
     let lost = operator.pay_foreign_address("0.001");
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": open["id"] }));
-    let shown = shop.get_invoice(id(&open));
+    let shown = shop.get_invoice(invoice_id(&open));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["amountExpected"]],
         [&json!("detected"), &json!("BTC"), &json!("0.001")]
     );
     // The checkout page never asks for a payment to a foreign address.
     shop.move_payment(&payment, "dropped");
-    let shown = shop.get_invoice(id(&open));
+    let shown = shop.get_invoice(invoice_id(&open));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["depositAddress"]],
         [&json!("created"), &Value::Null, &Value::Null]
     );
     shop.move_payment(&payment, "seen");
-    assert_eq!(shop.get_invoice(id(&open))["depositAddress"], FOREIGN);
+    assert_eq!(
+        shop.get_invoice(invoice_id(&open))["depositAddress"],
+        FOREIGN
+    );
     operator.assert_audit_clean();
     // A payment after the deadline counts as late, at the rate of the day.
     shop.advance("1h");
     let late = operator.pay_foreign_address("0.001");
     shop.move_payment(&late, "confirmed");
-    let expired = shop.invoice("60.00", json!({ "asset": "LTC" }));
+    let expired = shop.create_invoice("60.00", json!({ "asset": "LTC" }));
     shop.advance("1h");
     let also = operator.pay_foreign_address("0.001");
     operator.assign_and_get_id(&also, &json!({ "invoice": expired["id"] }));
-    assert_eq!(shop.get_invoice(id(&expired))["status"], "expired");
+    assert_eq!(shop.get_invoice(invoice_id(&expired))["status"], "expired");
     shop.move_payment(
         &shop.query_text("select max(id) from payments"),
         "confirmed",
     );
-    assert_eq!(shop.get_invoice(id(&expired))["status"], "paid_late");
+    assert_eq!(
+        shop.get_invoice(invoice_id(&expired))["status"],
+        "paid_late"
+    );
     operator.assert_audit_clean();
 }
 
 #[test]
 fn unmatched_payment_is_assigned_to_a_customer() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
-    shop.addresses(TEST, "ada").expect(201);
+    shop.create_addresses(TEST, "ada").expect(201);
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let ada = json!({ "account": account, "customer": "ada" });
     for (amount, confirmed) in [("0.001", true), ("0.002", false)] {
@@ -150,12 +162,12 @@ fn unmatched_payment_is_assigned_to_a_customer() {
 
 #[test]
 fn invalid_assignment_changes_nothing() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
     let assign = |id: &str, body: &Value| operator.assign(id, body);
-    shop.addresses(LIVE, "live").expect(201);
+    shop.create_addresses(LIVE, "live").expect(201);
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
-    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let mine = json!({ "invoice": invoice["id"] });
     let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
     let live = shop
@@ -200,28 +212,31 @@ fn invalid_assignment_changes_nothing() {
     let sent_back = operator.pay_foreign_address("0.001");
     let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
     let note = json!({ "note": "sent back by hand" });
-    shop.as_member(&operator.cookie, "POST", &looked, &note)
+    shop.send_in_session(&operator.cookie, "POST", &looked, &note)
         .expect(200);
     assign(&sent_back, &mine).assert_error(409, "invalid_transition", None);
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
     let merchant = shop.merchant_cookie();
-    shop.as_member(&merchant, "POST", &path, &mine)
+    shop.send_in_session(&merchant, "POST", &path, &mine)
         .assert_error(403, "forbidden", None);
     shop.send("POST", &path, &[], &mine.to_string())
         .assert_error(401, "unauthorized", None);
     assert_eq!(operator.unmatched_count(), "5");
     assert_eq!(shop.audit_entries("unmatched_payment.assign"), []);
-    assert_eq!(shop.get_invoice(id(&invoice))["status"], "awaiting_payment");
+    assert_eq!(
+        shop.get_invoice(invoice_id(&invoice))["status"],
+        "awaiting_payment"
+    );
     operator.assert_audit_clean();
 }
 
 #[test]
 fn assignment_takes_no_address() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
     let addresses = || shop.query_text("select cast(count(*) as text) from addresses");
-    let elsewhere = shop.invoice("60.00", json!({ "asset": "LTC" }));
-    let open = shop.invoice("60.00", json!({}));
+    let elsewhere = shop.create_invoice("60.00", json!({ "asset": "LTC" }));
+    let open = shop.create_invoice("60.00", json!({}));
     let before = addresses();
     shop.send("POST", "/sandbox/faults", &[], r#"{ "pool": "empty" }"#)
         .expect(200);
@@ -245,21 +260,21 @@ fn assignment_takes_no_address() {
     // The checkout page does not ask for the missing amount at the foreign address.
     shop.move_payment(&second, "confirmed");
     shop.move_payment(&third, "dropped");
-    assert_eq!(shop.get_invoice(id(&open))["status"], "underpaid");
+    assert_eq!(shop.get_invoice(invoice_id(&open))["status"], "underpaid");
     let page = |invoice: &Value| {
-        let page = shop.get(&path_of(&invoice["checkoutUrl"]), None);
+        let page = shop.get(&path_and_query(&invoice["checkoutUrl"]), None);
         page.expect(200).text
     };
     assert!(!page(&open).contains(FOREIGN), "{}", page(&open));
     // After the payment was dropped, selecting another coin does not show the foreign address either.
     shop.move_payment(&first, "dropped");
-    let shown = shop.get_invoice(id(&elsewhere));
+    let shown = shop.get_invoice(invoice_id(&elsewhere));
     assert_eq!(
         [&shown["status"], &shown["asset"]],
         ["awaiting_payment", "LTC"]
     );
     assert!(!page(&elsewhere).contains(FOREIGN));
-    let path = format!("/v1/invoices/{}/select", id(&elsewhere));
+    let path = format!("/v1/invoices/{}/select", invoice_id(&elsewhere));
     let picked = shop
         .post(&path, Some(TEST), json!({ "asset": "BTC" }))
         .expect(200)
@@ -272,14 +287,17 @@ fn assignment_takes_no_address() {
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
     shop.move_payment(&paid, "confirmed");
     shop.move_payment(&first, "confirmed");
-    assert_eq!(shop.get_invoice(id(&elsewhere))["status"], "confirmed");
-    let other = shop.invoice("60.00", json!({}));
+    assert_eq!(
+        shop.get_invoice(invoice_id(&elsewhere))["status"],
+        "confirmed"
+    );
+    let other = shop.create_invoice("60.00", json!({}));
     let gone = operator.assign_and_get_id(
         &operator.pay_foreign_address("0.001"),
         &json!({ "invoice": other["id"] }),
     );
     shop.move_payment(&gone, "dropped");
-    let path = format!("/v1/invoices/{}/simulate", id(&other));
+    let path = format!("/v1/invoices/{}/simulate", invoice_id(&other));
     let simulated = shop
         .post(&path, Some(TEST), json!({ "asset": "BTC" }))
         .expect(200);
@@ -288,7 +306,7 @@ fn assignment_takes_no_address() {
 }
 
 /// Returns the path and query of a checkout URL.
-fn path_of(url: &Value) -> String {
+fn path_and_query(url: &Value) -> String {
     let url = url.as_str().unwrap();
     let at = url.find("/checkout/").unwrap();
     url[at..].to_owned()
@@ -296,12 +314,12 @@ fn path_of(url: &Value) -> String {
 
 #[test]
 fn concurrent_assignments_assign_once() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
     let lost = operator.pay_foreign_address("0.001");
     shop.move_payment(&lost, "confirmed");
     let invoices: Vec<_> = (0..4)
-        .map(|_| shop.invoice("60.00", json!({ "asset": "BTC" })))
+        .map(|_| shop.create_invoice("60.00", json!({ "asset": "BTC" })))
         .collect();
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let tasks: Vec<_> = invoices
@@ -319,16 +337,16 @@ fn concurrent_assignments_assign_once() {
     assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 3);
     let paid = invoices
         .iter()
-        .filter(|invoice| shop.get_invoice(id(invoice))["status"] == "confirmed");
+        .filter(|invoice| shop.get_invoice(invoice_id(invoice))["status"] == "confirmed");
     assert_eq!(paid.count(), 1);
     operator.assert_audit_clean();
 }
 
 #[test]
 fn audit_finds_unassigned_payment_to_a_foreign_address() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
-    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let lost = operator.pay_foreign_address("0.001");
     operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     operator.assert_audit_clean();
@@ -337,7 +355,7 @@ fn audit_finds_unassigned_payment_to_a_foreign_address() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("given to it by a person"), "{found:?}");
     // The quote records that its address is foreign, and the audit checks this record.
-    let open = shop.invoice("60.00", json!({}));
+    let open = shop.create_invoice("60.00", json!({}));
     operator.assign_and_get_id(
         &operator.pay_foreign_address("0.001"),
         &json!({ "invoice": open["id"] }),

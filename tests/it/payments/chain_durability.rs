@@ -4,7 +4,7 @@
 
 use super::operator::FOREIGN;
 use crate::file::audit::findings;
-use crate::file::old_files::column;
+use crate::file::old_files::text_column;
 use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
@@ -31,7 +31,11 @@ fn post(url: &str, path: &str, body: &Value) -> Option<Value> {
 
 /// Sends transactions until the process ends. Each has three outputs to a new invoice and one to a foreign address.
 /// Then moves each output to other states.
-fn client(url: &str, round: usize, answered: &impl Fn(Option<(String, Value)>)) -> Option<()> {
+fn send_until_exit(
+    url: &str,
+    round: usize,
+    answered: &impl Fn(Option<(String, Value)>),
+) -> Option<()> {
     for number in 0.. {
         let order = json!({ "amount": "180.00", "currency": "EUR", "asset": "BTC" });
         let invoice = post(url, "/v1/invoices", &order)?;
@@ -67,7 +71,7 @@ fn transaction_is_stored_atomically() {
                 let (url, answered) = (&url, answered.clone());
                 let round = round * 3 + client_number;
                 scope.spawn(move || {
-                    client(url, round, &|answer| answered.send(answer).unwrap());
+                    send_until_exit(url, round, &|answer| answered.send(answer).unwrap());
                 });
             }
             drop(answered);
@@ -82,7 +86,7 @@ fn transaction_is_stored_atomically() {
         });
         assert_eq!(findings(&file), Vec::<String>::new());
         let torn = "select concat(txid, ': ', count(*)) from observations where txid glob 't-*' group by txid having count(*) <> 4";
-        assert_eq!(column(&file, torn), Vec::<String>::new());
+        assert_eq!(text_column(&file, torn), Vec::<String>::new());
     }
     // Every acknowledged payment is in the file.
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
@@ -91,6 +95,6 @@ fn transaction_is_stored_atomically() {
         send(&agent(), "POST", &target, &[], &body.to_string()).expect(200);
     }
     assert!(acknowledged.len() > KILLS);
-    assert!(process.close());
+    assert!(process.close_input());
     assert_eq!(findings(&file), Vec::<String>::new());
 }

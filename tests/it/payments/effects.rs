@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 /// Creates a shop with an invoice that waits for 1.25 LTC, and returns both.
 #[track_caller]
-pub fn waiting_invoice() -> (Shop, String) {
+pub fn create_waiting_invoice() -> (Shop, String) {
     let shop = Shop::open();
-    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     (shop, invoice["id"].as_str().unwrap().to_owned())
 }
 
 #[test]
 fn each_reversal_reverts_status_and_balance() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     let mut booked = String::new();
     let mut stands = |state: Option<&str>, more: &str, expected: &str| {
@@ -24,7 +24,10 @@ fn each_reversal_reverts_status_and_balance() {
             shop.move_payment(&payment, state);
         }
         booked += more;
-        assert_eq!(shop.state_of(&id), format!("{expected}:{booked}"));
+        assert_eq!(
+            shop.invoice_and_ledger_state(&id),
+            format!("{expected}:{booked}")
+        );
     };
     let adjusted = " adjustment adjustment";
     stands(None, "", "detected \"1.25\" null \"0.00\"");
@@ -60,7 +63,7 @@ impl Shop {
     /// Returns an invoice's status, received amount, confirmation time and available balance, then the kinds of all
     /// ledger entries, oldest first.
     #[track_caller]
-    fn state_of(&self, id: &str) -> String {
+    fn invoice_and_ledger_state(&self, id: &str) -> String {
         let get = |path: &str| self.get(path, Some(TEST)).expect(200).json();
         let (invoice, ledger) = (self.get_invoice(id), get("/v1/ledger?limit=100"));
         let entries = ledger["data"].as_array().unwrap().iter().rev();
@@ -88,7 +91,7 @@ impl Shop {
     }
 
     #[track_caller]
-    pub fn select(&self, id: &str, asset: &str) -> Value {
+    pub fn select_asset(&self, id: &str, asset: &str) -> Value {
         let path = format!("/v1/invoices/{id}/select");
         let answer = self.post(&path, Some(TEST), json!({ "asset": asset }));
         answer.expect(200).json()
@@ -97,7 +100,7 @@ impl Shop {
 
 #[test]
 fn second_payment_tops_up_an_underpaid_invoice() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.625" }));
     let rest = shop.pay(json!({ "invoice": id }));
     let booked = "sale 50.00, fee -0.50";
@@ -112,7 +115,7 @@ fn second_payment_tops_up_an_underpaid_invoice() {
 
 #[test]
 fn top_up_after_the_deadline_is_paid_late() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.625" }));
     shop.advance("20m");
     let rest = shop.pay(json!({ "invoice": id }));
@@ -132,8 +135,8 @@ fn top_up_after_the_deadline_is_paid_late() {
 }
 
 #[test]
-fn two_seen_halves_are_pending_together() {
-    let (shop, id) = waiting_invoice();
+fn seen_half_payments_add_up_to_pending() {
+    let (shop, id) = create_waiting_invoice();
     let first = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     let second = shop.pay(json!({ "invoice": id }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
@@ -154,7 +157,7 @@ fn two_seen_halves_are_pending_together() {
 
 #[test]
 fn further_confirmed_payment_repeats_the_status_event() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     shop.pay_in_full(json!({ "invoice": id, "amount": "1.5" }));
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.0125" }));
     let booked = "sale 120.00, fee -1.20, sale 1.00, fee -0.01";
@@ -164,7 +167,7 @@ fn further_confirmed_payment_repeats_the_status_event() {
 
 #[test]
 fn dropped_payment_reverts_the_status_and_may_return() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");
     shop.assert_invoice(
@@ -178,7 +181,7 @@ fn dropped_payment_reverts_the_status_and_may_return() {
     let told = "created detected detected";
     shop.assert_invoice(&id, "detected", told, "", ["0.00", "99.00"]);
     shop.move_payment(&payment, "dropped");
-    shop.select(&id, "SOL");
+    shop.select_asset(&id, "SOL");
     shop.advance("30m");
     shop.move_payment(&payment, "confirmed");
     let told = "created detected detected failed confirmed";
@@ -193,7 +196,7 @@ fn dropped_payment_reverts_the_status_and_may_return() {
 
 #[test]
 fn each_reorg_of_a_payment_books_an_adjustment() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let payment = shop.pay_in_full(json!({ "invoice": id }));
     let mut booked = "sale 100.00, fee -1.00".to_owned();
     let mut told = "created detected confirmed".to_owned();
@@ -218,7 +221,7 @@ fn each_reorg_of_a_payment_books_an_adjustment() {
 
 #[test]
 fn dropped_payment_reverts_only_itself() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let first = shop.pay_in_full(json!({ "invoice": id }));
     shop.pay_in_full(json!({ "invoice": id }));
     shop.move_payment(&first, "dropped");
@@ -232,7 +235,7 @@ fn dropped_payment_reverts_only_itself() {
 fn reversal_uses_the_booked_fee() {
     let shop = Shop::open();
     shop.update_account(json!({ "feeBps": 10_000 }));
-    let id = shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
+    let id = shop.create_invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.25" }));
     shop.update_account(json!({ "feeBps": 0 }));
     let all = shop.pay_in_full(json!({ "invoice": id, "amount": "1" }));
@@ -249,19 +252,19 @@ fn reversal_uses_the_booked_fee() {
 #[test]
 fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     let shop = Shop::open();
-    let id = shop.invoice("100.00", json!({}))["id"]
+    let id = shop.create_invoice("100.00", json!({}))["id"]
         .as_str()
         .unwrap()
         .to_owned();
-    let litecoin = shop.select(&id, "LTC");
-    let solana = shop.select(&id, "SOL");
+    let litecoin = shop.select_asset(&id, "LTC");
+    let solana = shop.select_asset(&id, "SOL");
     assert_ne!(litecoin["depositAddress"], solana["depositAddress"]);
     assert_eq!(
-        shop.select(&id, "LTC"),
+        shop.select_asset(&id, "LTC"),
         litecoin,
         "the earlier quote is unchanged"
     );
-    assert_eq!(shop.select(&id, "SOL"), solana);
+    assert_eq!(shop.select_asset(&id, "SOL"), solana);
     let older = shop.pay(json!({ "address": litecoin["depositAddress"], "amount": "0.625" }));
     let seen = shop.get_invoice(&id);
     for field in ["asset", "rate", "amountExpected", "depositAddress"] {
@@ -283,12 +286,12 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
 #[test]
 fn last_selected_coin_returns_when_all_payments_are_dropped() {
     let shop = Shop::open();
-    let id = shop.invoice("100.00", json!({}))["id"]
+    let id = shop.create_invoice("100.00", json!({}))["id"]
         .as_str()
         .unwrap()
         .to_owned();
-    shop.select(&id, "LTC");
-    shop.select(&id, "SOL");
+    shop.select_asset(&id, "LTC");
+    shop.select_asset(&id, "SOL");
     let first = shop.pay(json!({ "invoice": id, "asset": "LTC", "amount": "0.1" }));
     let second = shop.pay(json!({ "invoice": id, "amount": "0.1" }));
     assert_eq!(
@@ -309,7 +312,7 @@ fn tolerance_includes_its_bound() {
         ("1.25625", "confirmed"),
         ("1.25638", "overpaid"),
     ] {
-        let (shop, id) = waiting_invoice();
+        let (shop, id) = create_waiting_invoice();
         shop.pay_in_full(json!({ "invoice": id, "amount": amount }));
         assert_eq!(shop.get_invoice(&id)["status"], status, "{amount}");
     }
@@ -317,7 +320,7 @@ fn tolerance_includes_its_bound() {
 
 #[test]
 fn zero_amount_is_rejected() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let path = "/sandbox/payments";
     shop.post(path, None, json!({ "invoice": id, "amount": "0" }))
         .assert_error(400, "invalid_request", Some("amount"));
@@ -340,7 +343,7 @@ fn zero_amount_is_rejected() {
 
 #[test]
 fn payment_below_one_cent_pays_no_invoice() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let put = |amount: &str| {
         let body = json!({ "invoice": id, "amount": amount });
         shop.post("/sandbox/payments", None, body)
@@ -355,7 +358,7 @@ fn payment_below_one_cent_pays_no_invoice() {
     assert_eq!(put("0.000125")["state"], "seen");
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "0.01"]);
     // The coin stays selected although the payment in this coin was dust.
-    let other = shop.invoice("100.00", json!({}));
+    let other = shop.create_invoice("100.00", json!({}));
     let body = json!({ "invoice": other["id"], "asset": "SOL", "amount": "0.000000001" });
     shop.post("/sandbox/payments", None, body).expect(201);
     let other = shop.get_invoice(other["id"].as_str().unwrap());

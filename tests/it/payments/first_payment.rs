@@ -4,7 +4,7 @@ use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
 /// Returns the values of a field in a list.
-fn column(list: &Value, field: &str) -> Vec<Value> {
+fn field_values(list: &Value, field: &str) -> Vec<Value> {
     let items = list["data"].as_array().unwrap().iter();
     items.map(|item| item[field].clone()).collect()
 }
@@ -14,7 +14,7 @@ fn invoice_payment_is_booked_and_notified() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
-    let invoice = shop.invoice("20.00", json!({ "orderId": "order-1" }));
+    let invoice = shop.create_invoice("20.00", json!({ "orderId": "order-1" }));
     let id = invoice["id"].as_str().unwrap();
     let path = format!("/v1/invoices/{id}");
 
@@ -41,16 +41,16 @@ fn invoice_payment_is_booked_and_notified() {
     assert_eq!(shop.get_invoice(id), paid, "GET and POST return the same");
 
     let ledger = shop.get("/v1/ledger", Some(TEST)).expect(200).json();
-    assert_eq!(column(&ledger, "kind"), ["fee", "sale"]);
-    assert_eq!(column(&ledger, "amount"), ["-0.20", "20.00"]);
+    assert_eq!(field_values(&ledger, "kind"), ["fee", "sale"]);
+    assert_eq!(field_values(&ledger, "amount"), ["-0.20", "20.00"]);
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
-    assert_eq!(column(&balances, "available"), ["19.80", "0.00"]);
+    assert_eq!(field_values(&balances, "available"), ["19.80", "0.00"]);
 
     let told = ["invoice.created", "invoice.detected", "invoice.confirmed"];
     assert_eq!(shop.event_types(id, TEST), told);
     shop.advance("0s");
     let received = shop.get("/sandbox/inbox/shop", None).expect(200).json();
-    let bodies = column(&received, "body");
+    let bodies = field_values(&received, "body");
     assert_eq!(bodies.len(), told.len());
     for kind in told {
         let kind = format!("\"type\":\"{kind}\"");

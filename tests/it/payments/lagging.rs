@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 impl Shop {
     /// Creates an invoice over 100.00 EUR and returns its id.
     #[track_caller]
-    fn waiting_for(&self, key: &str, asset: Option<&str>) -> String {
+    fn create_100_eur_invoice(&self, key: &str, asset: Option<&str>) -> String {
         let body = json!({ "amount": "100.00", "currency": "EUR", "asset": asset });
         let made = self.post("/v1/invoices", Some(key), body).expect(201);
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
     #[track_caller]
-    fn status_of(&self, key: &str, id: &str) -> String {
+    fn invoice_status(&self, key: &str, id: &str) -> String {
         let invoice = self.get(&format!("/v1/invoices/{id}"), Some(key));
         invoice.expect(200).json()["status"]
             .as_str()
@@ -29,7 +29,7 @@ impl Shop {
 
     /// Returns the ids of the coins that the shop offers in live mode.
     #[track_caller]
-    fn on_offer(&self) -> Vec<String> {
+    fn offered_coins(&self) -> Vec<String> {
         let list = self.get("/v1/currencies", Some(LIVE)).expect(200).json();
         let ids = list["data"].as_array().unwrap().iter();
         ids.map(|coin| coin["id"].as_str().unwrap().to_owned())
@@ -43,7 +43,7 @@ impl Shop {
 }
 
 /// Opens a shop with a stopped clock, in which the bitcoin chain lags.
-fn lagging() -> Shop {
+fn open_lagging_shop() -> Shop {
     let shop = Shop::open();
     let held = shop
         .set_lagging("bitcoin", json!({ "lagging": true }))
@@ -56,10 +56,10 @@ fn lagging() -> Shop {
 }
 
 #[test]
-fn only_live_invoices_of_a_lagging_chain_wait() {
-    let shop = lagging();
-    let waits = shop.waiting_for(LIVE, Some("BTC"));
-    let also = shop.waiting_for(LIVE, Some("LTC"));
+fn only_live_invoices_of_a_lagging_chain_stay_open() {
+    let shop = open_lagging_shop();
+    let waits = shop.create_100_eur_invoice(LIVE, Some("BTC"));
+    let also = shop.create_100_eur_invoice(LIVE, Some("LTC"));
     shop.post(
         &format!("/v1/invoices/{also}/select"),
         Some(LIVE),
@@ -67,15 +67,15 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
     )
     .expect(200);
     let others = [(LIVE, Some("LTC")), (LIVE, None), (TEST, Some("BTC"))]
-        .map(|(key, asset)| (key, shop.waiting_for(key, asset)));
+        .map(|(key, asset)| (key, shop.create_100_eur_invoice(key, asset)));
     shop.advance("19m59s");
     shop.assert_audit_clean();
     shop.advance("1s");
     for (key, id) in &others {
-        assert_eq!(shop.status_of(key, id), "expired");
+        assert_eq!(shop.invoice_status(key, id), "expired");
     }
     for id in [&waits, &also] {
-        assert_eq!(shop.status_of(LIVE, id), "awaiting_payment");
+        assert_eq!(shop.invoice_status(LIVE, id), "awaiting_payment");
     }
     shop.assert_audit_clean();
     shop.advance("5h");
@@ -86,28 +86,28 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
         json!({ "asset": "SOL" }),
     )
     .assert_error(400, "invoice_closed", None);
-    assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
+    assert_eq!(shop.invoice_status(LIVE, &waits), "awaiting_payment");
     shop.assert_audit_clean();
     // An invoice without a seen payment may be cancelled.
-    let cancelled = shop.cancel(&also).expect(200).json();
+    let cancelled = shop.cancel_invoice(&also).expect(200).json();
     assert_eq!(cancelled["status"], "cancelled");
     // The invoice stays open for at most six hours.
     shop.advance("59m59s");
-    assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
+    assert_eq!(shop.invoice_status(LIVE, &waits), "awaiting_payment");
     shop.assert_audit_clean();
     shop.advance("1s");
-    assert_eq!(shop.status_of(LIVE, &waits), "expired");
+    assert_eq!(shop.invoice_status(LIVE, &waits), "expired");
     shop.assert_audit_clean();
     shop.advance("10d");
     shop.assert_audit_clean();
 }
 
 #[test]
-fn invoice_created_with_a_coin_waits_immediately() {
+fn invoice_created_with_a_coin_waits_for_its_chain() {
     let shop = Shop::open();
     // These invoices get no request between their creation and their deadline.
     let [waits, other, in_test] = [(LIVE, "BTC"), (LIVE, "LTC"), (TEST, "BTC")]
-        .map(|(key, asset)| shop.waiting_for(key, Some(asset)));
+        .map(|(key, asset)| shop.create_100_eur_invoice(key, Some(asset)));
     let kept = "select group_concat(mode || ':' || waits_for, ' ') from (select * from invoices order by seq)";
     assert_eq!(shop.query_text(kept), "live:bitcoin live:litecoin test:");
     shop.advance("10m");
@@ -115,23 +115,23 @@ fn invoice_created_with_a_coin_waits_immediately() {
         .expect(200);
     shop.assert_audit_clean();
     shop.advance("10m");
-    assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
-    assert_eq!(shop.status_of(LIVE, &other), "expired");
-    assert_eq!(shop.status_of(TEST, &in_test), "expired");
+    assert_eq!(shop.invoice_status(LIVE, &waits), "awaiting_payment");
+    assert_eq!(shop.invoice_status(LIVE, &other), "expired");
+    assert_eq!(shop.invoice_status(TEST, &in_test), "expired");
     shop.assert_audit_clean();
     // The invoice stayed open while its chain lagged. It expires when the chain has caught up without a payment.
     shop.advance("5h59m");
     assert_eq!(shop.event_types(&waits, LIVE), ["invoice.created"]);
     shop.set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200);
-    assert_eq!(shop.status_of(LIVE, &waits), "expired");
+    assert_eq!(shop.invoice_status(LIVE, &waits), "expired");
     shop.assert_audit_clean();
 }
 
 #[test]
 fn payment_in_time_counts_however_late_it_is_seen() {
-    let shop = lagging();
-    let [paid, late, unpaid] = [(); 3].map(|()| shop.waiting_for(LIVE, Some("BTC")));
+    let shop = open_lagging_shop();
+    let [paid, late, unpaid] = [(); 3].map(|()| shop.create_100_eur_invoice(LIVE, Some("BTC")));
     let held_at = shop.now();
     shop.advance("19m");
     let in_time = shop.now();
@@ -141,7 +141,7 @@ fn payment_in_time_counts_however_late_it_is_seen() {
         let seen = shop.pay(json!({ "invoice": id, "seenAt": seen_at }));
         shop.assert_audit_clean();
         shop.move_payment(&seen, "confirmed");
-        shop.status_of(LIVE, id)
+        shop.invoice_status(LIVE, id)
     };
     assert_eq!(pay(&paid, &in_time), "confirmed");
     assert_eq!(pay(&late, &shop.now()), "paid_late");
@@ -155,11 +155,11 @@ fn payment_in_time_counts_however_late_it_is_seen() {
             "2100-01-01T00:00:00.000Z",
         ),
         (
-            json!({ "invoice": shop.waiting_for(LIVE, Some("LTC")) }),
+            json!({ "invoice": shop.create_100_eur_invoice(LIVE, Some("LTC")) }),
             &held_at,
         ),
         (
-            json!({ "invoice": shop.waiting_for(TEST, Some("BTC")) }),
+            json!({ "invoice": shop.create_100_eur_invoice(TEST, Some("BTC")) }),
             &held_at,
         ),
     ] {
@@ -177,7 +177,7 @@ fn payment_in_time_counts_however_late_it_is_seen() {
         .expect(200)
         .json();
     assert_eq!(again["scannedTo"], held_at);
-    assert_eq!(shop.status_of(LIVE, &unpaid), "awaiting_payment");
+    assert_eq!(shop.invoice_status(LIVE, &unpaid), "awaiting_payment");
     let caught_up = shop
         .set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200)
@@ -187,7 +187,7 @@ fn payment_in_time_counts_however_late_it_is_seen() {
         (&json!(false), &json!(shop.now()))
     );
     shop.assert_audit_clean();
-    assert_eq!(shop.status_of(LIVE, &unpaid), "expired");
+    assert_eq!(shop.invoice_status(LIVE, &unpaid), "expired");
     assert_eq!(
         shop.event_types(&unpaid, LIVE),
         ["invoice.created", "invoice.expired"]
@@ -196,14 +196,14 @@ fn payment_in_time_counts_however_late_it_is_seen() {
 
 #[test]
 fn long_lagging_chain_is_not_offered() {
-    let shop = lagging();
-    let all = shop.on_offer();
+    let shop = open_lagging_shop();
+    let all = shop.offered_coins();
     shop.advance("15m");
-    assert_eq!(shop.on_offer(), all);
-    let open = shop.waiting_for(LIVE, None);
+    assert_eq!(shop.offered_coins(), all);
+    let open = shop.create_100_eur_invoice(LIVE, None);
     shop.advance("1s");
     let rest: Vec<_> = all.iter().filter(|id| *id != "BTC").cloned().collect();
-    assert_eq!(shop.on_offer(), rest);
+    assert_eq!(shop.offered_coins(), rest);
     let path = format!("/v1/invoices/{open}/select");
     shop.post(&path, Some(LIVE), json!({ "asset": "BTC" }))
         .assert_error(400, "coin_unavailable", Some("asset"));
@@ -213,7 +213,7 @@ fn long_lagging_chain_is_not_offered() {
     assert_eq!(in_test["data"].as_array().unwrap().len(), all.len());
     shop.set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200);
-    assert_eq!(shop.on_offer(), all);
+    assert_eq!(shop.offered_coins(), all);
     for (chain, body, status, code, param) in [
         ("monero", json!({ "lagging": true }), 404, "not_found", None),
         (
@@ -246,8 +246,8 @@ fn long_lagging_chain_is_not_offered() {
 
 #[test]
 fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
-    let shop = lagging();
-    let id = shop.waiting_for(LIVE, None);
+    let shop = open_lagging_shop();
+    let id = shop.create_100_eur_invoice(LIVE, None);
     // The chain was read to a time before the deadline of the invoice, but the coin is still offered.
     shop.set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200);
@@ -255,12 +255,12 @@ fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     shop.set_lagging("bitcoin", json!({ "lagging": true }))
         .expect(200);
     shop.advance("2m");
-    assert_eq!(shop.status_of(LIVE, &id), "expired");
+    assert_eq!(shop.invoice_status(LIVE, &id), "expired");
     let late = shop.pay(json!({ "invoice": id, "asset": "BTC" }));
     shop.move_payment(&late, "confirmed");
-    assert_eq!(shop.status_of(LIVE, &id), "paid_late");
+    assert_eq!(shop.invoice_status(LIVE, &id), "paid_late");
     shop.move_payment(&late, "orphaned");
-    assert_eq!(shop.status_of(LIVE, &id), "expired");
+    assert_eq!(shop.invoice_status(LIVE, &id), "expired");
     shop.assert_audit_clean();
     assert_eq!(
         shop.event_types(&id, LIVE),
@@ -275,9 +275,9 @@ fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
 
 #[test]
 fn earlier_seen_time_makes_a_late_payment_timely() {
-    let shop = lagging();
-    let [told, confirmed, gone] = [(); 3].map(|()| shop.waiting_for(LIVE, Some("BTC")));
-    let by_invoice = shop.waiting_for(LIVE, Some("BTC"));
+    let shop = open_lagging_shop();
+    let [told, confirmed, gone] = [(); 3].map(|()| shop.create_100_eur_invoice(LIVE, Some("BTC")));
+    let by_invoice = shop.create_100_eur_invoice(LIVE, Some("BTC"));
     shop.advance("19m");
     let in_time = shop.now();
     shop.advance("1m");
@@ -292,11 +292,11 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     // The payment is first seen late. Then it is reported with a time after the deadline, and then with a time before
     // the deadline.
     let payment = see(&told, "told", None, 201);
-    assert_eq!(shop.status_of(LIVE, &told), "awaiting_payment");
+    assert_eq!(shop.invoice_status(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
-    assert_eq!(shop.status_of(LIVE, &told), "awaiting_payment");
+    assert_eq!(shop.invoice_status(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&in_time), 200), payment);
-    assert_eq!(shop.status_of(LIVE, &told), "detected");
+    assert_eq!(shop.invoice_status(LIVE, &told), "detected");
     // A time later than the stored one changes nothing.
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
     assert_eq!(see(&told, "told", None, 200), payment);
@@ -306,26 +306,26 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     assert_eq!(shop.query_text(of_observation), first);
     shop.move_payment(&payment, "confirmed");
     shop.assert_audit_clean();
-    assert_eq!(shop.status_of(LIVE, &told), "confirmed");
+    assert_eq!(shop.invoice_status(LIVE, &told), "confirmed");
     // A payment that was booked as late stays late.
     let payment = see(&confirmed, "confirmed", None, 201);
     shop.move_payment(&payment, "confirmed");
-    assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
+    assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
     see(&confirmed, "confirmed", Some(&in_time), 200);
-    assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
+    assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
     // A dropped payment that returns uses the earlier time that was reported meanwhile.
     let payment = see(&gone, "gone", None, 201);
     shop.move_payment(&payment, "dropped");
     see(&gone, "gone", Some(&in_time), 200);
     shop.move_payment(&payment, "seen");
-    assert_eq!(shop.status_of(LIVE, &gone), "detected");
+    assert_eq!(shop.invoice_status(LIVE, &gone), "detected");
     shop.assert_audit_clean();
     // Only one event is sent, although both requests name the invoice instead of the payment's address.
     for (seen_at, status) in [(None, 201), (Some(&in_time), 200)] {
         let body = json!({ "invoice": by_invoice, "txid": "by-invoice", "seenAt": seen_at });
         shop.post("/sandbox/payments", None, body).expect(status);
     }
-    assert_eq!(shop.status_of(LIVE, &by_invoice), "detected");
+    assert_eq!(shop.invoice_status(LIVE, &by_invoice), "detected");
     let told = format!(
         "select group_concat(type, ' ') from (select type from events where object_id = '{by_invoice}' order by seq)"
     );
@@ -335,15 +335,15 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
 #[test]
 fn assigned_payment_does_not_change_the_deposit_address() {
     const ELSEWHERE: &str = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
-    let shop = lagging();
+    let shop = open_lagging_shop();
     let cookie = shop.sign_in("operator@sandbox.test");
-    let id = shop.waiting_for(LIVE, Some("BTC"));
+    let id = shop.create_100_eur_invoice(LIVE, Some("BTC"));
     let read = || shop.get(&format!("/v1/invoices/{id}"), Some(LIVE)).json();
     let asked = read();
     shop.advance("21m");
     let lost = shop.pay(json!({ "address": ELSEWHERE, "asset": "LTC", "amount": "1.25" }));
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
-    let given = shop.as_member(&cookie, "POST", &path, &json!({ "invoice": id }));
+    let given = shop.send_in_session(&cookie, "POST", &path, &json!({ "invoice": id }));
     let given = given.expect(200).json()["payment"].clone();
     shop.assert_audit_clean();
     let now = read();

@@ -1,10 +1,10 @@
 //! Live addresses: derived from wallets on watched chains, and each index is used once.
 
 use crate::file::audit::findings;
-use crate::file::old_files::column;
+use crate::file::old_files::text_column;
 use crate::invoices::idempotency::concurrent_responses;
-use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, parse_output, wallet};
-use crate::process::serve::{SetUp, call, serve};
+use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, parse_output, run_wallet};
+use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit_log::record_direct_writes;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{WalletHints, read};
@@ -22,12 +22,13 @@ const TPUB: &str = "tpubDDaRj4Gb7q8V1P8hETLKbMRQyWRAkL1Sph3mQdTFgJHQefHqXajb6sXW
 /// Derives the address at an index of a key.
 pub fn derive(chain: Chain, key: &str, index: u32) -> String {
     let wallet = read(chain, key, &WalletHints::default()).unwrap();
-    wallet.receiving().unwrap().derive(index).unwrap().address
+    let branch = wallet.receiving_branch().unwrap();
+    branch.derive_address(index).unwrap().address
 }
 
 /// Creates a shop with customer addresses.
-pub fn shop() -> SetUp {
-    let shop = SetUp::new();
+pub fn open_shop() -> ProductionFile {
+    let shop = ProductionFile::new();
     let active = "update accounts set customers_enabled = 1, status = 'active'";
     execute(&shop, active);
     record_direct_writes(&shop.file());
@@ -35,7 +36,7 @@ pub fn shop() -> SetUp {
 }
 
 #[track_caller]
-pub fn execute(shop: &SetUp, sql: &str) {
+pub fn execute(shop: &ProductionFile, sql: &str) {
     let file = Connection::open(shop.file()).unwrap();
     file.busy_timeout(std::time::Duration::from_secs(10))
         .unwrap();
@@ -51,7 +52,7 @@ pub const NODES: [&str; 3] = [
 
 /// Stores a cursor, so that the chain counts as watched until now.
 #[track_caller]
-pub fn watch(shop: &SetUp, chain: &str) {
+pub fn watch(shop: &ProductionFile, chain: &str) {
     let network = match chain {
         "base" => "8453",
         "polygon" => "137",
@@ -69,14 +70,14 @@ pub fn watch(shop: &SetUp, chain: &str) {
 }
 
 #[track_caller]
-fn add(shop: &SetUp, chain: &str, key: &str) -> String {
-    let added = parse_output(&wallet(&shop.file(), &["add", chain, "--yes"], key));
+fn add_wallet(shop: &ProductionFile, chain: &str, key: &str) -> String {
+    let added = parse_output(&run_wallet(&shop.file(), &["add", chain, "--yes"], key));
     added[0]["id"].as_str().unwrap().to_owned()
 }
 
 /// Runs a command that must succeed, and returns its output.
 #[track_caller]
-pub fn coffer(file: &Path, args: &[&str]) -> String {
+pub fn run_coffer(file: &Path, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command.args(args).arg("--file").arg(file).output().unwrap();
     assert!(output.status.success(), "{args:?}");
@@ -85,7 +86,7 @@ pub fn coffer(file: &Path, args: &[&str]) -> String {
 
 /// Returns the live addresses of a customer, each with its family.
 #[track_caller]
-pub fn addresses(shop: &SetUp, url: &str, reference: &str) -> Vec<(String, String)> {
+pub fn addresses_of(shop: &ProductionFile, url: &str, reference: &str) -> Vec<(String, String)> {
     let path = format!("/v1/customers/{reference}/addresses");
     let made = call(url, &shop.live, "POST", &path, json!({})).expect(201);
     let made: Vec<Value> = serde_json::from_value(made.json()["addresses"].clone()).unwrap();
@@ -101,12 +102,12 @@ pub fn pair(family: &str, address: String) -> (String, String) {
 
 #[test]
 fn watched_chain_with_a_wallet_hands_out_addresses() {
-    let shop = shop();
-    let (_server, url) = serve(&shop.file(), &NODES);
-    let of = |reference: &str| addresses(&shop, &url, reference);
+    let shop = open_shop();
+    let (_server, url) = start_server(&shop.file(), &NODES);
+    let of = |reference: &str| addresses_of(&shop, &url, reference);
     assert_eq!(of("early"), []);
-    let bitcoin = add(&shop, "bitcoin", ZPUB);
-    add(&shop, "evm", EVM);
+    let bitcoin = add_wallet(&shop, "bitcoin", ZPUB);
+    add_wallet(&shop, "evm", EVM);
     assert_eq!(of("early"), [], "no chain is watched");
     // All EVM chains have the same address, so one watched chain is enough.
     watch(&shop, "base");
@@ -118,20 +119,20 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     // A retired wallet hands out no address, and customers keep theirs.
-    parse_output(&wallet(&shop.file(), &["retire", &bitcoin], ""));
+    parse_output(&run_wallet(&shop.file(), &["retire", &bitcoin], ""));
     assert_eq!(of("bob"), [evm(2)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     // The last added wallet hands out addresses. The first wallet continues when it is added again.
     let other = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-    assert_eq!(add(&shop, "bitcoin", other), bitcoin);
+    assert_eq!(add_wallet(&shop, "bitcoin", other), bitcoin);
     assert_eq!(of("bob"), [evm(2), utxo(2)]);
-    let lines = wallet(&shop.file(), &["addresses", "--wallet", &bitcoin], "").stdout;
+    let lines = run_wallet(&shop.file(), &["addresses", "--wallet", &bitcoin], "").stdout;
     let expected: Vec<_> = (0..3)
         .map(|index| format!("m/0/{index},{},,,{bitcoin}", utxo(index).1))
         .collect();
     let lines = String::from_utf8(lines).unwrap();
     assert_eq!(lines.lines().skip(1).collect::<Vec<_>>(), expected);
-    let scripts = column(
+    let scripts = text_column(
         &shop.file(),
         "select hex(script) from addresses where pool = 'bitcoin'",
     );
@@ -144,13 +145,13 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
 
 #[test]
 fn concurrent_requests_get_each_index_once_despite_kills() {
-    let shop = shop();
-    add(&shop, "bitcoin", ZPUB);
+    let shop = open_shop();
+    add_wallet(&shop, "bitcoin", ZPUB);
     watch(&shop, "bitcoin");
     let number = AtomicU32::new(0);
     let mut handed_out = BTreeSet::new();
     for _ in 0..4 {
-        let (mut server, url) = serve(&shop.file(), &NODES);
+        let (mut server, url) = start_server(&shop.file(), &NODES);
         for _ in 0..2 {
             let made = concurrent_responses(|| {
                 let number = number.fetch_add(1, Ordering::SeqCst);
@@ -173,23 +174,23 @@ fn concurrent_requests_get_each_index_once_despite_kills() {
 
 #[test]
 fn restored_file_skips_a_gap_shown_by_wallet_list() {
-    let shop = shop();
-    let bitcoin = add(&shop, "bitcoin", ZPUB);
+    let shop = open_shop();
+    let bitcoin = add_wallet(&shop, "bitcoin", ZPUB);
     let file = shop.file();
     // The wallet was used elsewhere before, and has 2000 unpaid addresses.
     let args = ["add", "evm", "--yes", "--next"];
-    parse_output(&wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
-    let evm = parse_output(&wallet(&file, &[&args[..], &["7000"]].concat(), EVM))[0]["id"].clone();
-    let evm = evm.as_str().unwrap();
+    parse_output(&run_wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
+    let added = parse_output(&run_wallet(&file, &[&args[..], &["7000"]].concat(), EVM));
+    let evm = added[0]["id"].as_str().unwrap();
     watch(&shop, "bitcoin");
     let copy = file.with_extension("copy");
-    let (mut server, url) = serve(&file, &NODES);
-    addresses(&shop, &url, "early");
-    coffer(&file, &["backup", copy.to_str().unwrap()]);
-    addresses(&shop, &url, "late");
-    assert!(server.close());
-    let planned = coffer(&file, &["restore", copy.to_str().unwrap(), "--dry-run"]);
-    let said = coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
+    let (mut server, url) = start_server(&file, &NODES);
+    addresses_of(&shop, &url, "early");
+    run_coffer(&file, &["backup", copy.to_str().unwrap()]);
+    addresses_of(&shop, &url, "late");
+    assert!(server.close_input());
+    let planned = run_coffer(&file, &["restore", copy.to_str().unwrap(), "--dry-run"]);
+    let said = run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     let line = format!(
         "live bitcoin addresses go on from index 1002 of wallet {bitcoin}, which must scan with a gap limit of 1002 \
          (1 in the copy, 2 in the replaced file)\n\
@@ -201,10 +202,10 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
         planned.contains(&line.replace(" go on", " would go on")),
         "{planned}"
     );
-    let (_server, url) = serve(&file, &NODES);
-    let made = addresses(&shop, &url, "later");
+    let (_server, url) = start_server(&file, &NODES);
+    let made = addresses_of(&shop, &url, "later");
     assert_eq!(made, [pair("utxo", derive(Chain::Bitcoin, ZPUB, 1002))]);
-    let listed = parse_output(&wallet(&file, &["list"], ""));
+    let listed = parse_output(&run_wallet(&file, &["list"], ""));
     assert_eq!(listed[0]["nextIndex"], 1003);
     assert_eq!(listed[0]["gapLimit"], 1003);
     assert_eq!(findings(&file), Vec::<String>::new());
@@ -212,10 +213,10 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
 
 #[test]
 fn live_coin_requires_its_watched_chain() {
-    let shop = shop();
-    add(&shop, "evm", EVM);
+    let shop = open_shop();
+    add_wallet(&shop, "evm", EVM);
     watch(&shop, "base");
-    let (_server, url) = serve(&shop.file(), &NODES);
+    let (_server, url) = start_server(&shop.file(), &NODES);
     let create = |asset: &str| {
         let order = json!({ "amount": "20.00", "currency": "EUR", "asset": asset });
         let made = call(&url, &shop.live, "POST", "/v1/invoices", order);
@@ -232,19 +233,19 @@ fn live_coin_requires_its_watched_chain() {
     let warned = create("USDC-BASE");
     assert!(warned.contains("has no fresh rate"), "{warned}");
     let none = "select address from addresses";
-    assert_eq!(column(&shop.file(), none), Vec::<String>::new());
+    assert_eq!(text_column(&shop.file(), none), Vec::<String>::new());
 }
 
 #[test]
 fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
-    let shop = shop();
+    let shop = open_shop();
     watch(&shop, "bitcoin");
     let file = shop.file();
     let copy = file.with_extension("copy");
-    coffer(&file, &["backup", copy.to_str().unwrap()]);
+    run_coffer(&file, &["backup", copy.to_str().unwrap()]);
     let mut handed_out = Vec::new();
     for (restored, begins) in [(0, 0), (1, 1000), (2, 2000)] {
-        let output = wallet(&file, &["add", "bitcoin", "--yes", "--next", "0"], ZPUB);
+        let output = run_wallet(&file, &["add", "bitcoin", "--yes", "--next", "0"], ZPUB);
         let said = String::from_utf8(output.stderr.clone()).unwrap();
         let why = format!("it begins with index {begins}: this file is a copy that was restored");
         assert_eq!(said.contains(&why), restored > 0, "{said}");
@@ -252,43 +253,43 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         assert_eq!(added[0]["nextIndex"], begins);
         // The owner's wallet program scans from index 0, so its gap limit must reach the first assigned index.
         assert_eq!(added[0]["gapLimit"], begins.max(20));
-        let (mut server, url) = serve(&file, &NODES);
-        handed_out.extend(addresses(&shop, &url, "ada"));
-        assert!(server.close());
+        let (mut server, url) = start_server(&file, &NODES);
+        handed_out.extend(addresses_of(&shop, &url, "ada"));
+        assert!(server.close_input());
         assert_eq!(findings(&file), Vec::<String>::new());
         // The copy does not record the first restore, and the replaced file does not have the wallet.
         execute(&shop, "delete from addresses; delete from wallets");
-        coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
+        run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
     let expected = [0, 1000, 2000].map(|index| pair("utxo", derive(Chain::Bitcoin, ZPUB, index)));
     assert_eq!(handed_out, expected);
     // A next index above the minimum is accepted unchanged.
     let further = ["add", "bitcoin", "--yes", "--next", "7000"];
-    let added = parse_output(&wallet(&file, &further, ZPUB));
+    let added = parse_output(&run_wallet(&file, &further, ZPUB));
     assert_eq!(added[0]["nextIndex"], 7000);
 }
 
 #[test]
 fn live_mode_uses_only_the_followed_network() {
-    let shop = shop();
+    let shop = open_shop();
     let file = shop.file();
     // A key of a test network may be added, but is not used.
     let to_test = "add bitcoin --yes --script wpkh --network test";
     let args: Vec<_> = to_test.split(' ').collect();
-    let added = || parse_output(&wallet(&file, &args, TPUB));
+    let added = || parse_output(&run_wallet(&file, &args, TPUB));
     assert_eq!(added()[0]["handsOut"], false);
-    let main = add(&shop, "bitcoin", ZPUB);
+    let main = add_wallet(&shop, "bitcoin", ZPUB);
     added();
     watch(&shop, "bitcoin");
-    let (_server, url) = serve(&file, &NODES);
+    let (_server, url) = start_server(&file, &NODES);
     // The same key in the encoding of a test network is rejected, and so is a wallet of another network.
     let respelt = (VPUB, "network must be main");
     for (key, says) in [respelt, (TPUB, "this file follows bitcoin on main")] {
-        let refused = wallet(&file, &args, key);
+        let refused = run_wallet(&file, &args, key);
         let said = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success() && said.contains(says), "{said}");
     }
-    let listed = parse_output(&wallet(&file, &["list"], ""));
+    let listed = parse_output(&run_wallet(&file, &["list"], ""));
     let hands_out = |one: &Value| one["handsOut"] == true;
     assert_eq!(
         listed.iter().map(hands_out).collect::<Vec<_>>(),
@@ -296,42 +297,42 @@ fn live_mode_uses_only_the_followed_network() {
     );
     assert_eq!(listed[1]["id"], json!(main));
     let first = derive(Chain::Bitcoin, ZPUB, 0);
-    assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", first)]);
+    assert_eq!(addresses_of(&shop, &url, "ada"), [pair("utxo", first)]);
     // When the wallet is retired, the wallet of the test network does not replace it.
-    parse_output(&wallet(&file, &["retire", &main], ""));
-    assert_eq!(addresses(&shop, &url, "bob"), []);
+    parse_output(&run_wallet(&file, &["retire", &main], ""));
+    assert_eq!(addresses_of(&shop, &url, "bob"), []);
 }
 
 #[test]
 fn last_added_wallet_is_used_whatever_the_clock() {
-    let shop = shop();
+    let shop = open_shop();
     let file = shop.file();
-    let first = add(&shop, "bitcoin", ZPUB);
+    let first = add_wallet(&shop, "bitcoin", ZPUB);
     // Simulates a clock that was years ahead when the wallet was added.
     execute(
         &shop,
         "update wallets set added_at = added_at * 2 where id is not null",
     );
     let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
-    let second = parse_output(&wallet(&file, &args, EVM))[0]["id"].clone();
+    let second = parse_output(&run_wallet(&file, &args, EVM))[0]["id"].clone();
     let handing_out = || {
-        let listed = parse_output(&wallet(&file, &["list"], ""));
+        let listed = parse_output(&run_wallet(&file, &["list"], ""));
         let of = listed.into_iter().filter(|one| one["handsOut"] == true);
         of.map(|one| one["id"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(handing_out(), slice::from_ref(&second));
-    assert_eq!(add(&shop, "bitcoin", ZPUB), first);
+    assert_eq!(add_wallet(&shop, "bitcoin", ZPUB), first);
     assert_eq!(handing_out(), [json!(first)]);
-    parse_output(&wallet(&file, &args, EVM));
+    parse_output(&run_wallet(&file, &args, EVM));
     assert_eq!(handing_out(), [second]);
 }
 
 #[test]
 fn customer_lists_only_watched_chains() {
-    let shop = shop();
-    add(&shop, "evm", EVM);
+    let shop = open_shop();
+    add_wallet(&shop, "evm", EVM);
     watch(&shop, "base");
-    let (_server, url) = serve(&shop.file(), &NODES);
+    let (_server, url) = start_server(&shop.file(), &NODES);
     let told = |key: &str, method: &str| {
         let path = "/v1/customers/ada/addresses";
         let answer = call(&url, key, method, path, json!({})).json();
@@ -366,12 +367,12 @@ fn customer_lists_only_watched_chains() {
 }
 
 #[test]
-fn script_is_correctable_until_an_address_is_handed_out() {
-    let shop = shop();
+fn wallet_script_can_change_until_an_address_is_handed_out() {
+    let shop = open_shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
     let add = |script: &str| {
-        wallet(
+        run_wallet(
             &file,
             &["add", "bitcoin", "--yes", "--script", script],
             XPUB,
@@ -384,8 +385,8 @@ fn script_is_correctable_until_an_address_is_handed_out() {
     );
     let address = derive(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(right["addresses"][0], json!(address));
-    let (_server, url) = serve(&file, &NODES);
-    assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", address)]);
+    let (_server, url) = start_server(&file, &NODES);
+    assert_eq!(addresses_of(&shop, &url, "ada"), [pair("utxo", address)]);
     for script in ["pkh", "tr"] {
         let refused = add(script);
         let said = String::from_utf8(refused.stderr).unwrap();
@@ -394,6 +395,6 @@ fn script_is_correctable_until_an_address_is_handed_out() {
             "{said}"
         );
     }
-    let listed = parse_output(&wallet(&file, &["list"], ""));
+    let listed = parse_output(&run_wallet(&file, &["list"], ""));
     assert_eq!((listed.len(), &listed[0]["script"]), (1, &json!("wpkh")));
 }

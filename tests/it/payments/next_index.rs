@@ -1,10 +1,10 @@
 //! The next index of a wallet: its owner moves it, but never to an index that was or may have been assigned.
 
-use super::live_addresses::{NODES, addresses, coffer, derive, shop, watch};
+use super::live_addresses::{NODES, addresses_of, derive, open_shop, run_coffer, watch};
 use crate::file::audit::findings;
-use crate::file::old_files::{column, downgraded_copy};
-use crate::operator::wallets::{EVM, ZPUB, parse_output, wallet};
-use crate::process::serve::serve;
+use crate::file::old_files::{downgraded_copy, text_column};
+use crate::operator::wallets::{EVM, ZPUB, parse_output, run_wallet};
+use crate::process::serve::start_server;
 use crate::support::operator_interface::OperatorInterface;
 use coffer::domain::asset::Chain;
 use serde_json::{Value, json};
@@ -15,9 +15,9 @@ const LAST: &str = "2147483647";
 
 /// Adds the bitcoin wallet or moves its index. Returns standard error, and the wallet if the command succeeded.
 #[track_caller]
-fn add(file: &Path, args: &[&str]) -> (String, Option<Value>) {
+fn add_wallet(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     let args = [&["add", "bitcoin", "--yes"], args].concat();
-    let output = wallet(file, &args, ZPUB);
+    let output = run_wallet(file, &args, ZPUB);
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     let added = output
         .status
@@ -29,7 +29,7 @@ fn add(file: &Path, args: &[&str]) -> (String, Option<Value>) {
 /// Moves the index and returns it.
 #[track_caller]
 fn move_index(file: &Path, args: &[&str]) -> (String, u64) {
-    let (said, added) = add(file, args);
+    let (said, added) = add_wallet(file, args);
     assert!(added.is_some(), "{args:?}: {said}");
     let next = added.unwrap()["nextIndex"].as_u64();
     (said, next.unwrap())
@@ -39,13 +39,13 @@ fn move_index(file: &Path, args: &[&str]) -> (String, u64) {
 #[track_caller]
 fn assert_rejected(file: &Path, args: &[&str], words: &[&str]) {
     let rows = || {
-        column(
+        text_column(
             file,
             "select concat_ws(' ', id, next_index, least_index, added_at) from wallets",
         )
     };
     let before = rows();
-    let (said, added) = add(file, args);
+    let (said, added) = add_wallet(file, args);
     assert!(added.is_none(), "{args:?}");
     for words in words {
         assert!(said.contains(words), "{args:?}: {said}");
@@ -58,16 +58,16 @@ fn audit_entries(file: &Path) -> Vec<String> {
     let noted =
         "select concat_ws(' ', action, detail ->> 'nextIndex', detail ->> 'before') from audit_log
       where action like 'wallet.%' order by seq";
-    column(file, noted)
+    text_column(file, noted)
 }
 
-fn index(index: u32) -> Vec<(String, String)> {
+fn address_at(index: u32) -> Vec<(String, String)> {
     vec![("utxo".to_owned(), derive(Chain::Bitcoin, ZPUB, index))]
 }
 
 #[test]
 fn next_index_is_lowered_if_no_later_index_was_used() {
-    let shop = shop();
+    let shop = open_shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
     for far in ["100001", LAST] {
@@ -88,8 +88,8 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     let (said, next) = move_index(&file, &["--next", "10"]);
     assert!(said.contains("\nnext index 2147483647 -> 10\n"), "{said}");
     assert_eq!(next, 10);
-    let (_server, url) = serve(&file, &NODES);
-    assert_eq!(addresses(&shop, &url, "ada"), index(10));
+    let (_server, url) = start_server(&file, &NODES);
+    assert_eq!(addresses_of(&shop, &url, "ada"), address_at(10));
     // An unchanged index is not logged.
     for args in [&[][..], &["--next", "11"], &["--next", "11"]] {
         let (said, next) = move_index(&file, args);
@@ -105,8 +105,8 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     let far = ["--next", "200012"];
     assert_rejected(&file, &far, &["next must be at most 200011,"]);
     assert_eq!(move_index(&file, &["--next", "11"]).1, 11);
-    assert_eq!(addresses(&shop, &url, "bob"), index(11));
-    let listed = parse_output(&wallet(&file, &["list"], "")).remove(0);
+    assert_eq!(addresses_of(&shop, &url, "bob"), address_at(11));
+    let listed = parse_output(&run_wallet(&file, &["list"], "")).remove(0);
     let told = ["firstIndex", "nextIndex", "gapLimit"].map(|name| listed[name].clone());
     assert_eq!(told, [10, 12, 20]);
     let expected = [
@@ -124,12 +124,12 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
 
 #[test]
 fn exhausted_wallet_reports_no_free_index() {
-    let shop = shop();
+    let shop = open_shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
     move_index(&file, &["--next", LAST, "--force"]);
-    let (_server, url) = serve(&file, &NODES);
-    assert_eq!(addresses(&shop, &url, "ada"), index(2_147_483_647));
+    let (_server, url) = start_server(&file, &NODES);
+    assert_eq!(addresses_of(&shop, &url, "ada"), address_at(2_147_483_647));
     let (said, next) = move_index(&file, &[]);
     assert!(said.contains("no index of it is left"), "{said}");
     assert_eq!(next, 2_147_483_648);
@@ -146,14 +146,14 @@ fn exhausted_wallet_reports_no_free_index() {
 
 #[test]
 fn next_index_never_falls_below_the_restore_gap() {
-    let shop = shop();
+    let shop = open_shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
     let copy = file.with_extension("copy");
     let kept = |file: &Path| {
         let copy = copy.to_str().unwrap();
-        coffer(file, &["backup", copy, "--force"]);
-        coffer(file, &["restore", copy, "--force"]);
+        run_coffer(file, &["backup", copy, "--force"]);
+        run_coffer(file, &["restore", copy, "--force"]);
     };
     move_index(&file, &["--next", "5"]);
     // The gap of the first restore still applies after the second one.
@@ -171,16 +171,16 @@ fn next_index_never_falls_below_the_restore_gap() {
         assert_rejected(&file, &["--next", &below], &[&words]);
         assert_eq!(move_index(&file, &["--next", &least.to_string()]).1, least);
     }
-    let (mut server, url) = serve(&file, &NODES);
-    assert_eq!(addresses(&shop, &url, "ada"), index(2005));
-    assert!(server.close());
+    let (mut server, url) = start_server(&file, &NODES);
+    assert_eq!(addresses_of(&shop, &url, "ada"), address_at(2005));
+    assert!(server.close_input());
     assert_rejected(
         &file,
         &["--next", "2005"],
         &["next must be at least 2006, as this wallet has handed out index 2005"],
     );
     // A wallet that is new to the file starts above possibly used indexes.
-    let evm = |args: &[&str]| wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
+    let evm = |args: &[&str]| run_wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
         assert_eq!(
             parse_output(&evm(&["--next", next]))[0]["nextIndex"],
@@ -203,7 +203,7 @@ fn next_index_never_falls_below_the_restore_gap() {
 /// In an older file, only the audit log tells whether a restore moved the index.
 #[test]
 fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
-    let shop = shop();
+    let shop = open_shop();
     let file = shop.file();
     move_index(&file, &["--next", "90000"]);
     let older = |change: &str, name: &str| {
@@ -211,7 +211,7 @@ fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
         let conn = downgraded_copy(&file, &older, 11);
         conn.execute_batch(change).unwrap();
         conn.close().unwrap();
-        assert_eq!(parse_output(&wallet(&older, &["list"], "")).len(), 1);
+        assert_eq!(parse_output(&run_wallet(&older, &["list"], "")).len(), 1);
         assert_eq!(findings(&older), Vec::<String>::new());
         older
     };

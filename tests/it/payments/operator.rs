@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 pub const FOREIGN: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 /// A shop, and the session cookie of its operator.
-pub struct Operator {
+pub struct OperatorSession {
     pub shop: Shop,
     pub cookie: String,
 }
 
-impl Operator {
-    pub fn open() -> Operator {
+impl OperatorSession {
+    pub fn open() -> OperatorSession {
         let shop = Shop::open();
         let cookie = shop.sign_in("operator@sandbox.test");
-        Operator { shop, cookie }
+        OperatorSession { shop, cookie }
     }
 
     /// Sends a payment to a foreign address and returns the payment's id.
@@ -29,7 +29,7 @@ impl Operator {
 
     pub fn assign(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/assign");
-        self.shop.as_member(&self.cookie, "POST", &path, body)
+        self.shop.send_in_session(&self.cookie, "POST", &path, body)
     }
 
     /// Assigns an unmatched payment, and returns the id of the payment or deposit.
@@ -49,9 +49,11 @@ impl Operator {
 
     /// Returns an unmatched payment as the operator interface shows it.
     #[track_caller]
-    pub fn read(&self, id: &str) -> Value {
+    pub fn read_unmatched(&self, id: &str) -> Value {
         let path = "/dashboard/api/unmatched-payments?limit=200";
-        let page = self.shop.as_member(&self.cookie, "GET", path, &Value::Null);
+        let page = self
+            .shop
+            .send_in_session(&self.cookie, "GET", path, &Value::Null);
         let page = page.expect(200).json();
         let mut entries = page["data"].as_array().unwrap().iter();
         entries.find(|entry| entry["id"] == id).unwrap().clone()
@@ -60,13 +62,13 @@ impl Operator {
     /// Marks an unmatched payment as returned or dismissed.
     pub fn resolve(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}");
-        self.shop.as_member(&self.cookie, "POST", &path, body)
+        self.shop.send_in_session(&self.cookie, "POST", &path, body)
     }
 
     pub fn undo(&self, id: &str) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/undo");
         self.shop
-            .as_member(&self.cookie, "POST", &path, &Value::Null)
+            .send_in_session(&self.cookie, "POST", &path, &Value::Null)
     }
 
     /// Returns the number of unmatched payments.
@@ -77,6 +79,6 @@ impl Operator {
     }
 }
 
-pub fn id(invoice: &Value) -> &str {
+pub fn invoice_id(invoice: &Value) -> &str {
     invoice["id"].as_str().unwrap()
 }

@@ -15,7 +15,7 @@ fn index_counts(shop: &Shop) -> (String, String) {
     )
 }
 
-fn counts_of(count: usize) -> (String, String) {
+fn equal_counts(count: usize) -> (String, String) {
     (count.to_string(), count.to_string())
 }
 
@@ -34,13 +34,15 @@ fn create_by_link(shop: &Shop, link: &Value) -> (String, String) {
 fn index_is_taken_only_when_a_coin_is_selected() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let link = interface
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let (id, checkout) = create_by_link(&shop, &link);
     for _ in 0..20 {
         create_by_link(&shop, &link);
-        shop.invoice("3.50", json!({}));
+        shop.create_invoice("3.50", json!({}));
     }
-    shop.page(&checkout).assert_shows(200, &["Choose a coin"]);
+    shop.get_page(&checkout)
+        .assert_shows(200, &["Choose a coin"]);
     shop.get_invoice(&id);
     let session = json!({ "invoiceId": id });
     shop.post(
@@ -49,7 +51,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         session,
     )
     .expect(200);
-    assert_eq!(index_counts(&shop), counts_of(0));
+    assert_eq!(index_counts(&shop), equal_counts(0));
     // A failed selection takes no index, whether the coin is unknown or the amount is below the minimum of the coin.
     let (path, token) = checkout.split_once('?').unwrap();
     let pick = |asset: &str| {
@@ -67,44 +69,46 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         assert_ne!(pick(asset).status, 303, "{asset}");
         select(&id, asset);
     }
-    let small = shop.invoice("0.01", json!({ "asset": "BTC", "orderId": "small" }));
+    let small = shop.create_invoice("0.01", json!({ "asset": "BTC", "orderId": "small" }));
     assert!(small["warnings"].is_array(), "{small}");
     select(small["id"].as_str().unwrap(), "BTC").assert_error(
         400,
         "coin_unavailable",
         Some("asset"),
     );
-    shop.cancel(small["id"].as_str().unwrap()).expect(200);
+    shop.cancel_invoice(small["id"].as_str().unwrap())
+        .expect(200);
     select(small["id"].as_str().unwrap(), "ETH").assert_error(400, "invoice_closed", None);
-    assert_eq!(index_counts(&shop), counts_of(0));
+    assert_eq!(index_counts(&shop), equal_counts(0));
     // Selecting the same coin again takes no further index.
     assert_eq!(pick("BTC").status, 303);
-    assert_eq!(index_counts(&shop), counts_of(1));
+    assert_eq!(index_counts(&shop), equal_counts(1));
     for _ in 0..3 {
         assert_eq!(pick("BTC").status, 303);
         select(&id, "BTC").expect(200);
-        shop.page(&checkout);
+        shop.get_page(&checkout);
     }
-    assert_eq!(index_counts(&shop), counts_of(1));
+    assert_eq!(index_counts(&shop), equal_counts(1));
     // Coins of one chain or of several EVM chains share an address.
     for asset in ["ETH", "USDT-ERC20", "USDC-BASE", "BTC", "ETH"] {
         select(&id, asset).expect(200);
     }
-    assert_eq!(index_counts(&shop), counts_of(2));
+    assert_eq!(index_counts(&shop), equal_counts(2));
     // A coin that is named in the request takes an index. A retry of the same order takes none.
     let order = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "one" });
     for status in [201, 200, 200] {
         shop.post("/v1/invoices", Some(TEST), order.clone())
             .expect(status);
     }
-    assert_eq!(index_counts(&shop), counts_of(3));
+    assert_eq!(index_counts(&shop), equal_counts(3));
 }
 
 #[test]
 fn concurrent_selections_use_no_index_twice() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
-    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let link = interface
+        .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let invoices: Vec<String> = (0..25).map(|_| create_by_link(&shop, &link).0).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
     // Two requests select the coin of each invoice.
@@ -118,7 +122,7 @@ fn concurrent_selections_use_no_index_twice() {
         .map(|picked| picked.expect(200).json()["depositAddress"].to_string())
         .collect();
     assert_eq!(addresses.len(), 25);
-    assert_eq!(index_counts(&shop), counts_of(25));
+    assert_eq!(index_counts(&shop), equal_counts(25));
     let indexes = "select cast(count(distinct wallet_index) || ' ' || max(wallet_index) as text) from addresses";
     assert_eq!(shop.query_text(indexes), "25 24");
 }

@@ -3,9 +3,9 @@
 use crate::file::audit::findings;
 use crate::invoices::idempotency::concurrent_responses;
 use crate::payments::live_addresses::watch;
-use crate::process::serve::{SetUp, call, serve};
+use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit_log::record_direct_writes;
-use crate::support::surfpool::key_of;
+use crate::support::surfpool::address_without_key;
 use crate::support::{Response, Shop, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -15,16 +15,22 @@ use std::collections::BTreeSet;
 const IMPORT: &str = "/dashboard/api/pools/solana/addresses";
 
 /// Returns `count` solana addresses whose private keys are unknown.
-fn solana(from: u8, count: u8) -> Vec<String> {
+fn solana_addresses(from: u8, count: u8) -> Vec<String> {
     (from..from + count)
-        .map(|number| key_of(number.into()))
+        .map(|number| address_without_key(number.into()))
         .collect()
 }
 
 impl Shop {
     /// Sends JSON with this session cookie.
     #[track_caller]
-    pub fn as_member(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
+    pub fn send_in_session(
+        &self,
+        cookie: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -64,7 +70,7 @@ impl Shop {
 }
 
 /// Returns the expected list of pools, which has only the solana pool.
-fn pool(free: u32, assigned: u32) -> Value {
+fn pool_list(free: u32, assigned: u32) -> Value {
     json!({ "data": [{ "object": "pool", "pool": "solana", "free": free, "assigned": assigned, "retired": 0 }] })
 }
 
@@ -73,19 +79,22 @@ fn operator_imports_addresses_and_reads_the_pool() {
     let shop = Shop::open();
     let cookie = shop.sign_in("operator@sandbox.test");
     let list = || {
-        let list = shop.as_member(&cookie, "GET", "/dashboard/api/pools", &Value::Null);
+        let list = shop.send_in_session(&cookie, "GET", "/dashboard/api/pools", &Value::Null);
         list.expect(200).json()
     };
-    assert_eq!(list(), pool(0, 0));
+    assert_eq!(list(), pool_list(0, 0));
     let import = |addresses: &[String]| {
         let body = json!({ "addresses": addresses });
-        shop.as_member(&cookie, "POST", IMPORT, &body)
+        shop.send_in_session(&cookie, "POST", IMPORT, &body)
     };
     let answer = |added: u32, duplicates: u32, free: u32| json!({ "object": "pool_import", "pool": "solana", "added": added, "duplicates": duplicates, "free": free });
-    assert_eq!(import(&solana(1, 3)).expect(200).json(), answer(3, 0, 3));
-    let again = [solana(2, 4), solana(5, 1)].concat();
+    assert_eq!(
+        import(&solana_addresses(1, 3)).expect(200).json(),
+        answer(3, 0, 3)
+    );
+    let again = [solana_addresses(2, 4), solana_addresses(5, 1)].concat();
     assert_eq!(import(&again).expect(200).json(), answer(2, 3, 5));
-    assert_eq!(list(), pool(5, 0));
+    assert_eq!(list(), pool_list(5, 0));
     let noted: Vec<_> = shop.audit_entries("pool.import");
     let by = |detail: Value| {
         (
@@ -102,11 +111,11 @@ fn operator_imports_addresses_and_reads_the_pool() {
         ]
     );
     // The import is atomic: one invalid address rejects the whole list.
-    let wrong = [solana(9, 1), vec!["1111111111".to_owned()]].concat();
+    let wrong = [solana_addresses(9, 1), vec!["1111111111".to_owned()]].concat();
     let refused = import(&wrong);
     refused.assert_error(400, "invalid_request", Some("addresses"));
     assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
-    assert_eq!(list(), pool(5, 0));
+    assert_eq!(list(), pool_list(5, 0));
     assert_eq!(shop.audit_entries("pool.import").len(), 2);
 }
 
@@ -114,7 +123,7 @@ fn operator_imports_addresses_and_reads_the_pool() {
 fn invalid_address_list_is_rejected() {
     let shop = Shop::open();
     let cookie = shop.sign_in("operator@sandbox.test");
-    let post = |path: &str, body: &Value| shop.as_member(&cookie, "POST", path, body);
+    let post = |path: &str, body: &Value| shop.send_in_session(&cookie, "POST", path, body);
     for (body, param) in [
         (json!({}), "addresses"),
         (json!({ "addresses": [] }), "addresses"),
@@ -125,19 +134,22 @@ fn invalid_address_list_is_rejected() {
             json!({ "addresses": ["11111111111111111111111111111111"] }),
             "addresses",
         ),
-        (json!({ "addresses": solana(1, 1), "more": 1 }), "more"),
+        (
+            json!({ "addresses": solana_addresses(1, 1), "more": 1 }),
+            "more",
+        ),
     ] {
         post(IMPORT, &body).assert_error(400, "invalid_request", Some(param));
     }
-    let body = json!({ "addresses": solana(1, 1) });
+    let body = json!({ "addresses": solana_addresses(1, 1) });
     for unknown in ["bitcoin", "evm", "tron", "utxo", "x"] {
         let path = format!("/dashboard/api/pools/{unknown}/addresses");
         post(&path, &body).assert_error(404, "not_found", None);
     }
     let merchant = shop.merchant_cookie();
-    shop.as_member(&merchant, "POST", IMPORT, &body)
+    shop.send_in_session(&merchant, "POST", IMPORT, &body)
         .assert_error(403, "forbidden", None);
-    shop.as_member(&merchant, "GET", "/dashboard/api/pools", &Value::Null)
+    shop.send_in_session(&merchant, "GET", "/dashboard/api/pools", &Value::Null)
         .assert_error(403, "forbidden", None);
     shop.post(IMPORT, None, body)
         .assert_error(401, "unauthorized", None);
@@ -146,7 +158,7 @@ fn invalid_address_list_is_rejected() {
 
 /// A shop with customer addresses, served from a file, and the session cookie of its operator.
 struct ServedShop {
-    shop: SetUp,
+    shop: ProductionFile,
     url: String,
     cookie: String,
     _server: crate::support::process::Process,
@@ -154,7 +166,7 @@ struct ServedShop {
 
 impl ServedShop {
     fn new() -> ServedShop {
-        let shop = SetUp::new();
+        let shop = ProductionFile::new();
         let sandbox = Shop::open();
         let hash: String = Connection::open(sandbox.file())
             .unwrap()
@@ -168,7 +180,7 @@ impl ServedShop {
         file.execute(sql, []).unwrap();
         drop(file);
         watch(&shop, "solana");
-        let (server, url) = serve(&shop.file(), &[]);
+        let (server, url) = start_server(&shop.file(), &[]);
         let body = json!({ "email": "operator@shop.test", "password": "sandbox" }).to_string();
         let begun = send(
             &agent(),
@@ -188,7 +200,7 @@ impl ServedShop {
     }
 
     #[track_caller]
-    fn import(&self, addresses: &[String]) {
+    fn import_addresses(&self, addresses: &[String]) {
         let body = json!({ "addresses": addresses }).to_string();
         let url = format!("{}{IMPORT}", self.url);
         send(&agent(), "POST", &url, &[("cookie", &self.cookie)], &body).expect(200);
@@ -201,7 +213,7 @@ impl ServedShop {
         list.expect(200).json()
     }
 
-    fn addresses(&self, key: &str, reference: &str) -> Response {
+    fn create_addresses(&self, key: &str, reference: &str) -> Response {
         let path = format!("/v1/customers/{reference}/addresses");
         call(&self.url, key, "POST", &path, json!({}))
     }
@@ -212,13 +224,15 @@ fn server_hands_out_each_imported_address_once() {
     let served = ServedShop::new();
     let live = &served.shop.live;
     // In live mode, pools without addresses are omitted. In test mode, the customer has an address of every family.
-    let none = served.addresses(live, "early").expect(201).json();
+    let none = served.create_addresses(live, "early").expect(201).json();
     assert_eq!(none["addresses"], json!([]));
-    let test = served.addresses(&served.shop.test, "early").expect(201);
+    let test = served
+        .create_addresses(&served.shop.test, "early")
+        .expect(201);
     assert_eq!(test.json()["addresses"].as_array().unwrap().len(), 4);
-    served.import(&solana(1, 2));
+    served.import_addresses(&solana_addresses(1, 2));
     let address = |reference: &str| {
-        let made = served.addresses(live, reference).expect(201).json();
+        let made = served.create_addresses(live, reference).expect(201).json();
         let entries = made["addresses"].as_array().unwrap().clone();
         assert_eq!(
             (entries.len(), &entries[0]["family"]),
@@ -227,22 +241,22 @@ fn server_hands_out_each_imported_address_once() {
         entries[0]["address"].as_str().unwrap().to_owned()
     };
     let (early, ada) = (address("early"), address("ada"));
-    assert_eq!([early.clone(), ada.clone()], solana(1, 2)[..]);
+    assert_eq!([early.clone(), ada.clone()], solana_addresses(1, 2)[..]);
     assert_eq!((address("early"), address("ada")), (early, ada.clone()));
-    assert_eq!(served.pools(), pool(0, 2));
+    assert_eq!(served.pools(), pool_list(0, 2));
     // With an empty pool, a request for a new customer is rejected and stores nothing. Existing customers keep their
     // addresses.
-    let refused = served.addresses(live, "late");
+    let refused = served.create_addresses(live, "late");
     refused.assert_error(503, "pool_refilling", None);
     assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     let path = "/v1/customers/late/addresses";
     call(&served.url, live, "GET", path, json!({})).assert_error(404, "not_found", None);
     assert_eq!(address("ada"), ada);
     // Assigned addresses are not imported again.
-    served.import(&solana(1, 3));
-    assert_eq!(served.pools(), pool(1, 2));
-    assert_eq!(address("late"), solana(3, 1)[0]);
-    assert_eq!(served.pools(), pool(0, 3));
+    served.import_addresses(&solana_addresses(1, 3));
+    assert_eq!(served.pools(), pool_list(1, 2));
+    assert_eq!(address("late"), solana_addresses(3, 1)[0]);
+    assert_eq!(served.pools(), pool_list(0, 3));
 }
 
 impl ServedShop {
@@ -262,7 +276,7 @@ impl ServedShop {
     fn request_addresses(&self, key: &str, begin: &str, count: u32) -> u32 {
         let mut made = 0;
         for number in 0..count {
-            let answer = self.addresses(key, &format!("{begin}-{number}"));
+            let answer = self.create_addresses(key, &format!("{begin}-{number}"));
             if answer.status == 201 {
                 made += 1;
             } else {
@@ -277,7 +291,7 @@ impl ServedShop {
 #[test]
 fn fifty_concurrent_requests_share_a_pool_of_thirty() {
     let served = ServedShop::new();
-    served.import(&solana(1, 30));
+    served.import_addresses(&solana_addresses(1, 30));
     let (url, live) = (&served.url, &served.shop.live);
     let number = std::sync::atomic::AtomicU32::new(0);
     let mut handed_out = BTreeSet::new();
@@ -300,7 +314,7 @@ fn fifty_concurrent_requests_share_a_pool_of_thirty() {
         served.age_one_minute();
     }
     assert_eq!(handed_out.len(), 30);
-    assert_eq!(served.pools(), pool(0, 30));
+    assert_eq!(served.pools(), pool_list(0, 30));
     record_direct_writes(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());
 }
@@ -313,7 +327,7 @@ fn account_cannot_empty_a_shared_pool() {
     let enable = "update accounts set customers_enabled = 1, status = 'active'";
     file.execute(enable, []).unwrap();
     let live = &served.shop.live;
-    served.import(&solana(1, 12));
+    served.import_addresses(&solana_addresses(1, 12));
     assert_eq!(
         served.request_addresses(live, "a", 20),
         6,
@@ -325,13 +339,13 @@ fn account_cannot_empty_a_shared_pool() {
         "half of the remaining addresses"
     );
     assert_eq!(served.request_addresses(live, "a-more", 20), 0);
-    assert_eq!(served.pools(), pool(3, 9));
+    assert_eq!(served.pools(), pool_list(3, 9));
     // An existing customer keeps the address. Time alone gives the account no further share.
-    served.addresses(live, "a-0").expect(201);
+    served.create_addresses(live, "a-0").expect(201);
     served.age_one_minute();
     assert_eq!(served.request_addresses(live, "a-later", 5), 0);
     // Newly imported addresses are shared again.
-    served.import(&solana(20, 9));
+    served.import_addresses(&solana_addresses(20, 9));
     assert_eq!(served.request_addresses(live, "a-refilled", 20), 6);
     assert_eq!(served.request_addresses(&other, "b-refilled", 20), 3);
     // A single active account may use the whole pool.
@@ -339,7 +353,7 @@ fn account_cannot_empty_a_shared_pool() {
     let suspend = "update accounts set status = 'suspended' where name = 'Other Shop'";
     file.execute(suspend, []).unwrap();
     assert_eq!(served.request_addresses(live, "a-alone", 5), 3);
-    assert_eq!(served.pools(), pool(0, 21));
+    assert_eq!(served.pools(), pool_list(0, 21));
     // In test mode, no address of the pool is used.
     assert_eq!(served.request_addresses(&served.shop.test, "test", 20), 20);
     record_direct_writes(&served.shop.file());

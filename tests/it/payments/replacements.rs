@@ -8,9 +8,9 @@ const PATH: &str = "/sandbox/payments";
 
 /// Creates a shop with an invoice over 120.00 EUR that one bitcoin transaction pays in two outputs. Returns the ids
 /// of invoice and payments.
-fn paid_in_two() -> (Shop, String, [String; 2]) {
+fn create_two_output_payment() -> (Shop, String, [String; 2]) {
     let shop = Shop::open();
-    let invoice = shop.invoice("120.00", json!({ "asset": "BTC" }));
+    let invoice = shop.create_invoice("120.00", json!({ "asset": "BTC" }));
     let half = json!({ "invoice": invoice["id"], "amount": "0.001" });
     let body = json!({ "txid": "one", "outputs": [half, half] });
     let put = shop.post(PATH, None, body).expect(201).json();
@@ -18,7 +18,7 @@ fn paid_in_two() -> (Shop, String, [String; 2]) {
     (shop, invoice["id"].as_str().unwrap().to_owned(), ids)
 }
 
-fn replace(shop: &Shop, payment: &str, more: Value) -> Response {
+fn post_replacement(shop: &Shop, payment: &str, more: Value) -> Response {
     let mut body = json!({ "state": "replaced" });
     body.as_object_mut()
         .unwrap()
@@ -27,15 +27,15 @@ fn replace(shop: &Shop, payment: &str, more: Value) -> Response {
 }
 
 #[track_caller]
-fn replaced(shop: &Shop, payment: &str, more: Value) -> String {
-    let seen = replace(shop, payment, more).expect(200).json();
+fn replacement_id(shop: &Shop, payment: &str, more: Value) -> String {
+    let seen = post_replacement(shop, payment, more).expect(200).json();
     seen["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn replacement_may_have_fewer_outputs() {
-    let (shop, invoice, [first, second]) = paid_in_two();
-    let new = replaced(&shop, &first, json!({ "txid": "two" }));
+    let (shop, invoice, [first, second]) = create_two_output_payment();
+    let new = replacement_id(&shop, &first, json!({ "txid": "two" }));
     shop.move_payment(&second, "dropped");
     shop.assert_audit_clean();
     shop.move_payment(&new, "confirmed");
@@ -48,7 +48,7 @@ fn replacement_may_have_fewer_outputs() {
     );
     // A reorg confirms the first transaction again, with both outputs.
     shop.move_payment(&new, "orphaned");
-    let back = replaced(&shop, &new, json!({ "txid": "one" }));
+    let back = replacement_id(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first, "the first transaction returns");
     shop.move_payment(&second, "seen");
     for payment in [&first, &second] {
@@ -66,12 +66,12 @@ fn replacement_may_have_fewer_outputs() {
 }
 
 #[test]
-fn returning_transaction_reports_no_gap() {
-    let (shop, invoice, [first, second]) = paid_in_two();
+fn returning_transaction_sends_no_further_event() {
+    let (shop, invoice, [first, second]) = create_two_output_payment();
     shop.move_payment(&second, "dropped");
-    let new = replaced(&shop, &first, json!({ "txid": "two" }));
+    let new = replacement_id(&shop, &first, json!({ "txid": "two" }));
     shop.advance("1h");
-    let back = replaced(&shop, &new, json!({ "txid": "one" }));
+    let back = replacement_id(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first);
     // The payment still counts as in time, and no event reported its absence.
     shop.assert_invoice(
@@ -87,16 +87,24 @@ fn returning_transaction_reports_no_gap() {
         (&first, json!({ "amount": "0" }), "amount"),
         (&first, json!({ "txid": " " }), "txid"),
     ] {
-        replace(&shop, payment, more).assert_error(400, "invalid_request", Some(param));
+        post_replacement(&shop, payment, more).assert_error(400, "invalid_request", Some(param));
     }
     for gone in [&new, &second] {
-        replace(&shop, gone, json!({})).assert_error(409, "invalid_transition", Some("state"));
+        post_replacement(&shop, gone, json!({})).assert_error(
+            409,
+            "invalid_transition",
+            Some("state"),
+        );
     }
     shop.move_payment(&first, "confirmed");
     let path = format!("{PATH}/{first}");
     shop.post(&path, None, json!({ "state": "confirmed" }))
         .assert_error(409, "invalid_transition", Some("state"));
-    replace(&shop, &first, json!({})).assert_error(409, "invalid_transition", Some("state"));
+    post_replacement(&shop, &first, json!({})).assert_error(
+        409,
+        "invalid_transition",
+        Some("state"),
+    );
     shop.assert_audit_clean();
 }
 
@@ -104,7 +112,7 @@ fn returning_transaction_reports_no_gap() {
 fn txid_is_normalized() {
     let shop = Shop::open();
     let pays = |asset: &str| {
-        let invoice = shop.invoice("100.00", json!({ "asset": asset }));
+        let invoice = shop.create_invoice("100.00", json!({ "asset": asset }));
         let id = invoice["id"].clone();
         move |txid: &str| json!({ "invoice": id, "txid": txid })
     };
@@ -141,11 +149,11 @@ fn txid_is_normalized() {
 }
 
 #[test]
-fn coinbase_output_matches_nothing() {
+fn coinbase_output_stays_unmatched() {
     let shop = Shop::open();
-    shop.addresses(TEST, "ada").expect(201);
-    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
-    let customer = shop.address_of(TEST, "ada", "utxo");
+    shop.create_addresses(TEST, "ada").expect(201);
+    let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
+    let customer = shop.customer_address(TEST, "ada", "utxo");
     let outputs = json!([
         { "invoice": invoice["id"] },
         { "address": customer, "amount": "0.001" },
@@ -172,7 +180,7 @@ fn coinbase_output_matches_nothing() {
     );
     shop.assert_audit_clean();
     let first = &made["data"][0]["id"];
-    let on_tron = shop.invoice("60.00", json!({ "asset": "TRX" }));
+    let on_tron = shop.create_invoice("60.00", json!({ "asset": "TRX" }));
     for (body, param) in [
         (
             json!({ "outputs": outputs, "coinbase": true, "spends": [first] }),
@@ -197,7 +205,7 @@ fn coinbase_output_matches_nothing() {
         "/dashboard/api/unmatched-payments/{}/assign",
         first.as_str().unwrap()
     );
-    shop.as_member(&cookie, "POST", &path, &json!({ "invoice": invoice["id"] }))
+    shop.send_in_session(&cookie, "POST", &path, &json!({ "invoice": invoice["id"] }))
         .expect(200);
     assert_eq!(
         shop.get_invoice(invoice["id"].as_str().unwrap())["status"],

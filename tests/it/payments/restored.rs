@@ -1,13 +1,15 @@
 //! Restores of older copies: no live address is assigned twice, and no transfer is paid twice.
 
-use super::live_addresses::{NODES, addresses, coffer, derive, shop, watch};
+use super::live_addresses::{NODES, addresses_of, derive, open_shop, run_coffer, watch};
 use crate::file::audit::findings;
-use crate::file::old_files::column;
-use crate::operator::wallets::{EVM, XPUB, ZPUB, parse_output, wallet};
-use crate::process::serve::{SetUp, serve};
+use crate::file::old_files::text_column;
+use crate::operator::wallets::{EVM, XPUB, ZPUB, parse_output, run_wallet};
+use crate::process::serve::{ProductionFile, start_server};
 use crate::support::dice::Dice;
-use crate::support::installation::{ETHEREUM, Installation, RunningServer, approval, with_signer};
-use crate::support::surfpool::key_of;
+use crate::support::installation::{
+    ETHEREUM, Installation, RunningServer, approval_body, signer_settings,
+};
+use crate::support::surfpool::address_without_key;
 use crate::support::{agent, send};
 use coffer::domain::asset::Chain;
 use rusqlite::Connection;
@@ -34,7 +36,7 @@ const WATCHED: &str = "update accounts set customers_enabled = 1;
 type StoredTransfer = (String, String, Option<String>);
 
 /// A shop that is restored repeatedly, with all addresses that it ever assigned.
-struct Shop {
+struct RestoredShop {
     served: Installation,
     dice: Dice,
     handed_out: BTreeSet<String>,
@@ -43,12 +45,12 @@ struct Shop {
     signer: String,
 }
 
-impl Shop {
+impl RestoredShop {
     #[track_caller]
-    fn new() -> Shop {
+    fn new() -> RestoredShop {
         let served = Installation::new();
         for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM)] {
-            parse_output(&wallet(&served.file, &["add", chain, "--yes"], key));
+            parse_output(&run_wallet(&served.file, &["add", chain, "--yes"], key));
         }
         served.open_file().execute_batch(WATCHED).unwrap();
         let sent = served.path("sent");
@@ -56,8 +58,8 @@ impl Shop {
             "cat >> {sent}\nprintf '{{\"txid\": \"0x%064x\"}}' $(wc -l < {sent})",
             sent = sent.display()
         );
-        Shop {
-            signer: served.program("signer", &script),
+        RestoredShop {
+            signer: served.write_program("signer", &script),
             served,
             dice: Dice::new(21),
             handed_out: BTreeSet::new(),
@@ -68,7 +70,7 @@ impl Shop {
 
     #[track_caller]
     fn start(&self, with: bool) -> RunningServer {
-        let [signer, program, node, ethereum] = with_signer(&self.signer);
+        let [signer, program, node, ethereum] = signer_settings(&self.signer);
         let mut settings = vec![node, ethereum];
         settings.extend(NODES);
         if with {
@@ -79,10 +81,10 @@ impl Shop {
 
     /// Imports new and old solana addresses, and requests addresses for new customers.
     #[track_caller]
-    fn hand_out(&mut self, running: &RunningServer) {
+    fn hand_out_addresses(&mut self, running: &RunningServer) {
         self.imported += 6;
         let keys: Vec<String> = (1..=self.imported)
-            .map(|number| key_of(number.into()))
+            .map(|number| address_without_key(number.into()))
             .collect();
         let body = json!({ "addresses": keys });
         let pool = "/dashboard/api/pools/solana/addresses";
@@ -109,7 +111,7 @@ impl Shop {
     }
 
     /// Returns the ids of the orders that the signer received.
-    fn sent(&self) -> Vec<String> {
+    fn sent_orders(&self) -> Vec<String> {
         let sent = std::fs::read_to_string(self.served.path("sent")).unwrap_or_default();
         let orders = sent
             .lines()
@@ -124,14 +126,14 @@ impl Shop {
     #[track_caller]
     fn take_copy(&mut self, to: &Path) -> (String, bool) {
         let mut running = self.start(false);
-        self.hand_out(&running);
-        let id = self.served.requested_payout_in(&running, ETHEREUM);
+        self.hand_out_addresses(&running);
+        let id = self.served.request_payout_to(&running, ETHEREUM);
         let is_approved = self.dice.once_in(2);
         if is_approved {
             self.approve(&running, &id);
         }
-        coffer(&self.served.file, &["backup", to.to_str().unwrap()]);
-        assert!(running.process.close());
+        run_coffer(&self.served.file, &["backup", to.to_str().unwrap()]);
+        assert!(running.process.close_input());
         (id, is_approved)
     }
 
@@ -139,7 +141,7 @@ impl Shop {
     fn approve(&self, running: &RunningServer, id: &str) {
         let path = format!("/dashboard/api/payouts/{id}");
         running
-            .operator_request("POST", &path, &approval())
+            .operator_request("POST", &path, &approval_body())
             .expect(200);
         self.served.assign_to_signer(id);
     }
@@ -147,8 +149,8 @@ impl Shop {
     /// Restores a copy, and asserts that the output names each transfer that differs from the copy.
     #[track_caller]
     fn restore_copy(&self, copy: &Path) {
-        let (before, copied) = (transfers(&self.served.file), transfers(copy));
-        let said = coffer(
+        let (before, copied) = (stored_transfers(&self.served.file), stored_transfers(copy));
+        let said = run_coffer(
             &self.served.file,
             &["restore", copy.to_str().unwrap(), "--force"],
         );
@@ -177,15 +179,15 @@ impl Shop {
 
     /// Asserts that a transfer on hold is not sent automatically, then cancels it as an operator.
     #[track_caller]
-    fn end_held(&mut self) {
-        let sent = self.sent();
+    fn cancel_held_transfers(&mut self) {
+        let sent = self.sent_orders();
         let mut running = self.start(true);
-        self.hand_out(&running);
-        assert!(running.process.close());
-        assert_eq!(self.sent(), sent);
+        self.hand_out_addresses(&running);
+        assert!(running.process.close_input());
+        assert_eq!(self.sent_orders(), sent);
         let running = self.start(false);
         let held = "select id from transfers where status in ('requested', 'approved')";
-        for id in column(&self.served.file, held) {
+        for id in text_column(&self.served.file, held) {
             let bodies = [
                 json!({ "action": "release" }),
                 json!({ "action": "cancel", "reason": "sent" }),
@@ -198,7 +200,7 @@ impl Shop {
     }
 }
 
-fn transfers(file: &Path) -> Vec<StoredTransfer> {
+fn stored_transfers(file: &Path) -> Vec<StoredTransfer> {
     let conn = Connection::open(file).unwrap();
     let mut rows = conn
         .prepare("select id, status, txid from transfers")
@@ -209,7 +211,7 @@ fn transfers(file: &Path) -> Vec<StoredTransfer> {
 
 #[test]
 fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
-    let mut shop = Shop::new();
+    let mut shop = RestoredShop::new();
     let mut copies: Vec<PathBuf> = Vec::new();
     for round in 0..RESTORES {
         let copy = shop.served.path(&format!("copy{round}.db"));
@@ -219,14 +221,14 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
         if !is_approved {
             shop.approve(&running, &id);
         }
-        shop.served.poll(SENT, &["sent"]);
-        shop.hand_out(&running);
-        assert!(running.process.close());
+        shop.served.wait_for_query(SENT, &["sent"]);
+        shop.hand_out_addresses(&running);
+        assert!(running.process.close_input());
         let copy = copies[shop.dice.roll(copies.len())].clone();
         shop.restore_copy(&copy);
-        shop.end_held();
+        shop.cancel_held_transfers();
     }
-    let sent = shop.sent();
+    let sent = shop.sent_orders();
     assert_eq!(sent.len(), RESTORES);
     assert_eq!(
         sent.iter().collect::<BTreeSet<_>>().len(),
@@ -246,27 +248,27 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
 #[track_caller]
 fn add(file: &Path, args: &[&str], key: &str) -> String {
     let args = [&["add"], args, &["--yes"]].concat();
-    let added = parse_output(&wallet(file, &args, key)).remove(0);
+    let added = parse_output(&run_wallet(file, &args, key)).remove(0);
     added["id"].as_str().unwrap().to_owned()
 }
 
 /// Creates a shop with a copy from before the wallet was used. Since the copy, the next index of the wallet has been
 /// moved to 5000.
 #[track_caller]
-fn shop_with_old_copy() -> (SetUp, PathBuf, String) {
-    let shop = shop();
+fn shop_with_old_copy() -> (ProductionFile, PathBuf, String) {
+    let shop = open_shop();
     let file = shop.file();
     let id = add(&file, &["bitcoin"], ZPUB);
     watch(&shop, "bitcoin");
     let copy = file.with_extension("copy");
-    coffer(&file, &["backup", copy.to_str().unwrap()]);
+    run_coffer(&file, &["backup", copy.to_str().unwrap()]);
     add(&file, &["bitcoin", "--next", "5000"], ZPUB);
     (shop, copy, id)
 }
 
 /// Restores a copy, asserts this exit code, and returns standard output and standard error.
 #[track_caller]
-fn restored(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, String) {
+fn run_restore(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["restore", "--file"]).arg(file).arg(copy);
     let output = command.arg("--force").args(args).output().unwrap();
@@ -280,7 +282,7 @@ fn restored(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, Stri
 fn restored_wallet_skips_indexes_of_the_replaced_file() {
     let (shop, copy, id) = shop_with_old_copy();
     let file = shop.file();
-    let (printed, said) = restored(&file, &copy, &[], 0);
+    let (printed, said) = run_restore(&file, &copy, &[], 0);
     let line = format!(
         "live bitcoin addresses go on from index 6000 of wallet {id}, which must scan with a gap limit of 6000 \
          (0 in the copy, 5000 in the replaced file)\n"
@@ -288,17 +290,17 @@ fn restored_wallet_skips_indexes_of_the_replaced_file() {
     assert!(printed.starts_with(&line), "{printed}");
     assert!(!said.contains("--next-index"), "{said}");
     // An index below the minimum has no effect.
-    let (printed, _) = restored(&file, &copy, &["--next-index", "bitcoin=10"], 0);
+    let (printed, _) = run_restore(&file, &copy, &["--next-index", "bitcoin=10"], 0);
     assert!(printed.contains("from index 7000 of wallet"), "{printed}");
     // The operator may set a higher index, and lower it again after a mistake.
-    let (printed, _) = restored(&file, &copy, &["--next-index", "bitcoin=90000"], 0);
+    let (printed, _) = run_restore(&file, &copy, &["--next-index", "bitcoin=90000"], 0);
     assert!(printed.contains("from index 90000 of wallet"), "{printed}");
-    let low = wallet(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
+    let low = run_wallet(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
     let low = String::from_utf8(low.stderr).unwrap();
     assert!(low.contains("next must be at least 8000"), "{low}");
     add(&file, &["bitcoin", "--next", "8000"], ZPUB);
-    let (_server, url) = serve(&file, &NODES);
-    let made = addresses(&shop, &url, "ada");
+    let (_server, url) = start_server(&file, &NODES);
+    let made = addresses_of(&shop, &url, "ada");
     assert_eq!(made[0].1, derive(Chain::Bitcoin, ZPUB, 8000));
     assert_eq!(findings(&file), Vec::<String>::new());
 }
@@ -314,7 +316,7 @@ fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
         if !harm.is_empty() {
             std::fs::write(&file, harm.repeat(1000)).unwrap();
         }
-        let (printed, said) = restored(&file, &copy, &["--next-index", "bitcoin=6000"], 0);
+        let (printed, said) = run_restore(&file, &copy, &["--next-index", "bitcoin=6000"], 0);
         let warning = format!("shop.db {why}");
         assert!(
             said.contains(&warning) && said.contains("--next-index CHAIN=N"),
@@ -338,14 +340,14 @@ fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
         ("moon=1", "must be one of bitcoin"),
         ("evm=5", "the copy has no wallet of evm"),
     ] {
-        let (_, said) = restored(&file, &copy, &["--next-index", named], 1);
+        let (_, said) = run_restore(&file, &copy, &["--next-index", named], 1);
         assert!(
             said.contains(&format!("--next-index {named}: ")) && said.contains(why),
             "{said}"
         );
     }
     assert_eq!(
-        column(&file, "select cast(next_index as text) from wallets"),
+        text_column(&file, "select cast(next_index as text) from wallets"),
         ["6000"]
     );
 }
@@ -359,20 +361,20 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
         &["litecoin", "--script", "wpkh", "--next", "1500"],
         XPUB,
     );
-    let (printed, _) = restored(&file, &copy, &[], 0);
+    let (printed, _) = run_restore(&file, &copy, &[], 0);
     let line = format!(
         "live litecoin wallet {late} is not in the copy: it is retired, and goes on from index 2500 once it is added again \
          (1500 in the replaced file)\n"
     );
     assert!(printed.contains(&line), "{printed}");
-    let listed = parse_output(&wallet(&file, &["list"], ""));
+    let listed = parse_output(&run_wallet(&file, &["list"], ""));
     let late_row = listed
         .iter()
         .find(|row| row["id"] == late.as_str())
         .unwrap();
     assert!(late_row["retiredAt"].is_string(), "{late_row}");
     assert_eq!(add(&file, &["litecoin", "--script", "wpkh"], XPUB), late);
-    let next = column(
+    let next = text_column(
         &file,
         "select cast(next_index as text) from wallets where pool = 'litecoin'",
     );
@@ -383,12 +385,12 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
         .unwrap()
         .execute_batch(stop)
         .unwrap();
-    let (printed, _) = restored(&file, &copy, &[], 0);
+    let (printed, _) = run_restore(&file, &copy, &[], 0);
     assert!(
         printed.contains("live bitcoin addresses go on from index 10001 of"),
         "{printed}"
     );
-    let stopped = column(
+    let stopped = text_column(
         &file,
         "select cast(stopped_index as text) from wallets where stopped_at = 1",
     );

@@ -2,7 +2,7 @@
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 
-use super::effects::waiting_invoice;
+use super::effects::create_waiting_invoice;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ impl Shop {
 
 #[test]
 fn replacement_keeps_the_seen_time() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let path = "/sandbox/payments";
     let seen = shop.post(path, None, json!({ "invoice": id, "amount": "1.25" }));
     let seen = seen.expect(201).json();
@@ -43,7 +43,7 @@ fn replacement_keeps_the_seen_time() {
 
 #[test]
 fn replacement_of_larger_value_gets_a_new_seen_time() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let seen = shop.pay(json!({ "invoice": id, "amount": "0.5" }));
     shop.advance("1h");
     let path = format!("/sandbox/payments/{seen}");
@@ -63,7 +63,7 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
         ["99.00", "0.00"],
     );
     // A replacement may pay too little to count as a payment.
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let seen = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{seen}");
     let dust = json!({ "state": "replaced", "amount": "0.00000001" });
@@ -89,7 +89,7 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
 
 #[test]
 fn rescan_books_nothing_twice() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let body = json!({ "invoice": id, "txid": "the-same" });
     let put = || shop.post("/sandbox/payments", None, body.clone());
     let first = put().expect(201).json();
@@ -108,7 +108,7 @@ fn rescan_books_nothing_twice() {
         ["99.00", "0.00"],
     );
     // One transaction may pay two invoices.
-    let other = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let other = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let both = json!({ "invoice": other["id"], "txid": "the-same" });
     let other_payment = shop
         .post("/sandbox/payments", None, both)
@@ -123,7 +123,7 @@ fn rescan_books_nothing_twice() {
 
 #[test]
 fn unknown_transition_is_rejected() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{payment}");
     let refused = |state: &str| {
@@ -158,7 +158,7 @@ fn unknown_transition_is_rejected() {
 
 #[test]
 fn simulation_pays_closed_invoices() {
-    let (shop, id) = waiting_invoice();
+    let (shop, id) = create_waiting_invoice();
     assert_eq!(shop.simulate(&id, "under")["status"], "underpaid");
     assert_eq!(shop.simulate(&id, "exact")["status"], "confirmed");
     assert_eq!(shop.simulate(&id, "over")["status"], "overpaid");
@@ -171,7 +171,7 @@ fn simulation_pays_closed_invoices() {
         ("under", "underpaid"),
     ] {
         let shop = Shop::open();
-        let id = shop.invoice("100.00", json!({}))["id"]
+        let id = shop.create_invoice("100.00", json!({}))["id"]
             .as_str()
             .unwrap()
             .to_owned();

@@ -19,15 +19,15 @@ struct FiveOutputs {
 
 impl FiveOutputs {
     #[track_caller]
-    fn put() -> FiveOutputs {
+    fn create() -> FiveOutputs {
         let shop = Shop::open();
-        shop.addresses(TEST, "ada").expect(201);
+        shop.create_addresses(TEST, "ada").expect(201);
         let invoices = ["120.00", "60.00"].map(|amount| {
-            let invoice = shop.invoice(amount, json!({ "asset": "BTC" }));
+            let invoice = shop.create_invoice(amount, json!({ "asset": "BTC" }));
             invoice["id"].as_str().unwrap().to_owned()
         });
         let of_second = shop.get_invoice(&invoices[1])["depositAddress"].clone();
-        let customer = shop.address_of(TEST, "ada", "utxo");
+        let customer = shop.customer_address(TEST, "ada", "utxo");
         let outputs = json!([
             { "invoice": invoices[0], "amount": "0.001" },
             { "invoice": invoices[0] },
@@ -58,7 +58,7 @@ impl FiveOutputs {
 
     /// Changes each payment by this request.
     #[track_caller]
-    fn step(&mut self, body: &Value) {
+    fn apply_step(&mut self, body: &Value) {
         for payment in &mut self.payments {
             let path = format!("{PATH}/{payment}");
             let moved = self.shop.post(&path, None, body.clone()).expect(200).json();
@@ -67,7 +67,7 @@ impl FiveOutputs {
     }
 
     /// Returns transaction, position and state of each observation, and the number of rows that refer to it.
-    fn rows(&self) -> String {
+    fn observation_rows(&self) -> String {
         self.shop.query_text(
             "select group_concat(concat_ws(' ', txid, position, state, owners), ', ') from (
                select o.txid, o.position, o.state, (select count(*) from payments where observation = o.seq)
@@ -100,7 +100,7 @@ impl FiveOutputs {
 }
 
 /// Returns the expected rows of the five outputs, in the format of [`FiveOutputs::rows`].
-fn rows_of(txid: &str, state: &str) -> String {
+fn expected_rows(txid: &str, state: &str) -> String {
     let rows: Vec<_> = (0..5)
         .map(|position| format!("{txid} {position} {state} 1"))
         .collect();
@@ -109,8 +109,8 @@ fn rows_of(txid: &str, state: &str) -> String {
 
 #[test]
 fn each_of_five_outputs_keeps_one_row() {
-    let mut five = FiveOutputs::put();
-    assert_eq!(five.rows(), rows_of("one", "seen"));
+    let mut five = FiveOutputs::create();
+    assert_eq!(five.observation_rows(), expected_rows("one", "seen"));
     five.assert_state(["detected", "detected"], "detected", "0.00");
     // A repeated transaction changes nothing.
     let again = five.resend("one", 200);
@@ -120,25 +120,29 @@ fn each_of_five_outputs_keeps_one_row() {
         .iter()
         .map(|one| one["id"].as_str().unwrap());
     assert_eq!(Vec::from_iter(ids), five.payments);
-    five.step(&json!({ "state": "replaced", "txid": "two" }));
-    let rows = format!("{}, {}", rows_of("one", "dropped"), rows_of("two", "seen"));
-    assert_eq!(five.rows(), rows);
+    five.apply_step(&json!({ "state": "replaced", "txid": "two" }));
+    let rows = format!(
+        "{}, {}",
+        expected_rows("one", "dropped"),
+        expected_rows("two", "seen")
+    );
+    assert_eq!(five.observation_rows(), rows);
     five.assert_state(["detected", "detected"], "detected", "0.00");
-    five.step(&json!({ "state": "confirmed" }));
+    five.apply_step(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    five.step(&json!({ "state": "orphaned" }));
+    five.apply_step(&json!({ "state": "orphaned" }));
     five.assert_state(["detected", "detected"], "detected", "0.00");
     five.shop.advance("1h");
-    five.step(&json!({ "state": "confirmed" }));
+    five.apply_step(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     let rows = format!(
         "{}, {}",
-        rows_of("one", "dropped"),
-        rows_of("two", "confirmed")
+        expected_rows("one", "dropped"),
+        expected_rows("two", "confirmed")
     );
-    assert_eq!(five.rows(), rows);
+    assert_eq!(five.observation_rows(), rows);
     five.resend("two", 200);
-    assert_eq!(five.rows(), rows);
+    assert_eq!(five.observation_rows(), rows);
     let booked = five.shop.invoice_ledger(&five.invoices[0], TEST);
     let once = "sale 60.00, fee -0.60";
     let back = "adjustment -60.00, adjustment 0.60";
@@ -156,7 +160,7 @@ fn each_of_five_outputs_keeps_one_row() {
 #[test]
 fn output_keeps_its_given_position() {
     let shop = Shop::open();
-    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let output = |position: Value| json!({ "invoice": invoice["id"], "amount": "0.1", "position": position });
     let put = |outputs: Value| shop.post(PATH, None, json!({ "txid": "t", "outputs": outputs }));
     let seen = put(json!([output(json!(7)), output(json!(3))]))
@@ -180,7 +184,7 @@ fn output_keeps_its_given_position() {
 #[test]
 fn zero_output_is_skipped() {
     let shop = Shop::open();
-    let open = shop.invoice("60.00", json!({}));
+    let open = shop.create_invoice("60.00", json!({}));
     let nothing = json!({ "invoice": open["id"], "asset": "BTC", "amount": "0" });
     let none = shop.post(PATH, None, json!({ "txid": "t", "outputs": [nothing] }));
     assert_eq!(none.expect(200).json(), json!({ "data": [] }));
@@ -204,7 +208,7 @@ fn zero_output_is_skipped() {
 #[test]
 fn invalid_transaction_is_rejected_as_a_whole() {
     let shop = Shop::open();
-    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let pays = json!({ "invoice": invoice["id"], "amount": "0.1" });
     let on_bitcoin = json!({ "address": FOREIGN, "asset": "BTC", "amount": "1" });
     let at = |position: Value| json!({ "invoice": invoice["id"], "amount": "0.1", "position": position });
@@ -234,7 +238,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
     // Another output at a known position is rejected.
     let body = |output: &Value| json!({ "txid": "t", "outputs": [output] });
     shop.post(PATH, None, body(&pays)).expect(201);
-    let other = shop.invoice("50.00", json!({ "asset": "LTC" }));
+    let other = shop.create_invoice("50.00", json!({ "asset": "LTC" }));
     let other = json!({ "invoice": other["id"] });
     shop.post(PATH, None, body(&other))
         .assert_error(400, "invalid_request", Some("position"));
@@ -247,12 +251,12 @@ fn invalid_transaction_is_rejected_as_a_whole() {
 
 #[test]
 fn own_transfers_book_nothing() {
-    let mut five = FiveOutputs::put();
-    five.step(&json!({ "state": "confirmed" }));
+    let mut five = FiveOutputs::create();
+    five.apply_step(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     // The shop sends the coins of the first invoice to the address of another invoice and to a foreign address.
     let shop = &five.shop;
-    let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let other = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let outputs = json!([
         { "invoice": other["id"] },
         { "address": FOREIGN, "asset": "BTC", "amount": "0.5" },
@@ -292,14 +296,14 @@ fn own_transfers_book_nothing() {
     let own = swept(&[&five.payments[4]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
     // On account-based chains, the address of the sender decides.
-    let paid = shop.invoice("100.00", json!({ "asset": "ETH" }));
+    let paid = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let paid = shop.pay(json!({ "invoice": paid["id"] }));
-    let gas = shop.invoice("100.00", json!({ "asset": "USDC-BASE" }));
+    let gas = shop.create_invoice("100.00", json!({ "asset": "USDC-BASE" }));
     let body = json!({ "outputs": [{ "invoice": gas["id"] }], "spends": [paid] });
     let gas = shop.post(PATH, None, body).expect(201).json();
     assert_eq!(gas["data"][0]["state"], "own");
     // The coin of the own transfer is selected for the invoice.
-    let open = shop.invoice("100.00", json!({}));
+    let open = shop.create_invoice("100.00", json!({}));
     let body = json!({ "outputs": [{ "invoice": open["id"], "asset": "ETH" }], "spends": [paid] });
     shop.post(PATH, None, body).expect(201);
     let open = shop.get_invoice(open["id"].as_str().unwrap());

@@ -1,6 +1,6 @@
 //! Undoing the outcomes of unmatched payments.
 
-use super::operator::{FOREIGN, Operator, id};
+use super::operator::{FOREIGN, OperatorSession, invoice_id};
 use crate::support::TEST;
 use serde_json::{Value, json};
 
@@ -19,14 +19,14 @@ fn is_open(shown: &Value) -> bool {
 
 #[test]
 fn invoice_assignment_can_be_undone_until_confirmed() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
-    let invoice = shop.invoice("60.00", json!({ "asset": "LTC" }));
-    let before = shop.get_invoice(id(&invoice));
+    let invoice = shop.create_invoice("60.00", json!({ "asset": "LTC" }));
+    let before = shop.get_invoice(invoice_id(&invoice));
     let lost = operator.pay_foreign_address("0.001");
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
-    assert_eq!(shop.get_invoice(id(&invoice))["status"], "detected");
-    let shown = operator.read(&lost);
+    assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "detected");
+    let shown = operator.read_unmatched(&lost);
     assert_eq!(
         [&shown["outcome"], &shown["payment"], &shown["canBeUndone"]],
         [&json!("assigned"), &json!(payment), &json!(true)]
@@ -36,7 +36,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     operator.assert_audit_clean();
     // The invoice, its quotes and its timeline are as they were before the assignment.
-    assert_eq!(shop.get_invoice(id(&invoice)), before);
+    assert_eq!(shop.get_invoice(invoice_id(&invoice)), before);
     let left = "select (select group_concat(asset) from quotes) || (select count(*) from payments) \
         || (select count(*) from invoice_steps where payment is not null)";
     assert_eq!(shop.query_text(left), "LTC00");
@@ -45,7 +45,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         .undo(&lost)
         .assert_error(409, "invalid_transition", None);
     // The assignment of a confirmed payment cannot be undone, because later rows depend on it.
-    let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let other = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": other["id"] }));
     operator
         .assign(&lost, &json!({ "invoice": invoice["id"] }))
@@ -54,7 +54,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         .resolve(&lost, &json!({ "note": "x" }))
         .assert_error(409, "invalid_transition", None);
     shop.move_payment(&payment, "confirmed");
-    assert_eq!(operator.read(&lost)["canBeUndone"], false);
+    assert_eq!(operator.read_unmatched(&lost)["canBeUndone"], false);
     let refused = operator.undo(&lost);
     refused.assert_error(409, "invalid_transition", None);
     assert!(
@@ -68,7 +68,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         .undo(&lost)
         .assert_error(409, "invalid_transition", None);
     shop.move_payment(&payment, "confirmed");
-    assert_eq!(shop.get_invoice(id(&other))["status"], "confirmed");
+    assert_eq!(shop.get_invoice(invoice_id(&other))["status"], "confirmed");
     operator.assert_audit_clean();
     let noted = shop.audit_entries("unmatched_payment.undo");
     assert_eq!(noted.len(), 1);
@@ -84,9 +84,9 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
 
 #[test]
 fn quote_is_removed_with_its_last_assigned_payment() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
-    let invoice = shop.invoice("60.00", json!({ "asset": "ETH" }));
+    let invoice = shop.create_invoice("60.00", json!({ "asset": "ETH" }));
     let quotes =
         "select group_concat(asset || given || by_person) from (select * from quotes order by seq)";
     let body =
@@ -112,12 +112,12 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     // If the customer has selected the coin, its quote stays after an undo.
     operator.assign_and_get_id(&strays[0], &mine);
     shop.move_payment(&shop.query_text("select max(id) from payments"), "dropped");
-    let path = format!("/v1/invoices/{}/select", id(&invoice));
+    let path = format!("/v1/invoices/{}/select", invoice_id(&invoice));
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "USDC-BASE" }));
     picked.expect(200);
     operator.undo(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE00");
-    assert_eq!(shop.get_invoice(id(&invoice))["asset"], "USDC-BASE");
+    assert_eq!(shop.get_invoice(invoice_id(&invoice))["asset"], "USDC-BASE");
     operator.assert_audit_clean();
     let paid = shop.pay(body);
     assert_eq!(shop.move_payment(&paid, "confirmed")["state"], "confirmed");
@@ -126,39 +126,39 @@ fn quote_is_removed_with_its_last_assigned_payment() {
 
 #[test]
 fn overdue_invoice_expires_when_its_assignment_is_undone() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
     for amount in ["0.001", "0.0005"] {
-        let invoice = shop.invoice("60.00", json!({}));
+        let invoice = shop.create_invoice("60.00", json!({}));
         let lost = operator.pay_foreign_address(amount);
         operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
         shop.advance("2h");
         operator.undo(&lost).expect(200);
-        assert_eq!(shop.get_invoice(id(&invoice))["status"], "expired");
-        assert_eq!(shop.get_invoice(id(&invoice))["asset"], Value::Null);
+        assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "expired");
+        assert_eq!(shop.get_invoice(invoice_id(&invoice))["asset"], Value::Null);
         operator.assert_audit_clean();
     }
     // The assignment of a dropped payment can be undone, too. The payment returns as unmatched.
-    let invoice = shop.invoice("60.00", json!({}));
+    let invoice = shop.create_invoice("60.00", json!({}));
     let lost = operator.pay_foreign_address("0.001");
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     shop.move_payment(&payment, "dropped");
     operator.undo(&lost).expect(200);
     shop.move_payment(&lost, "seen");
-    assert_eq!(shop.get_invoice(id(&invoice))["status"], "created");
+    assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "created");
     operator.assert_audit_clean();
 }
 
 #[test]
 fn customer_assignment_can_be_undone_until_confirmed() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
-    shop.addresses(TEST, "ada").expect(201);
+    shop.create_addresses(TEST, "ada").expect(201);
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let ada = json!({ "account": account, "customer": "ada" });
     let lost = operator.pay_foreign_address("0.001");
     let deposit = operator.assign_and_get_id(&lost, &ada);
-    assert_eq!(operator.read(&lost)["deposit"], json!(deposit));
+    assert_eq!(operator.read_unmatched(&lost)["deposit"], json!(deposit));
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     let path = format!("/v1/deposits/{deposit}");
     shop.get(&path, Some(TEST))
@@ -176,7 +176,7 @@ fn customer_assignment_can_be_undone_until_confirmed() {
 
 #[test]
 fn returned_and_dismissed_payments_can_be_undone() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
     let lost = operator.pay_foreign_address("0.001");
     shop.move_payment(&lost, "confirmed");
@@ -200,7 +200,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
             &json!(true)
         ]
     );
-    let mine = json!({ "invoice": shop.invoice("60.00", json!({}))["id"] });
+    let mine = json!({ "invoice": shop.create_invoice("60.00", json!({}))["id"] });
     operator
         .assign(&lost, &mine)
         .assert_error(409, "invalid_transition", None);
@@ -233,7 +233,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
     }
     let path = format!("/dashboard/api/unmatched-payments/{lost}/undo");
     let merchant = shop.merchant_cookie();
-    shop.as_member(&merchant, "POST", &path, &Value::Null)
+    shop.send_in_session(&merchant, "POST", &path, &Value::Null)
         .assert_error(403, "forbidden", None);
     shop.send("POST", &path, &[], "")
         .assert_error(401, "unauthorized", None);
@@ -243,16 +243,16 @@ fn returned_and_dismissed_payments_can_be_undone() {
 
 #[test]
 fn unmatched_payment_shows_value_and_address_owner() {
-    let operator = Operator::open();
+    let operator = OperatorSession::open();
     let shop = &operator.shop;
-    shop.addresses(TEST, "ada").expect(201);
+    shop.create_addresses(TEST, "ada").expect(201);
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
-    let invoice = shop.invoice("92.00", json!({ "asset": "USDC-BASE" }));
+    let invoice = shop.create_invoice("92.00", json!({ "asset": "USDC-BASE" }));
     let address = &invoice["depositAddress"];
     // All EVM chains have the same address, so the payment is proposed for the invoice that owns the address.
     let body = json!({ "address": address, "asset": "USDC-POLYGON", "amount": "100" });
     let wrong_chain = shop.pay(body);
-    let shown = operator.read(&wrong_chain);
+    let shown = operator.read_unmatched(&wrong_chain);
     assert_eq!(
         [
             &shown["worthEur"],
@@ -270,16 +270,25 @@ fn unmatched_payment_shows_value_and_address_owner() {
     assert_eq!(shown["candidate"], json!({ "invoice": invoice["id"] }));
     shop.move_payment(&wrong_chain, "confirmed");
     operator.assign_and_get_id(&wrong_chain, &shown["candidate"]);
-    assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
-    assert_eq!(operator.read(&wrong_chain)["candidate"], Value::Null);
+    assert_eq!(
+        shop.get_invoice(invoice_id(&invoice))["status"],
+        "confirmed"
+    );
+    assert_eq!(
+        operator.read_unmatched(&wrong_chain)["candidate"],
+        Value::Null
+    );
     // No owner is proposed for a payment to a foreign address, or for dust, which cannot be assigned.
     let lost = operator.pay_foreign_address("0.001");
-    assert_eq!(operator.read(&lost)["candidate"], Value::Null);
-    let bitcoin = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    assert_eq!(operator.read_unmatched(&lost)["candidate"], Value::Null);
+    let bitcoin = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let dust =
         json!({ "address": bitcoin["depositAddress"], "asset": "BTC", "amount": "0.00000001" });
-    assert_eq!(operator.read(&shop.pay(dust))["candidate"], Value::Null);
-    let customer = shop.address_of(TEST, "ada", "utxo");
+    assert_eq!(
+        operator.read_unmatched(&shop.pay(dust))["candidate"],
+        Value::Null
+    );
+    let customer = shop.customer_address(TEST, "ada", "utxo");
     let outputs = json!([{ "address": customer, "asset": "BTC", "amount": "0.001" }]);
     let body = json!({ "outputs": outputs, "coinbase": true });
     let made = shop
@@ -287,12 +296,12 @@ fn unmatched_payment_shows_value_and_address_owner() {
         .expect(201)
         .json();
     let newly_made = made["data"][0]["id"].as_str().unwrap().to_owned();
-    let shown = operator.read(&newly_made);
+    let shown = operator.read_unmatched(&newly_made);
     assert_eq!(
         shown["candidate"],
         json!({ "account": account, "customer": "ada" })
     );
     operator.assign_and_get_id(&newly_made, &shown["candidate"]);
-    assert_eq!(FOREIGN, operator.read(&lost)["address"]);
+    assert_eq!(FOREIGN, operator.read_unmatched(&lost)["address"]);
     operator.assert_audit_clean();
 }

@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 const PATH: &str = "/sandbox/payments";
 
 /// Opens a shop with the customer `ada` in both modes.
-fn shop() -> Shop {
+fn open_shop() -> Shop {
     let shop = Shop::open();
-    shop.addresses(TEST, "ada").expect(201);
-    shop.addresses(LIVE, "ada").expect(201);
+    shop.create_addresses(TEST, "ada").expect(201);
+    shop.create_addresses(LIVE, "ada").expect(201);
     shop
 }
 
 #[test]
 fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
-    let shop = shop();
-    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
-    let customer = shop.address_of(TEST, "ada", "utxo");
+    let shop = open_shop();
+    let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
+    let customer = shop.customer_address(TEST, "ada", "utxo");
     let pay = |address: &Value| {
         let body = json!({ "address": address, "asset": "BTC", "amount": "0.001", "txid": "one" });
         shop.post(PATH, None, body)
@@ -47,16 +47,16 @@ fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
 
 /// Returns the unmatched payments, as the operator interface shows them.
 #[track_caller]
-fn unmatched(shop: &Shop, cookie: &str, query: &str) -> Value {
+fn list_unmatched(shop: &Shop, cookie: &str, query: &str) -> Value {
     let path = format!("/dashboard/api/unmatched-payments{query}");
-    let page = shop.as_member(cookie, "GET", &path, &Value::Null);
+    let page = shop.send_in_session(cookie, "GET", &path, &Value::Null);
     page.expect(200).json()
 }
 
 #[test]
 fn incomplete_payment_is_rejected() {
-    let shop = shop();
-    let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
+    let shop = open_shop();
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let address = &invoice["depositAddress"];
     shop.post(
         PATH,
@@ -75,13 +75,13 @@ fn incomplete_payment_is_rejected() {
             .assert_error(400, "invalid_request", Some("address"));
     }
     let cookie = shop.sign_in("operator@sandbox.test");
-    assert_eq!(unmatched(&shop, &cookie, "")["data"], json!([]));
+    assert_eq!(list_unmatched(&shop, &cookie, "")["data"], json!([]));
 }
 
 #[test]
 fn unmatched_payment_is_stored_and_books_nothing() {
-    let shop = shop();
-    let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
+    let shop = open_shop();
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let (address, id) = (&invoice["depositAddress"], invoice["id"].as_str().unwrap());
     let strange =
         json!({ "address": address, "asset": "USDC-BASE", "amount": "25", "txid": "0xa" });
@@ -105,7 +105,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
     shop.post(&path, None, json!({ "state": "orphaned" }))
         .assert_error(409, "invalid_transition", Some("state"));
     let cookie = shop.sign_in("operator@sandbox.test");
-    let page = unmatched(&shop, &cookie, "");
+    let page = list_unmatched(&shop, &cookie, "");
     let ids: Vec<_> = page["data"]
         .as_array()
         .unwrap()
@@ -138,7 +138,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
 
 #[test]
 fn operator_resolves_an_unmatched_payment() {
-    let shop = shop();
+    let shop = open_shop();
     let cookie = shop.sign_in("operator@sandbox.test");
     let mut ids: Vec<String> = Vec::new();
     for number in 1..=3 {
@@ -148,7 +148,7 @@ fn operator_resolves_an_unmatched_payment() {
         );
     }
     let listed = |query: &str| {
-        let page = unmatched(&shop, &cookie, query);
+        let page = list_unmatched(&shop, &cookie, query);
         let entries = page["data"].as_array().unwrap().iter();
         let ids = entries.map(|entry| entry["id"].as_str().unwrap().to_owned());
         (
@@ -161,7 +161,7 @@ fn operator_resolves_an_unmatched_payment() {
     let next = format!("?limit=2&before={}", ids[1]);
     assert_eq!(listed(&next), (ids[2..].to_vec(), Value::Null, false));
     let path = |id: &str| format!("/dashboard/api/unmatched-payments/{id}");
-    let resolve = |id: &str, body: Value| shop.as_member(&cookie, "POST", &path(id), &body);
+    let resolve = |id: &str, body: Value| shop.send_in_session(&cookie, "POST", &path(id), &body);
     let at = shop.now();
     let done = resolve(&ids[1], json!({ "note": "sent back" }))
         .expect(200)
@@ -193,11 +193,11 @@ fn operator_resolves_an_unmatched_payment() {
 
 #[test]
 fn resolution_requires_an_operator_and_a_valid_note() {
-    let shop = shop();
+    let shop = open_shop();
     let cookie = shop.sign_in("operator@sandbox.test");
     let id = shop.pay(json!({ "address": FOREIGN, "asset": "BTC", "amount": "1" }));
     let path = |id: &str| format!("/dashboard/api/unmatched-payments/{id}");
-    let resolve = |id: &str, body: Value| shop.as_member(&cookie, "POST", &path(id), &body);
+    let resolve = |id: &str, body: Value| shop.send_in_session(&cookie, "POST", &path(id), &body);
     for (body, param) in [
         (json!({}), "note"),
         (json!({ "note": "" }), "note"),
@@ -220,15 +220,15 @@ fn resolution_requires_an_operator_and_a_valid_note() {
         } else {
             json!({ "note": "x" })
         };
-        shop.as_member(&merchant, method, path, &body)
+        shop.send_in_session(&merchant, method, path, &body)
             .assert_error(403, "forbidden", None);
     }
     for query in ["?before=x", "?limit=201", "?status=closed"] {
         let path = format!("/dashboard/api/unmatched-payments{query}");
         let param = query[1..].split('=').next();
-        shop.as_member(&cookie, "GET", &path, &Value::Null)
+        shop.send_in_session(&cookie, "GET", &path, &Value::Null)
             .assert_error(400, "invalid_request", param);
     }
-    let page = unmatched(&shop, &cookie, "?status=open");
+    let page = list_unmatched(&shop, &cookie, "?status=open");
     assert_eq!(page["data"].as_array().unwrap().len(), 1);
 }

@@ -1,8 +1,8 @@
 //! Unwatched chains, for which no address is assigned.
 
-use super::live_addresses::{NODES, addresses, execute, pair, shop, watch};
-use crate::file::old_files::column;
-use crate::process::serve::{call, serve};
+use super::live_addresses::{NODES, addresses_of, execute, open_shop, pair, watch};
+use crate::file::old_files::text_column;
+use crate::process::serve::{call, start_server};
 use crate::support::installation::Installation;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use std::process::Command;
 
 #[test]
 fn unwatched_chain_hands_out_no_pool_address() {
-    let shop = shop();
-    let (_server, url) = serve(&shop.file(), &NODES);
+    let shop = open_shop();
+    let (_server, url) = start_server(&shop.file(), &NODES);
     let address = bs58::encode([7; 32]).into_string();
     execute(
         &shop,
@@ -20,20 +20,20 @@ fn unwatched_chain_hands_out_no_pool_address() {
         ),
     );
     let free = "select state from pool_addresses";
-    assert_eq!(addresses(&shop, &url, "ada"), []);
-    assert_eq!(column(&shop.file(), free), ["free"]);
+    assert_eq!(addresses_of(&shop, &url, "ada"), []);
+    assert_eq!(text_column(&shop.file(), free), ["free"]);
     watch(&shop, "solana");
     let given = [pair("solana", address)];
-    assert_eq!(addresses(&shop, &url, "ada"), given);
+    assert_eq!(addresses_of(&shop, &url, "ada"), given);
     // The address stays listed after the chain is stopped.
     let stopped = "update chain_cursors set stopped = 'reorganised' where chain = 'solana'";
     execute(&shop, stopped);
-    assert_eq!(addresses(&shop, &url, "ada"), given);
+    assert_eq!(addresses_of(&shop, &url, "ada"), given);
     let path = "/v1/customers/ada/addresses";
     let read = call(&url, &shop.live, "GET", path, json!({})).json();
     assert_eq!(read["addresses"][0]["chainIds"], json!([]));
     assert_eq!(read["addresses"][0]["assets"], json!([]));
-    assert_eq!(addresses(&shop, &url, "bob"), []);
+    assert_eq!(addresses_of(&shop, &url, "bob"), []);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Origin of addresses: each has an index of its wallet, and a script on UTXO chains.
 
 use crate::file::audit::findings;
-use crate::file::old_files::{call, column, start_on_file};
+use crate::file::old_files::{call, start_on_file, text_column};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
@@ -21,22 +21,30 @@ const WRONG_SCRIPTS: &str = "select address from addresses
 fn addresses_of_older_files_keep_their_indexes() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
         let scratch = Scratch::new();
-        let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
+        let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
         let (mut process, _) = start_on_file(&file);
-        assert!(process.close());
-        assert_eq!(column(&file, INDEXES), column(&old, IN_TURN), "{version}");
-        assert_eq!(column(&file, WRONG_SCRIPTS), Vec::<String>::new());
+        assert!(process.close_input());
+        assert_eq!(
+            text_column(&file, INDEXES),
+            text_column(&old, IN_TURN),
+            "{version}"
+        );
+        assert_eq!(text_column(&file, WRONG_SCRIPTS), Vec::<String>::new());
         let counters = "select concat_ws(' ', mode, pool, next_index) from address_counters order by mode, pool";
         let wallets =
             "select concat_ws(' ', mode, pool, next_index) from wallets order by mode, pool";
-        assert_eq!(column(&file, wallets), column(&old, counters), "{version}");
+        assert_eq!(
+            text_column(&file, wallets),
+            text_column(&old, counters),
+            "{version}"
+        );
     }
 }
 
 #[test]
 fn older_file_keeps_its_index_gap() {
     let scratch = Scratch::new();
-    let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file("v3", name));
+    let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file("v3", name));
     Connection::open(&file)
         .unwrap()
         .execute_batch("update address_counters set next_index = next_index + 1000")
@@ -44,12 +52,12 @@ fn older_file_keeps_its_index_gap() {
     let (mut process, url) = start_on_file(&file);
     let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
     call(&url, "POST", "/v1/invoices", TEST, &body).expect(201);
-    assert!(process.close());
-    let before = column(&old, IN_TURN);
-    assert_eq!(column(&file, INDEXES)[..before.len()], before);
+    assert!(process.close_input());
+    let before = text_column(&old, IN_TURN);
+    assert_eq!(text_column(&file, INDEXES)[..before.len()], before);
     let of_the_new = "select cast(wallet_index as text) from addresses order by seq desc limit 1";
     let before = "select cast(count(*) + 1000 as text) from addresses where mode = 'test' and pool = 'bitcoin'";
-    assert_eq!(column(&file, of_the_new), column(&old, before));
+    assert_eq!(text_column(&file, of_the_new), text_column(&old, before));
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -76,8 +84,8 @@ fn wallet_hands_out_each_index_once() {
             invoice(key, asset);
         }
     }
-    shop.addresses(TEST, "ada").expect(201);
-    let lines = |sql: &str| column(shop.file(), sql);
+    shop.create_addresses(TEST, "ada").expect(201);
+    let lines = |sql: &str| text_column(shop.file(), sql);
     assert_eq!(lines(INDEXES), lines(IN_TURN));
     assert_eq!(lines(WRONG_SCRIPTS), Vec::<String>::new());
     let wallets =
@@ -109,7 +117,7 @@ fn wallet_hands_out_each_index_once() {
 fn audit_finds_addresses_at_no_index_of_their_wallet() {
     let shop = Shop::open();
     for asset in ["BTC", "LTC", "ETH"] {
-        shop.invoice("60.00", json!({ "asset": asset }));
+        shop.create_invoice("60.00", json!({ "asset": asset }));
     }
     // The audit finds an index above those assigned, an index of another address, and an address without a wallet.
     for (change, problem) in [

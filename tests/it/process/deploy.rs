@@ -18,7 +18,7 @@ fn example(name: &str) -> PathBuf {
 
 /// Returns the text of a file in `examples/deploy` with replacements, each of which must match.
 #[track_caller]
-fn changed(name: &str, changes: &[(&str, &str)]) -> String {
+fn example_with_changes(name: &str, changes: &[(&str, &str)]) -> String {
     let text = std::fs::read_to_string(example(name)).unwrap();
     changes.iter().fold(text, |text, (old, new)| {
         assert!(text.contains(old), "{old} is not in {name}");
@@ -27,7 +27,7 @@ fn changed(name: &str, changes: &[(&str, &str)]) -> String {
 }
 
 /// Returns the `sh` blocks of `examples/deploy/README.md` with their labels: a terminal, or a case.
-fn blocks() -> Vec<(String, String)> {
+fn guide_blocks() -> Vec<(String, String)> {
     let page = std::fs::read_to_string(example("README.md")).unwrap();
     let blocks = page.split("\n```sh").skip(1).map(|rest| {
         let (kind, rest) = rest.split_once('\n').unwrap();
@@ -38,7 +38,7 @@ fn blocks() -> Vec<(String, String)> {
 }
 
 /// Returns a `PATH` that starts with the folder of the tested binary.
-fn path() -> String {
+fn path_variable() -> String {
     let coffer = Path::new(env!("CARGO_BIN_EXE_coffer")).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
     format!("{}:{path}", coffer.display())

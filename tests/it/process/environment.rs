@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 #[test]
 fn webhooks_ignore_the_proxy_of_the_environment() {
-    let receiver = Receiver::replying(Reply::Status(200));
+    let receiver = Receiver::start_replying(Reply::Status(200));
     let proxy = format!("http://{}", Receiver::unused_address());
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command
@@ -50,7 +50,7 @@ fn webhooks_ignore_the_proxy_of_the_environment() {
         json!({ "amount": "1.00", "currency": "EUR" }),
     )
     .expect(201);
-    receiver.wait(1);
+    receiver.wait_for_requests(1);
     // The sandbox ends when its standard input ends, as if its parent had exited.
     drop(coffer.stdin.take());
     assert!(coffer.wait().unwrap().success());

@@ -1,6 +1,6 @@
 //! `--json` of each listing or reporting command, and shell completions.
 
-use crate::operator::wallets::{ZPUB, wallet};
+use crate::operator::wallets::{ZPUB, run_wallet};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::tools;
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Runs the binary on a file with this standard input.
-fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
+fn run_coffer(args: &[&str], file: &Path, input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(args).arg("--file").arg(file);
     // This variable belongs to the sandbox command and has no effect on other commands.
@@ -27,24 +27,24 @@ fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
 
 /// Runs the binary, and returns standard output and the exit code.
 #[track_caller]
-fn run(args: &[&str], file: &Path) -> (String, Option<i32>) {
-    let output = coffer(args, file, "a long password");
+fn output_and_code(args: &[&str], file: &Path) -> (String, Option<i32>) {
+    let output = run_coffer(args, file, "a long password");
     let text = String::from_utf8(output.stdout).unwrap();
     (text, output.status.code())
 }
 
 /// Returns the single document printed with `--json`. The exit code equals that without `--json`.
 #[track_caller]
-fn document(args: &[&str], file: &Path) -> Value {
-    let (plain, code) = run(args, file);
+fn json_document(args: &[&str], file: &Path) -> Value {
+    let (plain, code) = output_and_code(args, file);
     assert!(serde_json::from_str::<Value>(&plain).is_err(), "{plain}");
-    let (text, code_then) = run(&[args, &["--json"]].concat(), file);
+    let (text, code_then) = output_and_code(&[args, &["--json"]].concat(), file);
     assert_eq!(code, code_then, "{args:?}");
     assert!(text.ends_with("}\n"), "{text}");
     serde_json::from_str(&text).unwrap()
 }
 
-fn keys(value: &Value) -> BTreeSet<&str> {
+fn field_names(value: &Value) -> BTreeSet<&str> {
     value
         .as_object()
         .unwrap()
@@ -59,38 +59,38 @@ fn json_prints_each_list_as_one_document() {
     let file = scratch.path("shop.db");
     let mut made = Vec::new();
     for name in ["One", "Two"] {
-        let (text, _) = run(&["account", "create", name, "--json"], &file);
+        let (text, _) = output_and_code(&["account", "create", name, "--json"], &file);
         made.push(serde_json::from_str::<Value>(&text).unwrap());
     }
     let account = made[0]["id"].as_str().unwrap();
     for mode in ["live", "test"] {
         assert_eq!(
-            run(&["key", "create", account, "--mode", mode], &file).1,
+            output_and_code(&["key", "create", account, "--mode", mode], &file).1,
             Some(0)
         );
     }
     for email in ["a@shop.test", "b@shop.test"] {
         assert_eq!(
-            run(&["user", "create", email, "--role", "operator"], &file).1,
+            output_and_code(&["user", "create", email, "--role", "operator"], &file).1,
             Some(0)
         );
     }
     let evm = crate::operator::wallets::EVM;
     for (chain, key) in [("bitcoin", ZPUB), ("evm", evm)] {
         assert!(
-            wallet(&file, &["add", chain, "--yes"], key)
+            run_wallet(&file, &["add", chain, "--yes"], key)
                 .status
                 .success()
         );
     }
     for what in ["account", "key", "user", "wallet"] {
-        let (lines, _) = run(&[what, "list"], &file);
+        let (lines, _) = output_and_code(&[what, "list"], &file);
         let lines: Vec<Value> = lines
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert_eq!(lines.len(), 2, "{what}");
-        let listed = document(&[what, "list"], &file);
+        let listed = json_document(&[what, "list"], &file);
         assert_eq!(listed, json!({ "data": lines }), "{what}");
     }
     let conn = Connection::open(&file).unwrap();
@@ -98,9 +98,9 @@ fn json_prints_each_list_as_one_document() {
         insert into addresses (mode, pool, address, customer, wallet, wallet_index) \
         select mode, pool, 'a' || seq, 1, seq, 0 from wallets; update wallets set next_index = 1";
     conn.execute_batch(handed_out).unwrap();
-    let (csv, _) = run(&["wallet", "addresses"], &file);
+    let (csv, _) = output_and_code(&["wallet", "addresses"], &file);
     assert_eq!(csv.lines().count(), 3, "{csv}");
-    let addresses = document(&["wallet", "addresses"], &file);
+    let addresses = json_document(&["wallet", "addresses"], &file);
     let one = &addresses["data"][1];
     assert_eq!(addresses["data"].as_array().unwrap().len(), 2);
     assert_eq!(
@@ -115,10 +115,13 @@ fn json_prints_each_list_as_one_document() {
     assert!(csv.contains(&line), "{csv}");
     // An empty list is a document, too. A command without output prints the object that it acted on.
     let empty = scratch.path("empty.db");
-    run(&["account", "create", "Shop"], &empty);
-    assert_eq!(document(&["key", "list"], &empty), json!({ "data": [] }));
-    let key = document(&["key", "list"], &file)["data"][0]["id"].clone();
-    let (text, _) = run(&["key", "revoke", key.as_str().unwrap(), "--json"], &file);
+    output_and_code(&["account", "create", "Shop"], &empty);
+    assert_eq!(
+        json_document(&["key", "list"], &empty),
+        json!({ "data": [] })
+    );
+    let key = json_document(&["key", "list"], &file)["data"][0]["id"].clone();
+    let (text, _) = output_and_code(&["key", "revoke", key.as_str().unwrap(), "--json"], &file);
     assert_eq!(text, format!("{{\"id\":{key}}}\n"));
 }
 
@@ -148,23 +151,23 @@ fn json_reports_audit_backup_and_restore_as_one_document() {
         body,
     )
     .expect(201);
-    assert!(process.close());
-    let clean = document(&["audit"], &file);
+    assert!(process.close_input());
+    let clean = json_document(&["audit"], &file);
     assert_eq!(
         (&clean["findings"], &clean["findingCount"]),
         (&json!([]), &json!(0))
     );
-    assert_eq!(keys(&clean["checked"]), BTreeSet::from(COUNTED));
+    assert_eq!(field_names(&clean["checked"]), BTreeSet::from(COUNTED));
     assert_eq!(clean["checked"]["invoices"], 1);
     let to = copy.to_str().unwrap();
-    let copied = document(&["backup", to, "--force"], &file);
+    let copied = json_document(&["backup", to, "--force"], &file);
     let bytes = std::fs::metadata(&copy).unwrap().len();
     assert_eq!(
         copied,
         json!({ "file": to, "bytes": bytes, "heads": clean["heads"] })
     );
     let other = scratch.path("other.db");
-    let restored = document(&["restore", to, "--dry-run"], &other);
+    let restored = json_document(&["restore", to, "--dry-run"], &other);
     assert_eq!(
         restored["indexes"],
         json!([{ "mode": "test", "pool": "bitcoin", "nextIndex": 1001, "wallet": null, "gapLimit": null, "copyIndex": 1,
@@ -188,13 +191,13 @@ fn json_reports_audit_backup_and_restore_as_one_document() {
     conn.execute_batch("update invoices set amount_received = '7'")
         .unwrap();
     drop(conn);
-    let wrong = document(&["audit"], &copy);
+    let wrong = json_document(&["audit"], &copy);
     assert_eq!(
         (&wrong["findingCount"], &wrong["findings"][0]["rule"]),
         (&json!(1), &json!(3))
     );
     assert_eq!(
-        keys(&wrong["findings"][0]),
+        field_names(&wrong["findings"][0]),
         BTreeSet::from(["about", "is", "rule", "should"])
     );
 }
@@ -203,9 +206,9 @@ fn json_reports_audit_backup_and_restore_as_one_document() {
 fn failed_command_prints_no_partial_document() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    run(&["account", "create", "Shop"], &file);
+    output_and_code(&["account", "create", "Shop"], &file);
     let to = copy.to_str().unwrap();
-    run(&["backup", to], &file);
+    output_and_code(&["backup", to], &file);
     // A failed command prints its error on standard error, and nothing on standard output.
     for args in [
         &["restore", to, "--json"][..],
@@ -214,14 +217,14 @@ fn failed_command_prints_no_partial_document() {
         &["account", "approve", "nobody", "--json"],
         &["account", "list", "--json", "--jsn"],
     ] {
-        let output = coffer(args, &file, "");
+        let output = run_coffer(args, &file, "");
         assert!(
             !output.status.success() && output.stdout.is_empty(),
             "{args:?}"
         );
         assert!(!output.stderr.is_empty(), "{args:?}");
     }
-    let output = coffer(&["audit", "--json"], &scratch.path("none.db"), "");
+    let output = run_coffer(&["audit", "--json"], &scratch.path("none.db"), "");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
 }
 
@@ -229,8 +232,8 @@ fn failed_command_prints_no_partial_document() {
 fn json_reports_doctor_and_rescan_as_one_document() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    run(&["account", "create", "Shop"], &file);
-    let found = document(&["doctor"], &file);
+    output_and_code(&["account", "create", "Shop"], &file);
+    let found = json_document(&["doctor"], &file);
     let data = found["data"].as_array().unwrap();
     let about = |name: &str| data.iter().find(|one| one["about"] == name).unwrap();
     assert_eq!(
@@ -239,17 +242,17 @@ fn json_reports_doctor_and_rescan_as_one_document() {
     );
     let url = about("public url");
     assert_eq!(
-        (&url["ok"], keys(&url["complaints"][0])),
+        (&url["ok"], field_names(&url["complaints"][0])),
         (&json!(false), BTreeSet::from(["about", "mend"]))
     );
     assert_eq!(found["clockAccepted"], Value::Null);
-    let accepted = document(&["doctor", "--accept-clock"], &file);
+    let accepted = json_document(&["doctor", "--accept-clock"], &file);
     assert!(accepted["clockAccepted"].as_str().unwrap().ends_with('Z'));
     let conn = Connection::open(&file).unwrap();
     let followed =
         "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     conn.execute_batch(followed).unwrap();
-    let ordered = document(&["rescan", "bitcoin", "--from", "7"], &file);
+    let ordered = json_document(&["rescan", "bitcoin", "--from", "7"], &file);
     assert_eq!(
         ordered,
         json!({ "chain": "bitcoin", "from": 7, "done": false })
@@ -296,7 +299,7 @@ fn shell_completes_commands_and_options() {
     ] {
         let mut bash = Command::new("bash");
         bash.args(["-c", asked, coffer]).args(words);
-        let Some(output) = tools::run(&mut bash, "what bash completes") else {
+        let Some(output) = tools::run_tool(&mut bash, "what bash completes") else {
             return;
         };
         let printed = String::from_utf8(output.stdout).unwrap();

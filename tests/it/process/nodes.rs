@@ -41,7 +41,7 @@ fn assert_stops_in_time(running: &mut RunningServer) {
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     let begun = Instant::now();
-    assert!(told.unwrap().success() && running.process.wait_success());
+    assert!(told.unwrap().success() && running.process.wait_for_success());
     let took = begun.elapsed();
     assert!(took <= STOPPING, "it waited for its nodes: {took:?}");
 }
@@ -61,12 +61,12 @@ fn assert_no_secret_logged(log: &Path) {
 #[test]
 fn hanging_nodes_do_not_delay_start_and_stop() {
     for does in [Reply::Hang, Reply::Partial] {
-        let node = Receiver::replying(does);
+        let node = Receiver::start_replying(does);
         let served = Installation::new();
         let log = served.path("log");
         let mut running = start_with_nodes_at(&served, &secret_url(&node.url()), &log);
         // The server was ready before, although the node answers none of these requests.
-        node.wait(CHAINS.len());
+        node.wait_for_requests(CHAINS.len());
         let told = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
         let chains = told.json()["data"].as_array().unwrap().len();
         assert_eq!(
@@ -101,18 +101,18 @@ fn unreachable_nodes_do_not_delay_start_and_stop() {
             .iter()
             .all(failed)
     };
-    assert!(polling::until(have_all_failed));
+    assert!(polling::wait_until(have_all_failed));
     assert_stops_in_time(&mut running);
     assert_no_secret_logged(&log);
 }
 
 #[test]
 fn hanging_rate_sources_do_not_delay_start_and_stop() {
-    let exchanges = Exchanges::open([(); 4].map(|()| SourceReply::Nothing));
-    let node = Receiver::replying(Reply::Hang);
+    let exchanges = Exchanges::start([(); 4].map(|()| SourceReply::Nothing));
+    let node = Receiver::start_replying(Reply::Hang);
     let served = Installation::new();
     let log = served.path("log");
-    let (node_url, rates) = (secret_url(&node.url()), exchanges.setting(&SOURCES));
+    let (node_url, rates) = (secret_url(&node.url()), exchanges.rates_setting(&SOURCES));
     let nodes = format!("bitcoin={node_url}");
     let settings = ["--node", &nodes, "--rates", &rates];
     let mut running = served.start_logging_with("debug", &log, &settings);
@@ -120,13 +120,13 @@ fn hanging_rate_sources_do_not_delay_start_and_stop() {
         .operator_request("GET", "/readyz", &Value::Null)
         .expect(200);
     // Each source has received a request, and the node was asked for its newest block.
-    node.wait(1);
+    node.wait_for_requests(1);
     let asked = || {
         SOURCES
             .iter()
             .all(|source| exchanges.request_count(source) > 0)
     };
-    assert!(polling::until(asked));
+    assert!(polling::wait_until(asked));
     assert_stops_in_time(&mut running);
 }
 

@@ -1,6 +1,6 @@
 //! Progress on a terminal: a rescan by the server, and the upgrade of an older file.
 
-use super::terminal::{COFFER, run_piped, text};
+use super::terminal::{COFFER, path_str, run_piped};
 use crate::support::polling;
 use crate::support::pty::Terminal;
 use crate::support::scratch::Scratch;
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 fn rescan_shows_its_blocks() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let made = run_piped(&["account", "create", "Shop", "--file", text(&file)]);
+    let made = run_piped(&["account", "create", "Shop", "--file", path_str(&file)]);
     assert!(made.status.success());
     let followed =
         "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
@@ -23,7 +23,7 @@ fn rescan_shows_its_blocks() {
         "rescan",
         "bitcoin",
         "--file",
-        text(&file),
+        path_str(&file),
         "--wait",
         "--from",
         "3",
@@ -50,7 +50,7 @@ fn rescan_shows_its_blocks() {
                     .unwrap()
                     > 0
             };
-            assert!(polling::until(|| is_ordered() || waits.is_finished()));
+            assert!(polling::wait_until(|| is_ordered() || waits.is_finished()));
             // The server completes the rescan.
             let ended = format!(
                 "begin immediate; update rescans set ended_at = 1 where ended_at is null; {end}; commit"
@@ -69,7 +69,7 @@ fn rescan_shows_its_blocks() {
 #[test]
 fn server_shows_progress_of_an_upgrade_only() {
     let scratch = Scratch::new();
-    let old = scratch.old_file("v2", "old.db");
+    let old = scratch.copy_old_file("v2", "old.db");
     let server = [
         "sandbox",
         "--listen",
@@ -77,7 +77,7 @@ fn server_shows_progress_of_an_upgrade_only() {
         "--log",
         "error",
         "--file",
-        text(&old),
+        path_str(&old),
     ];
     for is_older in [true, false] {
         let terminal = Terminal {

@@ -3,7 +3,7 @@
 
 use crate::support::process::{Process, example_path, start_sandbox};
 use crate::support::{LIVE, Shop, TEST};
-use coffer::http::Subject;
+use coffer::http::DocumentKind;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use std::process::Command;
 const README: &str = include_str!("../../../README.md");
 
 /// Returns the text of all guides.
-fn guides() -> String {
+fn guides_text() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/guides");
     let files = std::fs::read_dir(folder).unwrap();
     files
@@ -29,7 +29,7 @@ fn shell_blocks() -> Vec<&'static str> {
 
 /// Runs a block in a shell. Returns standard output and standard error.
 #[track_caller]
-fn run(block: &str, coffer: &str, receiver: &str) -> (String, String) {
+fn run_block(block: &str, coffer: &str, receiver: &str) -> (String, String) {
     let block = block
         .replace("http://127.0.0.1:8080", coffer)
         .replace("http://127.0.0.1:8081", receiver);
@@ -43,8 +43,8 @@ fn run(block: &str, coffer: &str, receiver: &str) -> (String, String) {
 
 /// Runs the block of the first payment. Returns the created invoice and the responses that are printed after it.
 #[track_caller]
-fn pay(block: &str, coffer: &str) -> (Value, Vec<Value>) {
-    let (out, err) = run(block, coffer, "");
+fn run_payment_block(block: &str, coffer: &str) -> (Value, Vec<Value>) {
+    let (out, err) = run_block(block, coffer, "");
     assert!(err.starts_with("HTTP/1.1 201 Created"), "{err}");
     // Both outputs end with a newline, as each of the four responses does.
     assert!(err.ends_with("}\n") && out.ends_with("}\n"), "{err}{out}");
@@ -60,7 +60,7 @@ fn readme_commands_make_a_payment_and_verify_its_webhook() {
     assert_eq!(blocks[0].lines().count(), 4);
     let (_coffer, url) = start_sandbox("127.0.0.1:0", &[]);
 
-    let (created, answers) = pay(blocks[0], &url);
+    let (created, answers) = run_payment_block(blocks[0], &url);
     assert_eq!(
         (&created["status"], &created["amount"]),
         (&json!("created"), &json!("20.00"))
@@ -90,16 +90,16 @@ fn readme_commands_make_a_payment_and_verify_its_webhook() {
 
     let receiver =
         Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
-    let line = receiver.line();
+    let line = receiver.read_line();
     let receiver_url = line.strip_prefix("listening on ").unwrap();
-    let (state, _) = run(blocks[1], &url, receiver_url);
+    let (state, _) = run_block(blocks[1], &url, receiver_url);
     let state: Value = serde_json::from_str(&state).unwrap();
     assert_eq!(
         state["account"]["endpoints"][0]["url"],
         format!("{receiver_url}/webhooks")
     );
-    let (second, _) = pay(blocks[0], &url);
-    let mut verified: Vec<String> = (0..3).map(|_| receiver.line()).collect();
+    let (second, _) = run_payment_block(blocks[0], &url);
+    let mut verified: Vec<String> = (0..3).map(|_| receiver.read_line()).collect();
     verified.sort();
     for (line, status) in verified.iter().zip(["confirmed", "created", "detected"]) {
         assert!(
@@ -119,7 +119,7 @@ fn readme_commands_make_a_payment_and_verify_its_webhook() {
 fn receiver_rejects_unsigned_requests() {
     let receiver =
         Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
-    let line = receiver.line();
+    let line = receiver.read_line();
     let url = line.strip_prefix("listening on ").unwrap();
     let agent = crate::support::agent();
     let zeros = "0".repeat(64);
@@ -133,12 +133,12 @@ fn receiver_rejects_unsigned_requests() {
 
 #[test]
 fn guides_are_complete() {
-    let guides = guides();
+    let guides = guides_text();
     let read = |subject| -> Value {
         serde_json::from_str(&coffer::http::document("http://x", subject)).unwrap()
     };
-    let document = read(Subject::Interface);
-    for document in [&document, &read(Subject::Sandbox)] {
+    let document = read(DocumentKind::Interface);
+    for document in [&document, &read(DocumentKind::Sandbox)] {
         for path in document["paths"].as_object().unwrap().keys() {
             assert!(guides.contains(&format!("{path}`")), "{path} is not told");
         }
@@ -156,7 +156,7 @@ fn guides_are_complete() {
 
 #[test]
 fn documented_keys_have_documented_access() {
-    let guides = guides();
+    let guides = guides_text();
     let shop = Shop::open();
     for (key, status) in [
         (TEST, 200),

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// Runs a command of the binary to its end.
-fn run(args: &[&str]) -> Output {
+fn run_coffer(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coffer"))
         .args(args)
         .output()
@@ -19,8 +19,8 @@ fn run(args: &[&str]) -> Output {
 
 /// Runs a command that must succeed, and parses its output, one JSON object a line.
 #[track_caller]
-fn parse_output(args: &[&str]) -> Vec<Value> {
-    let output = run(args);
+fn run_json_lines(args: &[&str]) -> Vec<Value> {
+    let output = run_coffer(args);
     assert!(
         output.status.success(),
         "{args:?}: {}",
@@ -33,7 +33,7 @@ fn parse_output(args: &[&str]) -> Vec<Value> {
 }
 
 /// Starts a server on this file and returns its URL.
-pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
+pub fn start_server(file: &Path, more: &[&str]) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args([
         "serve",
@@ -46,38 +46,38 @@ pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
     ]);
     command.env("COFFER_RATES", NO_RATES);
     let process = Process::start(command.arg(file).args(more));
-    let url = process.url();
+    let url = process.wait_for_url();
     (process, url)
 }
 
 /// A file of a production server with one account, and a secret key of each mode.
-pub struct SetUp {
+pub struct ProductionFile {
     scratch: Scratch,
     pub test: String,
     pub live: String,
     account: String,
 }
 
-impl SetUp {
+impl ProductionFile {
     /// Returns the id of the account.
     pub fn account(&self) -> &str {
         &self.account
     }
 
-    pub fn new() -> SetUp {
+    pub fn new() -> ProductionFile {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");
         let file = file.to_str().unwrap();
-        let account = parse_output(&["account", "create", "--file", file, "My Shop"])[0]["id"]
+        let account = run_json_lines(&["account", "create", "--file", file, "My Shop"])[0]["id"]
             .as_str()
             .unwrap()
             .to_owned();
         let key = |mode: &str| {
-            let key = parse_output(&["key", "create", "--file", file, &account, "--mode", mode]);
+            let key = run_json_lines(&["key", "create", "--file", file, &account, "--mode", mode]);
             key[0]["key"].as_str().unwrap().to_owned()
         };
         let (test, live) = (key("test"), key("live"));
-        SetUp {
+        ProductionFile {
             test,
             live,
             account,
@@ -90,9 +90,9 @@ impl SetUp {
     pub fn create_account(&self, name: &str) -> String {
         let file = self.file();
         let file = file.to_str().unwrap();
-        let made = parse_output(&["account", "create", "--file", file, name]);
+        let made = run_json_lines(&["account", "create", "--file", file, name]);
         let account = made[0]["id"].as_str().unwrap();
-        let key = parse_output(&["key", "create", "--file", file, account, "--mode", "live"]);
+        let key = run_json_lines(&["key", "create", "--file", file, account, "--mode", "live"]);
         key[0]["key"].as_str().unwrap().to_owned()
     }
 
@@ -114,14 +114,14 @@ pub fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Resp
 
 #[test]
 fn operator_sets_up_an_account_beside_a_running_server() {
-    let shop = SetUp::new();
+    let shop = ProductionFile::new();
     let file = shop.file();
-    let (mut server, url) = serve(&file, &[]);
+    let (mut server, url) = start_server(&file, &[]);
     let order = json!({ "amount": "20.00", "currency": "EUR" });
     let create = |key: &str| call(&url, key, "POST", "/v1/invoices", order.clone());
     create(&shop.test).assert_error(403, "account_not_approved", None);
     let file = file.to_str().unwrap();
-    let approved = parse_output(&["account", "approve", "--file", file, &shop.account]);
+    let approved = run_json_lines(&["account", "approve", "--file", file, &shop.account]);
     assert_eq!(
         (&approved[0]["status"], &approved[0]["name"]),
         (&json!("active"), &json!("My Shop"))
@@ -167,19 +167,19 @@ fn operator_sets_up_an_account_beside_a_running_server() {
         events.expect(200).json()["data"].as_array().unwrap().len(),
         1
     );
-    parse_output(&["account", "suspend", "--file", file, &shop.account]);
+    run_json_lines(&["account", "suspend", "--file", file, &shop.account]);
     create(&shop.test).assert_error(403, "account_suspended", None);
     assert_eq!(
-        parse_output(&["account", "list", "--file", file])[0]["status"],
+        run_json_lines(&["account", "list", "--file", file])[0]["status"],
         "suspended"
     );
-    assert!(server.close(), "it ends well when its parent goes");
+    assert!(server.close_input(), "it ends well when its parent goes");
 }
 
 #[test]
 fn sandbox_credentials_do_not_work_on_a_server() {
-    let shop = SetUp::new();
-    let (_server, url) = serve(&shop.file(), &[]);
+    let shop = ProductionFile::new();
+    let (_server, url) = start_server(&shop.file(), &[]);
     for key in [
         "sk_test_sandbox",
         "sk_live_sandbox",
@@ -201,15 +201,15 @@ fn sandbox_credentials_do_not_work_on_a_server() {
 
 #[test]
 fn revoked_key_stops_within_seconds_and_shows_last_use() {
-    let shop = SetUp::new();
+    let shop = ProductionFile::new();
     let file = shop.file();
-    let (_server, url) = serve(&file, &[]);
+    let (_server, url) = start_server(&file, &[]);
     call(&url, &shop.test, "GET", "/v1/merchant", json!({})).expect(200);
     let file = file.to_str().unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
     // The use of a key is recorded asynchronously.
     let keys = loop {
-        let keys = parse_output(&["key", "list", "--file", file]);
+        let keys = run_json_lines(&["key", "list", "--file", file]);
         if keys[0]["lastUsedAt"].is_string() {
             break keys;
         }
@@ -217,7 +217,7 @@ fn revoked_key_stops_within_seconds_and_shows_last_use() {
     };
     assert_eq!((keys.len(), &keys[1]["lastUsedAt"]), (2, &Value::Null));
     assert_eq!(keys[0]["last4"], shop.test[shop.test.len() - 4..]);
-    let output = run(&[
+    let output = run_coffer(&[
         "key",
         "revoke",
         "--file",
@@ -234,8 +234,8 @@ fn revoked_key_stops_within_seconds_and_shows_last_use() {
 
 #[test]
 fn key_has_a_burst_of_a_hundred_invoices() {
-    let shop = SetUp::new();
-    let (_server, url) = serve(&shop.file(), &["--rate-limit", "1"]);
+    let shop = ProductionFile::new();
+    let (_server, url) = start_server(&shop.file(), &["--rate-limit", "1"]);
     let agent = agent();
     let create = |key: &str| {
         send(
@@ -264,22 +264,22 @@ fn key_has_a_burst_of_a_hundred_invoices() {
 
 #[test]
 fn file_has_one_server_and_one_kind() {
-    let shop = SetUp::new();
+    let shop = ProductionFile::new();
     let file = shop.file();
-    let (_server, _) = serve(&file, &[]);
+    let (_server, _) = start_server(&file, &[]);
     let file = file.to_str().unwrap();
-    let second = run(&["serve", "--listen", "127.0.0.1:0", "--file", file]);
+    let second = run_coffer(&["serve", "--listen", "127.0.0.1:0", "--file", file]);
     let message = String::from_utf8(second.stderr).unwrap();
     assert_eq!(second.status.code(), Some(1));
     assert!(message.contains("in use by another coffer"), "{message}");
     let other = shop.scratch.path("sandbox.db");
     let other = other.to_str().unwrap();
     let (mut running, _) = start_sandbox("127.0.0.1:0", &["--file", other]);
-    assert!(running.close());
-    let served = run(&["serve", "--listen", "127.0.0.1:0", "--file", other]);
+    assert!(running.close_input());
+    let served = run_coffer(&["serve", "--listen", "127.0.0.1:0", "--file", other]);
     let message = String::from_utf8(served.stderr).unwrap();
     assert!(message.contains("made by a sandbox server"), "{message}");
-    let ours = SetUp::new();
+    let ours = ProductionFile::new();
     let sandboxed = ours.file();
     let sandboxed = [
         "sandbox",
@@ -288,7 +288,7 @@ fn file_has_one_server_and_one_kind() {
         "--file",
         sandboxed.to_str().unwrap(),
     ];
-    let sandboxed = run(&sandboxed);
+    let sandboxed = run_coffer(&sandboxed);
     let message = String::from_utf8(sandboxed.stderr).unwrap();
     assert!(
         message.contains("a sandbox server does not open it"),

@@ -1,14 +1,16 @@
 //! A stopping server waits for requests in progress and for a running signer, each with its own timeout, at the same
 //! time. It starts nothing new and loses no result.
 
-use crate::http::connections::{assert_alive, limited, read_response};
-use crate::support::installation::{ETHEREUM, Installation, approval, start_count, with_signer};
+use crate::http::connections::{assert_alive, read_response, with_timeouts};
+use crate::support::installation::{
+    ETHEREUM, Installation, approval_body, signer_settings, start_count,
+};
 use crate::support::polling;
-use crate::transfers::signer::{STATE, payout, signer_with_response};
+use crate::transfers::signer::{STATE, read_payout, signer_with_response};
 use coffer::app::Config;
 use coffer::chain::setting::Nodes;
-use coffer::http::Limits;
-use coffer::store::Kind;
+use coffer::http::ConnectionLimits;
+use coffer::store::FileKind;
 use coffer::worker::command::Program;
 use coffer::{Server, domain::time::HOUR_MS};
 use serde_json::{Value, json};
@@ -18,21 +20,21 @@ use std::process::Command;
 
 /// Starts a server with this signer and its timeout. Requests in progress have no practical limit.
 #[track_caller]
-fn start(served: &Installation, signer: &str, command_drain_ms: u64) -> Server {
+fn start_with_signer(served: &Installation, signer: &str, command_drain_ms: u64) -> Server {
     let hour_ms = HOUR_MS.unsigned_abs();
     let node = ("ethereum".to_owned(), "http://127.0.0.1:1".to_owned());
     let none = Vec::new();
     let config = Config {
-        kind: Kind::Production,
+        kind: FileKind::Production,
         file: Some(served.file.clone()),
         signer: Some(Program::parse(signer).unwrap()),
         nodes: Nodes::read(&vec![node], &none, &none, false).unwrap(),
         command_drain_ms,
-        limits: Limits {
+        limits: ConnectionLimits {
             body_timeout_ms: hour_ms,
             drain_timeout_ms: hour_ms,
             drain_client_ms: hour_ms,
-            ..Limits::default()
+            ..ConnectionLimits::default()
         },
         ..Config::sandbox()
     };
@@ -41,12 +43,12 @@ fn start(served: &Installation, signer: &str, command_drain_ms: u64) -> Server {
 
 fn connect(url: &str) -> TcpStream {
     let address = url.strip_prefix("http://").unwrap();
-    limited(TcpStream::connect(address).unwrap())
+    with_timeouts(TcpStream::connect(address).unwrap())
 }
 
 /// Opens an idle connection, which the server closes when it stops.
 #[track_caller]
-fn idle(url: &str) -> TcpStream {
+fn open_idle(url: &str) -> TcpStream {
     let mut stream = connect(url);
     assert_alive(&mut stream);
     stream
@@ -82,7 +84,7 @@ const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a
 
 /// Waits until the program was started `times` times in total.
 fn wait_for_starts(served: &Installation, times: usize) {
-    assert!(polling::until(
+    assert!(polling::wait_until(
         || start_count(&served.path("noted")) >= times
     ));
 }
@@ -96,9 +98,9 @@ fn signer_answer_after_sigterm_is_recorded() {
         go.display()
     );
     let program = signer_with_response(&served, &waiting);
-    let mut running = served.start(&with_signer(&program));
-    let mut idle = idle(&running.url);
-    let id = served.approved_payout_in(&running, ETHEREUM);
+    let mut running = served.start(&signer_settings(&program));
+    let mut idle = open_idle(&running.url);
+    let id = served.create_approved_payout_to(&running, ETHEREUM);
     wait_for_starts(&served, 1);
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
@@ -106,10 +108,10 @@ fn signer_answer_after_sigterm_is_recorded() {
     assert_eq!(read_response(&mut idle), None, "it is stopping");
     std::fs::write(served.path("answer"), format!(r#"{{"txid": "{SENT}"}}"#)).unwrap();
     std::fs::rename(served.path("answer"), &go).unwrap();
-    assert!(running.process.close());
-    served.poll(STATE, &["processing "]);
-    let running = served.start(&with_signer(&program));
-    assert_eq!(payout(&served, &running.url, &id)["txid"], SENT);
+    assert!(running.process.close_input());
+    served.wait_for_query(STATE, &["processing "]);
+    let running = served.start(&signer_settings(&program));
+    assert_eq!(read_payout(&served, &running.url, &id)["txid"], SENT);
     assert_eq!(start_count(&served.path("noted")), 1);
 }
 
@@ -118,25 +120,28 @@ fn hanging_signer_has_its_own_timeout() {
     let served = Installation::new();
     let program = signer_with_response(&served, "sleep 100000");
     let mut prepared = served.start(&[]);
-    let id = served.approved_payout(&prepared);
+    let id = served.create_approved_payout(&prepared);
     served.assign_to_signer(&id);
-    assert!(prepared.process.close());
-    let server = start(&served, &program, 1);
+    assert!(prepared.process.close_input());
+    let server = start_with_signer(&served, &program, 1);
     let order = json!({ "amount": "20.00", "currency": "EUR", "orderId": "the last one" });
     let key = format!("X-API-Key: {}", served.key);
     let order_begun = begin_post(server.url(), "/v1/invoices", &key, &order);
     wait_for_starts(&served, 1);
     let stopping = std::thread::spawn(move || drop(server));
     // The request in progress may take an hour, so the signer's timeout ends first.
-    served.poll(STATE, &["processing unknown"]);
+    served.wait_for_query(STATE, &["processing unknown"]);
     // The writer still serves the request after the signer has ended.
     assert_eq!(finish_post(order_begun, &order), "HTTP/1.1 201 Created");
     stopping.join().unwrap();
     let orders = "select order_id from invoices order by seq desc limit 1";
-    served.poll(orders, &["the last one"]);
-    let running = served.start(&with_signer(&program));
-    assert_eq!(payout(&served, &running.url, &id)["status"], "processing");
-    served.poll(STATE, &["processing unknown"]);
+    served.wait_for_query(orders, &["the last one"]);
+    let running = served.start(&signer_settings(&program));
+    assert_eq!(
+        read_payout(&served, &running.url, &id)["status"],
+        "processing"
+    );
+    served.wait_for_query(STATE, &["processing unknown"]);
     assert_eq!(start_count(&served.path("noted")), 1);
 }
 
@@ -145,22 +150,25 @@ fn stopping_server_starts_no_signer() {
     let served = Installation::new();
     let program = signer_with_response(&served, &format!(r#"echo '{{"txid": "{SENT}"}}'"#));
     let mut prepared = served.start(&[]);
-    let id = served.requested_payout_in(&prepared, ETHEREUM);
+    let id = served.request_payout_to(&prepared, ETHEREUM);
     let session = format!("Cookie: {}", prepared.cookie());
-    assert!(prepared.process.close());
-    let server = start(&served, &program, HOUR_MS.unsigned_abs());
-    let mut idle = idle(server.url());
+    assert!(prepared.process.close_input());
+    let server = start_with_signer(&served, &program, HOUR_MS.unsigned_abs());
+    let mut idle = open_idle(server.url());
     let path = format!("/dashboard/api/payouts/{id}");
-    let approval_begun = begin_post(server.url(), &path, &session, &approval());
+    let approval_begun = begin_post(server.url(), &path, &session, &approval_body());
     let stopping = std::thread::spawn(move || drop(server));
     assert_eq!(read_response(&mut idle), None, "it is stopping");
-    assert_eq!(finish_post(approval_begun, &approval()), "HTTP/1.1 200 OK");
+    assert_eq!(
+        finish_post(approval_begun, &approval_body()),
+        "HTTP/1.1 200 OK"
+    );
     stopping.join().unwrap();
-    served.poll(STATE, &["approved "]);
+    served.wait_for_query(STATE, &["approved "]);
     assert_eq!(start_count(&served.path("noted")), 0);
     // The next server sends the payout.
-    let running = served.start(&with_signer(&program));
-    served.poll(STATE, &["processing "]);
-    assert_eq!(payout(&served, &running.url, &id)["txid"], SENT);
+    let running = served.start(&signer_settings(&program));
+    served.wait_for_query(STATE, &["processing "]);
+    assert_eq!(read_payout(&served, &running.url, &id)["txid"], SENT);
     assert_eq!(start_count(&served.path("noted")), 1);
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 const PATH_BYTES: usize = 8_000;
 
 /// Starts a sandbox that logs every request into a pipe. Returns the process, its URL, and the read end of the pipe.
-fn sandbox() -> (Process, String, std::io::PipeReader) {
+fn start_with_piped_log() -> (Process, String, std::io::PipeReader) {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--log", "debug", "--exit-with-parent"]);
@@ -19,12 +19,12 @@ fn sandbox() -> (Process, String, std::io::PipeReader) {
     );
     // Closes the copy of the pipe's write end that this process holds.
     drop(command);
-    let url = process.url();
+    let url = process.wait_for_url();
     (process, url, reader)
 }
 
 /// Makes the sandbox log this many long lines.
-fn log_lines(url: &str, lines: usize) {
+fn send_logged_requests(url: &str, lines: usize) {
     let agent = agent();
     let path = format!("{url}/{}", "x".repeat(PATH_BYTES));
     for _ in 0..lines {
@@ -34,19 +34,19 @@ fn log_lines(url: &str, lines: usize) {
 
 #[test]
 fn unread_log_does_not_block_requests_or_exit() {
-    let (mut process, url, reader) = sandbox();
-    log_lines(&url, 300);
+    let (mut process, url, reader) = start_with_piped_log();
+    send_logged_requests(&url, 300);
     let body = r#"{"amount": "20.00", "currency": "EUR"}"#;
     let key = [("X-API-Key", "sk_test_sandbox")];
     send(&agent(), "POST", &format!("{url}/v1/invoices"), &key, body).expect(201);
-    assert!(process.close());
+    assert!(process.close_input());
     drop(reader);
 }
 
 #[test]
 fn dropped_log_lines_are_counted_and_reported() {
-    let (mut process, url, reader) = sandbox();
-    log_lines(&url, 300);
+    let (mut process, url, reader) = start_with_piped_log();
+    send_logged_requests(&url, 300);
     let mut lines = BufReader::new(reader).lines();
     let said = lines.by_ref().map(Result::unwrap);
     let mut written = 0;
@@ -64,8 +64,8 @@ fn dropped_log_lines_are_counted_and_reported() {
     }
     assert!(dropped.is_some_and(|dropped| dropped > 0 && written + dropped <= 310));
     // The server logs up to its end.
-    log_lines(&url, 1);
-    assert!(process.close());
+    send_logged_requests(&url, 1);
+    assert!(process.close_input());
     let mut rest = String::new();
     for line in lines {
         rest.push_str(&line.unwrap());
@@ -75,9 +75,9 @@ fn dropped_log_lines_are_counted_and_reported() {
 
 #[test]
 fn sandbox_logs_nothing_before_its_first_request() {
-    let (mut process, url, reader) = sandbox();
-    log_lines(&url, 1);
-    assert!(process.close());
+    let (mut process, url, reader) = start_with_piped_log();
+    send_logged_requests(&url, 1);
+    assert!(process.close_input());
     let log = std::io::read_to_string(reader).unwrap();
     let first = log.lines().next().unwrap_or_default();
     assert!(first.contains(" path=/xxx"), "{log}");

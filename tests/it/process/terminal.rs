@@ -17,26 +17,26 @@ const INVOICES: usize = 12;
 const CODE: char = '\x1b';
 
 /// Creates the file of a stopped sandbox with some invoices.
-fn shop(scratch: &Scratch) -> PathBuf {
+fn create_shop_file(scratch: &Scratch) -> PathBuf {
     let file = scratch.path("shop.db");
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_str(&file)]);
     for _ in 0..INVOICES {
         let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
         let url = format!("{url}/v1/invoices");
         send(&agent(), "POST", &url, &[("X-API-Key", TEST)], body).expect(201);
     }
-    assert!(process.close());
+    assert!(process.close_input());
     file
 }
 
 /// Changes an amount in the file, so that the audit has a finding.
-fn damage(file: &Path) {
+fn damage_invoice(file: &Path) {
     let conn = Connection::open(file).unwrap();
     let fault = "update invoices set amount_received = '7' where seq = 1";
     conn.execute_batch(fault).unwrap();
 }
 
-pub fn text(path: &Path) -> &str {
+pub fn path_str(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
@@ -54,9 +54,9 @@ pub fn run_piped(args: &[&str]) -> Output {
 #[test]
 fn terminal_shows_progress_and_keeps_the_result() {
     let scratch = Scratch::new();
-    let file = shop(&scratch);
-    let (file, copy) = (text(&file), scratch.path("copy.db"));
-    let old = scratch.old_file("v2", "old.db");
+    let file = create_shop_file(&scratch);
+    let (file, copy) = (path_str(&file), scratch.path("copy.db"));
+    let old = scratch.copy_old_file("v2", "old.db");
     let invoices = format!("] {INVOICES}/{INVOICES} ");
     // The old file has the first two migrations. The check of references after the others counts as one step.
     let migrations = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/migrations");
@@ -68,15 +68,15 @@ fn terminal_shows_progress_and_keeps_the_result() {
             vec!["checks made [", "] 0/", "invoices judged [", &invoices],
         ),
         (
-            vec!["backup", "--file", file, text(&copy)],
+            vec!["backup", "--file", file, path_str(&copy)],
             vec!["pages copied [", "checks made [", "] 2/2 "],
         ),
         (
-            vec!["restore", "--file", file, text(&copy), "--dry-run"],
+            vec!["restore", "--file", file, path_str(&copy), "--dry-run"],
             vec!["pages copied [", "checks made [", &invoices],
         ),
         (
-            vec!["account", "list", "--file", text(&old)],
+            vec!["account", "list", "--file", path_str(&old)],
             vec!["upgrade steps made [", &begun, &ended],
         ),
     ];
@@ -103,8 +103,8 @@ fn terminal_shows_progress_and_keeps_the_result() {
 #[test]
 fn progress_is_hidden_without_a_capable_terminal() {
     let scratch = Scratch::new();
-    let file = shop(&scratch);
-    let audit = [COFFER, "audit", "--file", text(&file)];
+    let file = create_shop_file(&scratch);
+    let audit = [COFFER, "audit", "--file", path_str(&file)];
     let output = run_piped(&audit[1..]);
     let (plain, errors) = (output.stdout, output.stderr);
     assert!(!plain.contains(&(CODE as u8)) && errors.is_empty());
@@ -145,7 +145,7 @@ fn progress_is_hidden_without_a_capable_terminal() {
     assert_eq!(shown.unwrap().sent, plain);
     // Here standard error is a file.
     let errors = scratch.path("errors");
-    let shell = format!("\"$@\" 2>{}", text(&errors));
+    let shell = format!("\"$@\" 2>{}", path_str(&errors));
     let shown = usual().run(&[&["sh", "-c", &shell, "sh"], &audit[..]].concat());
     assert!(!shown.unwrap().sent.contains("checks made"));
     assert_eq!(std::fs::read_to_string(errors).unwrap(), "");
@@ -154,9 +154,9 @@ fn progress_is_hidden_without_a_capable_terminal() {
 #[test]
 fn no_color_keeps_progress_without_colors() {
     let scratch = Scratch::new();
-    let file = shop(&scratch);
-    damage(&file);
-    let audit = [COFFER, "audit", "--file", text(&file)];
+    let file = create_shop_file(&scratch);
+    damage_invoice(&file);
+    let audit = [COFFER, "audit", "--file", path_str(&file)];
     let Some(coloured) = Terminal::standard().run(&audit) else {
         return;
     };
@@ -197,7 +197,7 @@ fn no_color_keeps_progress_without_colors() {
 fn colors_are_shown_on_a_terminal_only() {
     let scratch = Scratch::new();
     let file = scratch.path("none.db");
-    let doctor = ["doctor", "--file", text(&file)];
+    let doctor = ["doctor", "--file", path_str(&file)];
     for (args, coloured) in [
         (&doctor[..], "\x1b[1m\x1b[31mwrong:\x1b[0m no public url"),
         (&doctor, "\x1b[1m\x1b[32mok:\x1b[0m folder"),
@@ -224,7 +224,7 @@ fn colors_are_shown_on_a_terminal_only() {
 fn ctrl_c_ends_a_command_and_restores_the_terminal() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let made = run_piped(&["account", "create", "Shop", "--file", text(&file)]);
+    let made = run_piped(&["account", "create", "Shop", "--file", path_str(&file)]);
     assert!(made.status.success());
     // This node accepts connections and never responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -235,7 +235,7 @@ fn ctrl_c_ends_a_command_and_restores_the_terminal() {
         COFFER,
         "doctor",
         "--file",
-        text(&file),
+        path_str(&file),
         "--node",
         &node,
         "--rates",
@@ -261,18 +261,18 @@ fn closed_pipe_is_no_error() {
     let file = scratch.path("shop.db");
     for name in ["One", "Two"] {
         assert!(
-            run_piped(&["account", "create", name, "--file", text(&file)])
+            run_piped(&["account", "create", name, "--file", path_str(&file)])
                 .status
                 .success()
         );
     }
     for args in [
-        &["account", "list", "--file", text(&file)][..],
-        &["account", "list", "--json", "--file", text(&file)],
-        &["wallet", "addresses", "--file", text(&file)],
+        &["account", "list", "--file", path_str(&file)][..],
+        &["account", "list", "--json", "--file", path_str(&file)],
+        &["wallet", "addresses", "--file", path_str(&file)],
         &["openapi"],
         &["completions", "zsh"],
-        &["audit", "--file", text(&file)],
+        &["audit", "--file", path_str(&file)],
         &["--help"],
     ] {
         let mut coffer = Command::new(COFFER);
@@ -295,7 +295,7 @@ fn closed_pipe_is_no_error() {
     drop(reader);
     let mut coffer = Command::new(COFFER);
     let output = coffer
-        .args(["account", "create", "Three", "--file", text(&file)])
+        .args(["account", "create", "Three", "--file", path_str(&file)])
         .stdout(writer)
         .output()
         .unwrap();
@@ -317,12 +317,12 @@ fn closed_pipe_is_no_error() {
 #[test]
 fn terminal_codes_in_names_are_escaped() {
     let scratch = Scratch::new();
-    let file = shop(&scratch);
+    let file = create_shop_file(&scratch);
     let conn = Connection::open(&file).unwrap();
     let fault = "pragma ignore_check_constraints = 1; update invoices set id = char(27) || '[2J' where seq = 1";
     conn.execute_batch(fault).unwrap();
     drop(conn);
-    let audit = [COFFER, "audit", "--file", text(&file)];
+    let audit = [COFFER, "audit", "--file", path_str(&file)];
     let Some(shown) = Terminal::standard().run(&audit) else {
         return;
     };

@@ -9,7 +9,7 @@ use crate::support::{Response, agent, send};
 use coffer::app::Config;
 use coffer::clock::{ManualTime, TimeSource};
 use coffer::domain::time::Time;
-use coffer::store::Kind;
+use coffer::store::FileKind;
 use coffer::{Server, domain::time::HOUR_MS};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -26,7 +26,7 @@ struct ClockedServer {
 }
 
 /// Returns a time of the year 2040, later than any real run of this test.
-fn moment(clock: &str) -> Time {
+fn time_in_2040(clock: &str) -> Time {
     format!("2040-01-01T{clock}.000Z").parse().unwrap()
 }
 
@@ -40,7 +40,7 @@ impl ClockedServer {
             .unwrap();
         let mut shop = ClockedServer {
             served,
-            time: Arc::new(ManualTime::new(moment("12:00:00"))),
+            time: Arc::new(ManualTime::new(time_in_2040("12:00:00"))),
             server: None,
         };
         shop.start();
@@ -50,7 +50,7 @@ impl ClockedServer {
     #[track_caller]
     fn start(&mut self) {
         let config = Config {
-            kind: Kind::Production,
+            kind: FileKind::Production,
             file: Some(self.served.file.clone()),
             time: TimeSource::Manual(Arc::clone(&self.time)),
             webhook_allow: vec!["127.0.0.0/8".parse().unwrap()],
@@ -75,7 +75,7 @@ impl ClockedServer {
 
     /// Creates an invoice that expires in one minute and has a webhook URL at which nothing listens.
     #[track_caller]
-    fn create_order(&self, key: &str) -> Value {
+    fn create_invoice(&self, key: &str) -> Value {
         let body = json!({
             "amount": "20.00", "currency": "EUR", "ttlSeconds": 60, "webhookUrl": "http://127.0.0.1:9/",
         });
@@ -92,7 +92,7 @@ impl ClockedServer {
     }
 
     #[track_caller]
-    fn status(&self, invoice: &Value) -> String {
+    fn invoice_status(&self, invoice: &Value) -> String {
         let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
         let read = self.call("GET", &path, "", &Value::Null).expect(200).json();
         read["status"].as_str().unwrap().to_owned()
@@ -113,11 +113,11 @@ impl ClockedServer {
         let file = self.served.open_file();
         file.execute_batch(&format!("begin immediate; {turn} commit"))
             .unwrap();
-        self.served.poll(query, &[answer]);
+        self.served.wait_for_query(query, &[answer]);
     }
 
     /// Runs `coffer doctor` on the file.
-    fn doctor(&self, more: &[&str]) -> String {
+    fn run_doctor(&self, more: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let command = command.args(["doctor", "--file"]).arg(&self.served.file);
         let command = command.args(more).env("COFFER_RATES", NO_RATES);
@@ -133,8 +133,8 @@ const AHEAD: &str = "select coalesce(clock_ahead_ms, 'believed') || '' from file
 fn clock_jump_does_not_affect_deadlines() {
     for jump_ms in [2 * HOUR_MS, YEAR_MS, -2 * HOUR_MS] {
         let shop = ClockedServer::open(Time(0));
-        let noon = moment("12:00:00");
-        let before = shop.create_order("one");
+        let noon = time_in_2040("12:00:00");
+        let before = shop.create_invoice("one");
         shop.time.jump(jump_ms);
         shop.time.pass(2_000);
         shop.wake_until(AHEAD, &jump_ms.to_string());
@@ -147,20 +147,23 @@ fn clock_jump_does_not_affect_deadlines() {
             "{ready}"
         );
         shop.call("GET", "/readyz", "", &Value::Null).expect(200);
-        assert!(shop.doctor(&[]).contains(&format!("{seconds} s {side}")));
-        let during = shop.create_order("two");
+        assert!(
+            shop.run_doctor(&[])
+                .contains(&format!("{seconds} s {side}"))
+        );
+        let during = shop.create_invoice("two");
         assert_eq!(during["createdAt"], "2040-01-01T12:00:02.000Z");
         assert_eq!(
-            (shop.status(&before), shop.status(&during)),
+            (shop.invoice_status(&before), shop.invoice_status(&during)),
             ("created".into(), "created".into())
         );
         assert_eq!(
-            shop.create_order("one")["id"],
+            shop.create_invoice("one")["id"],
             before["id"],
             "its key is still known"
         );
         let tried = "select min(attempts) || '' from deliveries";
-        shop.served.poll(tried, &["1"]);
+        shop.served.wait_for_query(tried, &["1"]);
         let latest: i64 = shop
             .served
             .open_file()
@@ -173,7 +176,7 @@ fn clock_jump_does_not_affect_deadlines() {
         shop.time.pass(1_000);
         shop.wake_until(AHEAD, "believed");
         assert_eq!(
-            (shop.status(&before), shop.clock_status()),
+            (shop.invoice_status(&before), shop.clock_status()),
             ("created".into(), "ok".into())
         );
         // The deadline takes effect at its time.
@@ -191,8 +194,8 @@ fn clock_jump_does_not_affect_deadlines() {
 fn clock_jump_is_adopted_after_an_hour() {
     for jump_ms in [2 * HOUR_MS, -2 * HOUR_MS] {
         let shop = ClockedServer::open(Time(0));
-        let noon = moment("12:00:00");
-        let lost = shop.create_order("one");
+        let noon = time_in_2040("12:00:00");
+        let lost = shop.create_invoice("one");
         shop.time.pass(2 * MINUTE_MS);
         shop.wake_until("select status from invoices", "expired");
         shop.time.jump(jump_ms);
@@ -205,11 +208,11 @@ fn clock_jump_is_adopted_after_an_hour() {
         let adopted = noon.plus_ms(HOUR_MS + 2 * MINUTE_MS + 1_000 + jump_ms);
         assert_eq!(shop.now(), adopted);
         assert_eq!(
-            (shop.status(&lost), shop.clock_status()),
+            (shop.invoice_status(&lost), shop.clock_status()),
             ("expired".into(), "ok".into())
         );
         let late = "select count(*) || '' from deliveries where next_attempt_at > (select last_tick_at from file) + 39600000";
-        shop.served.poll(late, &["0"]);
+        shop.served.wait_for_query(late, &["0"]);
         drop(shop.server);
         assert!(findings(&shop.served.file).is_empty());
     }
@@ -223,9 +226,9 @@ fn operator_accepts_the_wall_clock() {
         shop.time.pass(2_000);
         let before = shop.now();
         shop.wake_until(AHEAD, &jump_ms.to_string());
-        let said = shop.doctor(&["--accept-clock"]);
+        let said = shop.run_doctor(&["--accept-clock"]);
         assert!(said.contains("done: the wall clock is accepted"), "{said}");
-        shop.served.poll(AHEAD, &["believed"]);
+        shop.served.wait_for_query(AHEAD, &["believed"]);
         let adopted = (0..100_000)
             .any(|_| shop.clock_status() == "ok" && shop.now() == before.plus_ms(jump_ms));
         assert!(adopted);
@@ -233,12 +236,12 @@ fn operator_accepts_the_wall_clock() {
     // The time recorded in the file is later than the wall clock at the next start.
     drop(shop.server.take());
     shop.time.jump(-YEAR_MS);
-    let noon = moment("12:00:04");
+    let noon = time_in_2040("12:00:04");
     shop.start();
     assert!(shop.clock_status().contains("once it has passed"));
     assert_eq!(shop.now(), noon);
     drop(shop.server.take());
-    shop.doctor(&["--accept-clock"]);
+    shop.run_doctor(&["--accept-clock"]);
     shop.start();
     assert_eq!(
         (shop.clock_status().as_str(), shop.now()),
@@ -250,7 +253,7 @@ fn operator_accepts_the_wall_clock() {
 
 #[test]
 fn time_at_start_continues_from_the_file() {
-    let seen = moment("20:00:00");
+    let seen = time_in_2040("20:00:00");
     let shop = ClockedServer::open(seen);
     assert_eq!(shop.now(), seen);
     shop.wake_until(AHEAD, &(-8 * HOUR_MS).to_string());

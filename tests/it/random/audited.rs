@@ -38,7 +38,7 @@ struct RandomOperation {
     run: fn(&mut Caller) -> Option<Response>,
 }
 
-const fn operation(
+const fn new_operation(
     name: &'static str,
     weight: usize,
     run: fn(&mut Caller) -> Option<Response>,
@@ -54,10 +54,10 @@ fn operations() -> impl Iterator<Item = &'static RandomOperation> + Clone {
 }
 
 /// Number of successes and number of attempts of each operation.
-type Counts = BTreeMap<&'static str, (u64, u64)>;
+type OperationCounts = BTreeMap<&'static str, (u64, u64)>;
 
 /// Returns the name of an operation that has not succeeded yet.
-fn first_not_done(counts: &Counts) -> Option<&'static str> {
+fn first_unsuccessful(counts: &OperationCounts) -> Option<&'static str> {
     let done = |name: &str| counts.get(name).is_some_and(|count| count.0 > 0);
     operations()
         .map(|operation| operation.name)
@@ -66,7 +66,7 @@ fn first_not_done(counts: &Counts) -> Option<&'static str> {
 
 /// Reads a number from the environment.
 #[track_caller]
-fn number(name: &str, default: u64) -> u64 {
+fn env_number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name).ok();
     text.map_or(default, |text| text.parse().unwrap())
 }
@@ -75,7 +75,7 @@ fn number(name: &str, default: u64) -> u64 {
 const BUSY: [&str; 2] = ["maintenance", "pool_refilling"];
 
 /// Runs one operation, chosen by weight.
-fn step(caller: &mut Caller, counts: &mut Counts) {
+fn run_random_operation(caller: &mut Caller, counts: &mut OperationCounts) {
     let weights = operations().map(|operation| operation.weight).sum();
     let mut at = caller.dice.roll(weights);
     let chosen = operations().find(|operation| {
@@ -84,7 +84,7 @@ fn step(caller: &mut Caller, counts: &mut Counts) {
         is_it
     });
     let chosen = chosen.unwrap();
-    caller.begin(chosen.name);
+    caller.start_operation(chosen.name);
     let count = counts.entry(chosen.name).or_default();
     count.1 += 1;
     if let Some(answer) = (chosen.run)(caller) {
@@ -96,13 +96,13 @@ fn step(caller: &mut Caller, counts: &mut Counts) {
 }
 
 /// Runs the operations of one connection.
-fn connection(scene: &AuditedShop, seed: u64, number: u64, share: u64) -> Counts {
+fn run_connection(scene: &AuditedShop, seed: u64, number: u64, share: u64) -> OperationCounts {
     let mut caller = Caller::new(scene, seed, number);
-    let mut counts = Counts::new();
+    let mut counts = OperationCounts::new();
     for done in 0..share {
-        step(&mut caller, &mut counts);
+        run_random_operation(&mut caller, &mut counts);
         if number == 0 && done % (share / (AUDITS + 1)).max(1) == 0 {
-            caller.begin("audit");
+            caller.start_operation("audit");
             assert_audit_clean(scene.shop.file());
         }
     }
@@ -110,13 +110,13 @@ fn connection(scene: &AuditedShop, seed: u64, number: u64, share: u64) -> Counts
 }
 
 /// Runs operations until each kind has succeeded.
-fn run_until_all_done(scene: &AuditedShop, seed: u64, number: u64, counts: &mut Counts) {
+fn run_until_all_done(scene: &AuditedShop, seed: u64, number: u64, counts: &mut OperationCounts) {
     let mut caller = Caller::new(scene, seed, number);
     for _ in 0..MORE_MAX {
-        if first_not_done(counts).is_none() {
+        if first_unsuccessful(counts).is_none() {
             return;
         }
-        step(&mut caller, counts);
+        run_random_operation(&mut caller, counts);
     }
 }
 
@@ -127,17 +127,17 @@ fn assert_audit_clean(file: &Path) {
 
 #[test]
 fn audit_accepts_every_random_history() {
-    let total = number("COFFER_RANDOM_OPERATIONS", OPERATIONS);
-    let connections = number("COFFER_RANDOM_CONNECTIONS", CONNECTIONS).max(1);
-    let seed = number("COFFER_RANDOM_SEED", SEED);
+    let total = env_number("COFFER_RANDOM_OPERATIONS", OPERATIONS);
+    let connections = env_number("COFFER_RANDOM_CONNECTIONS", CONNECTIONS).max(1);
+    let seed = env_number("COFFER_RANDOM_SEED", SEED);
     let scratch = Scratch::new();
     let file = scratch.path("random.db");
     let scene = AuditedShop::open(&file);
-    let mut counts = Counts::new();
+    let mut counts = OperationCounts::new();
     std::thread::scope(|scope| {
         let one = |number| {
             let (scene, share) = (&scene, total.div_ceil(connections));
-            scope.spawn(move || connection(scene, seed, number, share))
+            scope.spawn(move || run_connection(scene, seed, number, share))
         };
         let all: Vec<_> = (0..connections).map(one).collect();
         for (name, (done, tried)) in all.into_iter().flat_map(|one| one.join().unwrap()) {
@@ -146,7 +146,7 @@ fn audit_accepts_every_random_history() {
         }
     });
     run_until_all_done(&scene, seed, connections, &mut counts);
-    assert_eq!(first_not_done(&counts), None, "{counts:?}");
+    assert_eq!(first_unsuccessful(&counts), None, "{counts:?}");
     assert_audit_clean(&file);
     // All deadlines and deliveries fall due in this time.
     scene.shop.advance("30d");

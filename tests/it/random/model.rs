@@ -17,8 +17,8 @@ mod several;
 use crate::support::dice::Dice;
 use crate::support::{LIVE, Response, Shop, TEST};
 use coffer::domain::time::Time;
-use paper::{COINS, Coin, cents};
-use reference::{ExpectedError, ExpectedState, Invoice};
+use paper::{COINS, Coin, format_cents};
+use reference::{ExpectedError, ExpectedState, ModelInvoice};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -27,12 +27,12 @@ const STEPS: usize = 150;
 /// Maximum number of invoices of one history.
 const INVOICES: usize = 5;
 
-fn coin(dice: &mut Dice) -> &'static Coin {
+fn random_coin(dice: &mut Dice) -> &'static Coin {
     &COINS[dice.roll(COINS.len())]
 }
 
 /// A shop, its model, and the steps taken so far.
-struct History {
+struct ModelHistory {
     seed: u64,
     dice: Dice,
     shop: Shop,
@@ -40,7 +40,7 @@ struct History {
     steps: Vec<String>,
 }
 
-impl Drop for History {
+impl Drop for ModelHistory {
     #[expect(clippy::print_stderr, reason = "a failed history is shown")]
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -49,7 +49,7 @@ impl Drop for History {
     }
 }
 
-fn key(live: bool) -> Option<&'static str> {
+fn account_key(live: bool) -> Option<&'static str> {
     Some(if live { LIVE } else { TEST })
 }
 
@@ -62,8 +62,8 @@ fn assert_outcome(answer: &Response, status: u16, outcome: Result<(), ExpectedEr
     }
 }
 
-impl History {
-    fn begin(seed: u64) -> History {
+impl ModelHistory {
+    fn start(seed: u64) -> ModelHistory {
         let shop = Shop::open();
         let inbox = format!("{}/sandbox/inbox/model", shop.url());
         let confirmed = json!({ "url": inbox, "types": ["invoice.confirmed", "invoice.failed"] });
@@ -76,7 +76,7 @@ impl History {
             ..ExpectedState::default()
         };
         let (dice, steps) = (Dice::new(seed), Vec::new());
-        History {
+        ModelHistory {
             seed,
             dice,
             shop,
@@ -85,55 +85,55 @@ impl History {
         }
     }
 
-    fn note(&mut self, step: String) {
+    fn record_step(&mut self, step: String) {
         self.steps.push(format!("{:>4} {step}", self.steps.len()));
     }
 
     /// Runs one step and compares the invoices that it may have changed.
-    fn step(&mut self) {
+    fn run_step(&mut self) {
         let count = self.world.invoices.len();
         if count == 0 || count < INVOICES && self.dice.roll(12) == 0 {
-            self.create();
-            return self.compare(count);
+            self.create_invoice();
+            return self.assert_invoice_matches(count);
         }
         let at = self.dice.roll(count);
         match self.dice.roll(22) {
-            0 | 1 => self.select(at),
-            2 => self.cancel(at),
-            3 => self.simulate(at),
-            4 | 5 => return self.advance(),
+            0 | 1 => self.select_coin(at),
+            2 => self.cancel_invoice(at),
+            3 => self.simulate_payment(at),
+            4 | 5 => return self.advance_clock(),
             6 => self.change_fee(),
-            7..=10 => self.pay(at),
+            7..=10 => self.pay_invoice(at),
             20 => self.pay_several(at),
-            21 => self.move_own(at),
+            21 => self.move_between_own(at),
             _ => self.move_payment(at),
         }
-        self.compare(at);
+        self.assert_invoice_matches(at);
     }
 
-    fn create(&mut self) {
+    fn create_invoice(&mut self) {
         let amount = self
             .dice
             .pick(&[10_000, 10_000, 1_999, 100, 50, 33_333, 5_000_000]);
         let currency = self.dice.pick(&["EUR", "USD"]);
         let live = self.dice.roll(2) == 0;
         let ttl = self.dice.pick(&[60, 120, 300]);
-        let coin = (self.dice.roll(2) == 0).then(|| coin(&mut self.dice));
-        self.note(format!(
+        let coin = (self.dice.roll(2) == 0).then(|| random_coin(&mut self.dice));
+        self.record_step(format!(
             "create {amount} {currency} live {live} ttl {ttl} {coin:?}"
         ));
         let own_url = format!("{}/sandbox/inbox/own", self.shop.url());
         let body = json!({
-            "amount": cents(amount), "currency": currency, "ttlSeconds": ttl, "asset": coin.map(|coin| coin.id),
+            "amount": format_cents(amount), "currency": currency, "ttlSeconds": ttl, "asset": coin.map(|coin| coin.id),
             "webhookUrl": (self.dice.roll(2) == 0).then_some(own_url),
         });
         let made = self
             .shop
-            .post("/v1/invoices", key(live), body)
+            .post("/v1/invoices", account_key(live), body)
             .expect(201)
             .json();
         let now = self.world.now;
-        let invoice = Invoice {
+        let invoice = ModelInvoice {
             id: made["id"].as_str().unwrap().to_owned(),
             live,
             currency,
@@ -152,36 +152,38 @@ impl History {
         self.world.create(invoice, coin);
     }
 
-    fn select(&mut self, at: usize) {
-        let coin = coin(&mut self.dice);
-        self.note(format!("select {at} {}", coin.id));
+    fn select_coin(&mut self, at: usize) {
+        let coin = random_coin(&mut self.dice);
+        self.record_step(format!("select {at} {}", coin.id));
         let invoice = &self.world.invoices[at];
         let path = format!("/v1/invoices/{}/select", invoice.id);
-        let answer = self
-            .shop
-            .post(&path, key(invoice.live), json!({ "asset": coin.id }));
+        let answer = self.shop.post(
+            &path,
+            account_key(invoice.live),
+            json!({ "asset": coin.id }),
+        );
         assert_outcome(&answer, 200, self.world.select(at, coin));
     }
 
-    fn cancel(&mut self, at: usize) {
-        self.note(format!("cancel {at}"));
+    fn cancel_invoice(&mut self, at: usize) {
+        self.record_step(format!("cancel {at}"));
         let path = format!("/sandbox/invoices/{}/cancel", self.world.invoices[at].id);
         let answer = self.shop.post(&path, None, json!({}));
         assert_outcome(&answer, 200, self.world.cancel(at));
     }
 
-    fn simulate(&mut self, at: usize) {
+    fn simulate_payment(&mut self, at: usize) {
         let case = self.dice.pick(&["exact", "under", "over"]);
-        let wanted = (self.dice.roll(3) == 0).then(|| coin(&mut self.dice));
-        self.note(format!("simulate {at} {case} {wanted:?}"));
+        let wanted = (self.dice.roll(3) == 0).then(|| random_coin(&mut self.dice));
+        self.record_step(format!("simulate {at} {case} {wanted:?}"));
         let invoice = &self.world.invoices[at];
         let path = format!("/v1/invoices/{}/simulate", invoice.id);
         let body = json!({ "case": case, "asset": wanted.map(|coin| coin.id) });
-        let answer = self.shop.post(&path, key(invoice.live), body);
+        let answer = self.shop.post(&path, account_key(invoice.live), body);
         let due = match case {
-            "exact" => invoice.due(),
-            "under" => (invoice.due() / 2).max(1),
-            _ => invoice.due() + (invoice.due() + 1) / 2,
+            "exact" => invoice.due_cents(),
+            "under" => (invoice.due_cents() / 2).max(1),
+            _ => invoice.due_cents() + (invoice.due_cents() + 1) / 2,
         };
         let outcome = match (invoice.live, invoice.coin_to_pay(wanted)) {
             (true, _) => Err((403, "not_test_invoice")),
@@ -191,30 +193,30 @@ impl History {
                 let now = self.world.now;
                 let last = invoice.payments.len();
                 let paid = self.world.pay(at, coin, units, now);
-                paid.and_then(|_| self.world.step(at, last, "confirmed"))
+                paid.and_then(|_| self.world.move_payment(at, last, "confirmed"))
             }
         };
         assert_outcome(&answer, 200, outcome);
         if outcome.is_ok() {
             let (id, txid) = invariants::last_payment(self.shop.file());
-            self.world.name_last(at, id, txid);
+            self.world.set_last_ids(at, id, txid);
         }
     }
 
     fn change_fee(&mut self) {
         let bps = self.dice.pick(&[0, 100, 250, 33, 10_000]);
-        self.note(format!("fee {bps}"));
+        self.record_step(format!("fee {bps}"));
         self.shop.update_account(json!({ "feeBps": bps }));
         self.world.fee_bps = bps;
     }
 
-    fn advance(&mut self) {
+    fn advance_clock(&mut self) {
         let seconds = self.dice.pick(&[0, 1, 20, 60]);
-        self.note(format!("advance {seconds} s"));
+        self.record_step(format!("advance {seconds} s"));
         self.shop.advance(&format!("{seconds}s"));
         self.world.advance(self.world.now + seconds * 1_000);
-        (0..self.world.invoices.len()).for_each(|at| self.compare(at));
-        self.compare_balances();
+        (0..self.world.invoices.len()).for_each(|at| self.assert_invoice_matches(at));
+        self.assert_balances_match();
     }
 
     /// Chooses an amount near a threshold of the invoice's price.
@@ -227,15 +229,15 @@ impl History {
         price * share / 10_000
     }
 
-    fn pay(&mut self, at: usize) {
+    fn pay_invoice(&mut self, at: usize) {
         let invoice = &self.world.invoices[at];
         let quoted = (!invoice.quotes.is_empty()).then(|| self.dice.pick(&invoice.quotes));
         let known = (!invoice.payments.is_empty()).then(|| self.dice.roll(invoice.payments.len()));
         let wanted = match self.dice.roll(4) {
-            0 => Some(coin(&mut self.dice)),
+            0 => Some(random_coin(&mut self.dice)),
             1 => quoted,
             2 if self.dice.roll(4) == 0 && known.is_some() => {
-                return self.pay_again(at, known.unwrap());
+                return self.repeat_payment(at, known.unwrap());
             }
             _ => None,
         };
@@ -251,41 +253,48 @@ impl History {
             wanted => invoice.coin_to_pay(wanted),
         };
         let mut body = json!({ "invoice": invoice.id, "asset": wanted.map(|coin| coin.id) });
-        let mut units = outcome.map_or(0, |coin| coin.units_for(invoice.due(), invoice.currency));
+        let mut units = outcome.map_or(0, |coin| {
+            coin.units_for(invoice.due_cents(), invoice.currency)
+        });
         if let Ok(coin) = outcome
             && self.dice.roll(3) > 0
         {
             units = self.choose_amount(coin, at);
-            body["amount"] = json!(coin.text(units));
+            body["amount"] = json!(coin.format_amount(units));
         }
-        self.note(format!("pay {at} {wanted:?} {body}"));
+        self.record_step(format!("pay {at} {wanted:?} {body}"));
         let answer = self.shop.post("/sandbox/payments", None, body);
         let now = self.world.now;
         let outcome = outcome.and_then(|coin| self.world.pay(at, coin, units, now));
         assert_outcome(&answer, 201, outcome.map(drop));
-        self.name_last(at, &answer, outcome);
+        self.store_payment_ids(at, &answer, outcome);
     }
 
     /// Sends a known payment again, which must change nothing.
-    fn pay_again(&mut self, at: usize, which: usize) {
+    fn repeat_payment(&mut self, at: usize, which: usize) {
         let (invoice, known) = (
             &self.world.invoices[at],
             &self.world.invoices[at].payments[which],
         );
         let body = json!({ "invoice": invoice.id, "asset": known.coin.id, "txid": known.txid });
         // For a transaction with several outputs, the response contains the first output.
-        let is_it = |payment: &&reference::Payment| {
+        let is_it = |payment: &&reference::ModelPayment| {
             payment.txid == known.txid && payment.coin.id == known.coin.id
         };
         let first = invoice.payments.iter().find(is_it);
         let id = first.unwrap().id.clone();
-        self.note(format!("pay again {at} {which} {body}"));
+        self.record_step(format!("pay again {at} {which} {body}"));
         let answer = self.shop.post("/sandbox/payments", None, body).expect(200);
         assert_eq!(answer.json()["id"], json!(id));
     }
 
     /// Stores the ids of the last payment in the model, unless its value was too small for a payment.
-    fn name_last(&mut self, at: usize, answer: &Response, seen: Result<bool, ExpectedError>) {
+    fn store_payment_ids(
+        &mut self,
+        at: usize,
+        answer: &Response,
+        seen: Result<bool, ExpectedError>,
+    ) {
         let Ok(is_payment) = seen else {
             return;
         };
@@ -295,7 +304,7 @@ impl History {
             return;
         }
         let text = |name: &str| answer[name].as_str().unwrap().to_owned();
-        self.world.name_last(at, text("id"), text("txid"));
+        self.world.set_last_ids(at, text("id"), text("txid"));
     }
 
     fn move_payment(&mut self, at: usize) {
@@ -323,27 +332,27 @@ impl History {
         let mut units = old;
         if step == "replaced" && self.dice.roll(2) == 0 {
             units = self.choose_amount(coin, at);
-            body["amount"] = json!(coin.text(units));
+            body["amount"] = json!(coin.format_amount(units));
         }
-        self.note(format!("move {at} {which} {body}"));
+        self.record_step(format!("move {at} {which} {body}"));
         let answer = self
             .shop
             .post(&format!("/sandbox/payments/{id}"), None, body);
         if step == "replaced" {
-            let outcome = self.world.replace(at, which, units);
+            let outcome = self.world.replace_payment(at, which, units);
             assert_outcome(&answer, 200, outcome.map(drop));
-            self.name_last(at, &answer, outcome);
+            self.store_payment_ids(at, &answer, outcome);
         } else {
-            assert_outcome(&answer, 200, self.world.step(at, which, step));
+            assert_outcome(&answer, 200, self.world.move_payment(at, which, step));
         }
     }
 
     /// Runs a history and counts its events and ledger entries by type.
-    fn run(seed: u64, counts: &mut BTreeMap<String, usize>) {
-        let mut history = History::begin(seed);
-        (0..STEPS).for_each(|_| history.step());
-        history.compare_balances();
-        history.compare_ledger_and_events();
+    fn run_history(seed: u64, counts: &mut BTreeMap<String, usize>) {
+        let mut history = ModelHistory::start(seed);
+        (0..STEPS).for_each(|_| history.run_step());
+        history.assert_balances_match();
+        history.assert_ledger_and_events_match();
         history.shop.advance("0s");
         let now = Time(history.world.now);
         invariants::assert_invariants(history.shop.file(), now);
@@ -360,7 +369,7 @@ impl History {
 fn random_histories_match_the_model() {
     let mut counts = BTreeMap::new();
     for seed in (1..=44).chain([222]) {
-        History::run(seed, &mut counts);
+        ModelHistory::run_history(seed, &mut counts);
     }
     assert_eq!(
         counts.len(),

@@ -11,14 +11,14 @@ use std::process::Command;
 
 const SERVERS: &str = "/reseller/servers";
 
-fn order() -> Value {
+fn order_body() -> Value {
     json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 20 })
 }
 
 #[track_caller]
-fn place(shop: &Shop, more: &[(&str, &str)]) -> Response {
+fn order_server(shop: &Shop, more: &[(&str, &str)]) -> Response {
     let headers = [&[("Authorization", "Bearer rt_sandbox")], more].concat();
-    shop.send("POST", SERVERS, &headers, &order().to_string())
+    shop.send("POST", SERVERS, &headers, &order_body().to_string())
 }
 
 #[test]
@@ -32,10 +32,10 @@ fn account_has_at_most_its_quota_of_servers() {
             .expect(200)
     };
     shop.update_account(json!({ "serverQuota": 2 }));
-    let first = place(shop, &[("Idempotency-Key", "first")]).expect(201);
-    let second = place(shop, &[]).expect(201).json();
-    place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
-    let again = place(shop, &[("Idempotency-Key", "first")]).expect(201);
+    let first = order_server(shop, &[("Idempotency-Key", "first")]).expect(201);
+    let second = order_server(shop, &[]).expect(201).json();
+    order_server(shop, &[]).assert_error(409, "server_quota_exceeded", None);
+    let again = order_server(shop, &[("Idempotency-Key", "first")]).expect(201);
     assert_eq!(again.text, first.text, "a retry is no further server");
     // A failed or deleted server frees a slot. A server that is still being removed does not.
     let first = first.json();
@@ -46,16 +46,16 @@ fn account_has_at_most_its_quota_of_servers() {
     let path = format!("{SERVERS}/{}", first["id"].as_str().unwrap());
     let token = [("Authorization", "Bearer rt_sandbox")];
     shop.send("DELETE", &path, &token, "").expect(202);
-    place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
+    order_server(shop, &[]).assert_error(409, "server_quota_exceeded", None);
     decide(&first, json!({ "action": "delete" }));
-    place(shop, &[]).expect(201);
+    order_server(shop, &[]).expect(201);
     decide(&second, json!({ "action": "fail", "reason": "no room" }));
-    place(shop, &[]).expect(201);
-    place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
+    order_server(shop, &[]).expect(201);
+    order_server(shop, &[]).assert_error(409, "server_quota_exceeded", None);
     // With a quota of 0, the account can read and delete its servers, but order none.
     shop.update_account(json!({ "serverQuota": 0 }));
-    place(shop, &[]).assert_error(403, "servers_disabled", None);
-    place(shop, &[("Idempotency-Key", "new")]).assert_error(403, "servers_disabled", None);
+    order_server(shop, &[]).assert_error(403, "servers_disabled", None);
+    order_server(shop, &[("Idempotency-Key", "new")]).assert_error(403, "servers_disabled", None);
     let listed = shop.send("GET", SERVERS, &token, "").expect(200).json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 4);
 }
@@ -88,7 +88,7 @@ fn only_the_operator_sets_the_quota() {
     let order = || {
         interface
             .shop
-            .send("POST", SERVERS, &headers, &order().to_string())
+            .send("POST", SERVERS, &headers, &order_body().to_string())
     };
     order().assert_error(403, "servers_disabled", None);
     change(&interface.operator, json!(1)).expect(200);
@@ -114,13 +114,14 @@ fn concurrent_orders_respect_the_quota() {
             format!("Bearer {TOKEN}"),
         );
         let headers = [("Authorization", token.as_str())];
-        let answers =
-            concurrent_responses(|| send(&agent(), "POST", &url, &headers, &order().to_string()));
+        let answers = concurrent_responses(|| {
+            send(&agent(), "POST", &url, &headers, &order_body().to_string())
+        });
         answers.iter().filter(|answer| answer.status == 201).count()
     };
     assert_eq!(ordered(), 3);
     assert_eq!(set("0"), 0);
-    let refused = running.reseller_request("POST", SERVERS, &order());
+    let refused = running.reseller_request("POST", SERVERS, &order_body());
     refused.assert_error(403, "servers_disabled", None);
     assert_eq!(set("5"), 5);
     assert_eq!(ordered(), 2);

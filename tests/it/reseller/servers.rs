@@ -10,7 +10,7 @@ const SERVERS: &str = "/reseller/servers";
 impl Shop {
     /// Sends a request to the reseller interface with the sandbox's token.
     #[track_caller]
-    fn reseller(&self, method: &str, path: &str, body: &Value) -> Response {
+    fn reseller_request(&self, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -25,14 +25,16 @@ impl Shop {
     }
 }
 
-fn order() -> Value {
+fn order_body() -> Value {
     json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 20 })
 }
 
 #[test]
 fn server_is_ordered_and_delivered_manually() {
     let shop = Shop::open();
-    let placed = shop.reseller("POST", SERVERS, &order()).expect(201);
+    let placed = shop
+        .reseller_request("POST", SERVERS, &order_body())
+        .expect(201);
     let server = placed.json();
     assert_eq!(
         (&server["object"], &server["status"]),
@@ -40,43 +42,55 @@ fn server_is_ordered_and_delivered_manually() {
     );
     let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
     assert_eq!(
-        shop.reseller("GET", &path, &Value::Null).expect(200).text,
+        shop.reseller_request("GET", &path, &Value::Null)
+            .expect(200)
+            .text,
         placed.text
     );
-    let operator = shop.operator();
+    let operator = shop.sign_in_operator();
     let listed = shop
-        .interface(&operator, "GET", "/dashboard/api/servers", &Value::Null)
+        .session_request(&operator, "GET", "/dashboard/api/servers", &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"][0]["id"], server["id"]);
     let decide = |body: Value| {
         let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
-        shop.interface(&operator, "POST", &path, &body)
+        shop.session_request(&operator, "POST", &path, &body)
     };
     decide(json!({ "action": "release" })).assert_error(409, "invalid_transition", None);
     let made = decide(json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }));
     assert_eq!(made.expect(200).json()["status"], "active");
-    let seen = shop.reseller("GET", &path, &Value::Null).expect(200).json();
+    let seen = shop
+        .reseller_request("GET", &path, &Value::Null)
+        .expect(200)
+        .json();
     assert_eq!(
         (&seen["status"], &seen["address"]),
         (&json!("active"), &json!("192.0.2.7"))
     );
     assert!(seen["activatedAt"].is_string() && seen["ref"].is_null());
-    shop.reseller("DELETE", &path, &Value::Null).expect(202);
+    shop.reseller_request("DELETE", &path, &Value::Null)
+        .expect(202);
     decide(json!({ "action": "delete" })).expect(200);
-    let gone = shop.reseller("GET", &path, &Value::Null).expect(200).json();
+    let gone = shop
+        .reseller_request("GET", &path, &Value::Null)
+        .expect(200)
+        .json();
     assert_eq!(gone["status"], "deleted");
-    let again = shop.reseller("POST", SERVERS, &order()).expect(201).json();
+    let again = shop
+        .reseller_request("POST", SERVERS, &order_body())
+        .expect(201)
+        .json();
     let path = format!("/reseller/servers/{}", again["id"].as_str().unwrap());
     let dropped = shop
-        .reseller("DELETE", &path, &Value::Null)
+        .reseller_request("DELETE", &path, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(dropped["status"], "deleted", "it was never made");
     let account = listed["data"][0]["account"].as_str().unwrap();
     let path = format!("/dashboard/api/accounts/{account}/servers");
     let own = shop
-        .interface(&operator, "GET", &path, &Value::Null)
+        .session_request(&operator, "GET", &path, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(own["data"].as_array().unwrap().len(), 2);
@@ -105,18 +119,18 @@ fn invalid_order_is_rejected() {
         ("diskGb", json!(null)),
         ("more", json!(1)),
     ] {
-        let mut body = order();
+        let mut body = order_body();
         body[field] = value;
-        let refused = shop.reseller("POST", SERVERS, &body);
+        let refused = shop.reseller_request("POST", SERVERS, &body);
         refused.assert_error(400, "invalid_request", Some(field));
     }
     let listed = shop
-        .reseller("GET", SERVERS, &Value::Null)
+        .reseller_request("GET", SERVERS, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"], json!([]));
     shop.update_account(json!({ "status": "suspended" }));
-    let refused = shop.reseller("POST", SERVERS, &order());
+    let refused = shop.reseller_request("POST", SERVERS, &order_body());
     refused.assert_error(403, "account_not_active", None);
     for token in ["", "Bearer rt_other", "Bearer sk_test_sandbox", "Basic x"] {
         let refused = shop.send("GET", SERVERS, &[("Authorization", token)], "");
@@ -125,9 +139,9 @@ fn invalid_order_is_rejected() {
     let key = shop.send("GET", SERVERS, &[("X-API-Key", "sk_live_sandbox")], "");
     key.assert_error(401, "unauthorized", None);
     let nobody = "/reseller/servers/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
-    shop.reseller("GET", nobody, &Value::Null)
+    shop.reseller_request("GET", nobody, &Value::Null)
         .assert_error(404, "not_found", None);
-    shop.reseller("DELETE", nobody, &Value::Null)
+    shop.reseller_request("DELETE", nobody, &Value::Null)
         .assert_error(404, "not_found", None);
 }
 
@@ -138,25 +152,25 @@ fn idempotency_key_orders_one_server() {
         ("Authorization", "Bearer rt_sandbox"),
         ("Idempotency-Key", "one"),
     ];
-    let body = order().to_string();
+    let body = order_body().to_string();
     let first = shop.send("POST", SERVERS, &headers, &body).expect(201);
     assert_eq!(
         shop.send("POST", SERVERS, &headers, &body).expect(201).text,
         first.text
     );
-    let mut other = order();
+    let mut other = order_body();
     other["cpu"] = json!(4);
     let conflict = shop.send("POST", SERVERS, &headers, &other.to_string());
     conflict.assert_error(409, "idempotency_conflict", Some("cpu"));
     let listed = shop
-        .reseller("GET", SERVERS, &Value::Null)
+        .reseller_request("GET", SERVERS, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
 }
 
 /// Writes a provisioner that records its start, its environment and its order, and prints this answer.
-fn provisioner_printing(served: &Installation, answer: &str) -> String {
+fn write_provisioner(served: &Installation, answer: &str) -> String {
     let (noted, read) = (served.path("noted"), served.path("read"));
     let script = format!(
         "env | grep -v '^PWD=\\|^SHLVL=\\|^_=' > {env}\necho started >> {noted}\ncat > {read}\n{answer}",
@@ -164,21 +178,20 @@ fn provisioner_printing(served: &Installation, answer: &str) -> String {
         noted = noted.display(),
         read = read.display()
     );
-    served.program("provisioner", &script)
+    served.write_program("provisioner", &script)
 }
 
 #[test]
 fn provisioner_creates_and_removes_servers() {
     let served = Installation::new();
-    let program =
-        provisioner_printing(&served, r#"echo '{"address": "192.0.2.9", "ref": "vm-9"}'"#);
+    let program = write_provisioner(&served, r#"echo '{"address": "192.0.2.9", "ref": "vm-9"}'"#);
     let running = served.start(&["--provisioner", &program]);
     let server = running
-        .reseller_request("POST", SERVERS, &order())
+        .reseller_request("POST", SERVERS, &order_body())
         .expect(201)
         .json();
     let status = "select status from servers";
-    served.poll(status, &["active"]);
+    served.wait_for_query(status, &["active"]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
@@ -200,7 +213,7 @@ fn provisioner_creates_and_removes_servers() {
     running
         .reseller_request("DELETE", &path, &Value::Null)
         .expect(202);
-    served.poll(status, &["deleted"]);
+    served.wait_for_query(status, &["deleted"]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
@@ -224,14 +237,14 @@ fn unclear_provisioner_answer_needs_review() {
         ("sleep 60", "provisioning"),
     ] {
         let served = Installation::new();
-        let program = provisioner_printing(&served, answer);
+        let program = write_provisioner(&served, answer);
         let running = served.start(&["--provisioner", &program, "--command-timeout", "1s"]);
         let server = running
-            .reseller_request("POST", SERVERS, &order())
+            .reseller_request("POST", SERVERS, &order_body())
             .expect(201)
             .json();
         let state = "select status || ' ' || ifnull(ordering, '') from servers";
-        let ended = served.poll(state, &["failed ", "provisioning unknown"]);
+        let ended = served.wait_for_query(state, &["failed ", "provisioning unknown"]);
         assert_eq!(ended.split(' ').next(), Some(status), "{answer}");
         assert_eq!(start_count(&served.path("noted")), 1, "{answer}");
         if status == "failed" {
@@ -258,19 +271,21 @@ fn interrupted_provisioner_is_not_run_again() {
         .status()
         .unwrap();
     assert!(made.success());
-    let program = provisioner_printing(&served, &format!("cat {}", fifo.display()));
+    let program = write_provisioner(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&["--provisioner", &program]);
     running
-        .reseller_request("POST", SERVERS, &order())
+        .reseller_request("POST", SERVERS, &order_body())
         .expect(201);
-    assert!(polling::until(|| start_count(&served.path("noted")) > 0));
+    assert!(polling::wait_until(
+        || start_count(&served.path("noted")) > 0
+    ));
     running.process.kill();
     // The running provisioner ends, but the server does not see its answer.
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
     let running = served.start(&["--provisioner", &program]);
     let state = "select status || ' ' || ifnull(ordering, '') from servers";
     assert_eq!(
-        served.poll(state, &["provisioning unknown"]),
+        served.wait_for_query(state, &["provisioning unknown"]),
         "provisioning unknown"
     );
     let listed = running
@@ -284,15 +299,16 @@ fn interrupted_provisioner_is_not_run_again() {
 #[test]
 fn sandbox_runs_no_provisioner() {
     let served = Installation::new();
-    let program = provisioner_printing(&served, "echo '{}'");
+    let program = write_provisioner(&served, "echo '{}'");
     let mut config = coffer::Config::sandbox();
     config.provisioner = Some(coffer::worker::command::Program::parse(&program).unwrap());
     config.signer = config.provisioner.clone();
     let shop = Shop::with_config(config);
-    shop.reseller("POST", SERVERS, &order()).expect(201);
-    shop.fund(crate::support::LIVE, "100.00", "EUR");
-    let payout = shop.payout("20.00");
-    shop.apply("payouts", &payout, &["approve"]);
+    shop.reseller_request("POST", SERVERS, &order_body())
+        .expect(201);
+    shop.fund_balance(crate::support::LIVE, "100.00", "EUR");
+    let payout = shop.create_payout("20.00");
+    shop.apply_actions("payouts", &payout, &["approve"]);
     shop.advance("1h");
     assert_eq!(start_count(&served.path("noted")), 0);
 }

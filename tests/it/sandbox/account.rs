@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 impl Shop {
     #[track_caller]
-    fn account(&self) -> Value {
+    fn sandbox_account(&self) -> Value {
         self.get("/sandbox", None).expect(200).json()["account"].clone()
     }
 
     #[track_caller]
-    fn patch_refused(&self, body: &Value, param: &str) {
+    fn assert_patch_refused(&self, body: &Value, param: &str) {
         let answer = self.send("PATCH", "/sandbox/account", &[], &body.to_string());
         answer.assert_error(400, "invalid_request", Some(param));
     }
@@ -19,7 +19,7 @@ impl Shop {
 #[test]
 fn every_setting_is_returned_as_set() {
     let shop = Shop::open();
-    let solana = shop.account()["payoutAddress"].clone();
+    let solana = shop.sandbox_account()["payoutAddress"].clone();
     for (name, value, shown) in [
         ("status", json!("suspended"), json!("suspended")),
         ("status", json!("pending"), json!("pending")),
@@ -44,17 +44,17 @@ fn every_setting_is_returned_as_set() {
         ("payoutAddress", Value::Null, Value::Null),
     ] {
         shop.update_account(json!({ name: value }));
-        assert_eq!(shop.account()[name], shown, "{name}");
+        assert_eq!(shop.sandbox_account()[name], shown, "{name}");
     }
     shop.update_account(json!({ "payoutAsset": "SOL" }));
     assert_eq!(
-        shop.account()["payoutAddress"],
+        shop.sandbox_account()["payoutAddress"],
         solana,
         "one for each chain"
     );
-    let before = shop.account();
+    let before = shop.sandbox_account();
     shop.update_account(json!({}));
-    assert_eq!(shop.account(), before);
+    assert_eq!(shop.sandbox_account(), before);
 }
 
 #[test]
@@ -83,13 +83,16 @@ fn settings_take_effect() {
         (&merchant["feeBps"], &merchant["feePercent"]),
         (&json!(250), &json!("2.50"))
     );
-    assert_eq!(shop.live_types(), ["account.suspended", "account.approved"]);
+    assert_eq!(
+        shop.live_event_types(),
+        ["account.suspended", "account.approved"]
+    );
 }
 
 impl Shop {
     /// Returns the event types of live mode, oldest first.
     #[track_caller]
-    fn live_types(&self) -> Vec<String> {
+    fn live_event_types(&self) -> Vec<String> {
         let events = self.get("/v1/events", Some(LIVE)).expect(200).json();
         let events = events["data"].as_array().unwrap().iter().rev();
         events
@@ -101,7 +104,7 @@ impl Shop {
 #[test]
 fn invalid_value_changes_nothing() {
     let shop = Shop::open();
-    let before = shop.account();
+    let before = shop.sandbox_account();
     for (body, param) in [
         (json!({ "status": "closed" }), "status"),
         (json!({ "status": true }), "status"),
@@ -127,7 +130,7 @@ fn invalid_value_changes_nothing() {
         (json!({ "endpoints": ["http://127.0.0.1/"] }), "endpoints"),
         (json!({ "webhookUrl": "http://127.0.0.1/" }), "webhookUrl"),
     ] {
-        shop.patch_refused(&body, param);
+        shop.assert_patch_refused(&body, param);
         let mut with_good_ones = json!({
             "feeBps": 5, "maintenance": true, "maxInvoiceAmount": "3.00", "payoutAddress": null, "endpoints": [{ "url": "http://127.0.0.1:9/" }]
         });
@@ -135,8 +138,8 @@ fn invalid_value_changes_nothing() {
             .as_object_mut()
             .unwrap()
             .extend(body.as_object().unwrap().clone());
-        shop.patch_refused(&with_good_ones, param);
-        assert_eq!(shop.account(), before, "{body}");
+        shop.assert_patch_refused(&with_good_ones, param);
+        assert_eq!(shop.sandbox_account(), before, "{body}");
     }
     for body in ["", "[]", "null", "{"] {
         shop.send("PATCH", "/sandbox/account", &[], body)
@@ -149,8 +152,8 @@ fn endpoint_list_replaces_the_old_list() {
     let shop = Shop::open();
     let wrong = |item: Value, param: &str| {
         let good = json!({ "url": "http://127.0.0.1:9/" });
-        shop.patch_refused(&json!({ "endpoints": [good, item] }), param);
-        assert_eq!(shop.account()["endpoints"], json!([]));
+        shop.assert_patch_refused(&json!({ "endpoints": [good, item] }), param);
+        assert_eq!(shop.sandbox_account()["endpoints"], json!([]));
     };
     for url in [
         json!("http://shop.example/"),
@@ -170,7 +173,7 @@ fn endpoint_list_replaces_the_old_list() {
     wrong(json!({ "url": url, "name": "a" }), "name");
     shop.update_account(json!({ "endpoints": [{ "url": url }, { "url": "https://shop.example/", "secret": "s", "format": "legacy",
         "types": ["invoice.created"], "mode": "live" }] }));
-    let endpoints = shop.account()["endpoints"].clone();
+    let endpoints = shop.sandbox_account()["endpoints"].clone();
     let shown = |at: usize, name: &str| endpoints[at][name].clone();
     assert_eq!(shown(0, "secret"), "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh");
     assert_eq!(

@@ -2,7 +2,7 @@
 //! other sites.
 
 use crate::support::scratch::Scratch;
-use crate::support::second_factor::{FACTOR, SESSION, code_at, session_cookie};
+use crate::support::second_factor::{FACTOR, SESSION, code_at_step, cookie_from};
 use crate::support::{Response, Shop, TEST};
 use coffer::Config;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 impl Shop {
     #[track_caller]
-    fn clock(&self, body: Value) -> Response {
+    fn change_clock(&self, body: Value) -> Response {
         self.post("/sandbox/clock", None, body)
     }
 
@@ -40,23 +40,26 @@ fn frozen_clock_moves_only_when_set() {
     assert_eq!(state["frozen"], true);
     assert_eq!(shop.now(), text(&state["time"]));
     let set = shop
-        .clock(json!({ "set": "2099-11-21T10:30:00.5+01:00" }))
+        .change_clock(json!({ "set": "2099-11-21T10:30:00.5+01:00" }))
         .expect(200)
         .json();
     assert_eq!(
         (&set["time"], &set["frozen"]),
         (&json!("2099-11-21T09:30:00.500Z"), &json!(true))
     );
-    shop.clock(json!({ "set": "2099-11-21T09:30:00.500Z" }))
+    shop.change_clock(json!({ "set": "2099-11-21T09:30:00.500Z" }))
         .expect(200);
-    shop.clock(json!({ "set": "2099-11-21T09:30:00.499Z" }))
+    shop.change_clock(json!({ "set": "2099-11-21T09:30:00.499Z" }))
         .assert_error(400, "invalid_request", Some("set"));
     shop.advance("1d2h3m4s");
     assert_eq!(shop.now(), "2099-11-22T11:33:04.500Z");
-    let running = shop.clock(json!({ "frozen": false })).expect(200).json();
+    let running = shop
+        .change_clock(json!({ "frozen": false }))
+        .expect(200)
+        .json();
     assert_eq!(running["frozen"], false);
     assert!(shop.now().as_str() >= "2099-11-22T11:33:04.500Z");
-    let invoice = shop.invoice("10.00", json!({}));
+    let invoice = shop.create_invoice("10.00", json!({}));
     assert!(text(&invoice["createdAt"]).starts_with("2099-11-22T11:33:"));
 }
 
@@ -81,7 +84,8 @@ fn invalid_clock_change_is_rejected() {
         (json!({ "frozen": "yes" }), Some("frozen")),
         (json!({ "forward": "1s" }), Some("forward")),
     ] {
-        shop.clock(body).assert_error(400, "invalid_request", param);
+        shop.change_clock(body)
+            .assert_error(400, "invalid_request", param);
     }
     assert_eq!(shop.now(), before);
 }
@@ -91,7 +95,7 @@ fn advance_runs_each_deadline_at_its_own_time() {
     let shop = Shop::open();
     let mut invoices = Vec::new();
     for seconds in [86_400, 60, 3_600, 61] {
-        invoices.push(shop.invoice("10.00", json!({ "ttlSeconds": seconds })));
+        invoices.push(shop.create_invoice("10.00", json!({ "ttlSeconds": seconds })));
     }
     shop.advance("2d");
     for invoice in invoices {
@@ -111,10 +115,10 @@ fn invoice_waiting_again_expires_with_a_running_clock() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox, "types": ["invoice.failed"] }] }));
-    let invoice = shop.invoice("10.00", json!({ "ttlSeconds": 60, "asset": "LTC" }));
+    let invoice = shop.create_invoice("10.00", json!({ "ttlSeconds": 60, "asset": "LTC" }));
     let payment = shop.pay(json!({ "invoice": invoice["id"] }));
     shop.advance("58s");
-    shop.clock(json!({ "frozen": false })).expect(200);
+    shop.change_clock(json!({ "frozen": false })).expect(200);
     shop.move_payment(&payment, "dropped");
     let told = shop
         .get("/sandbox/inbox/shop?wait=20s", None)
@@ -126,7 +130,7 @@ fn invoice_waiting_again_expires_with_a_running_clock() {
 #[test]
 fn request_uses_the_time_of_its_completion() {
     let shop = Shop::open();
-    let id = text(&shop.invoice("10.00", json!({ "ttlSeconds": 60 }))["id"]);
+    let id = text(&shop.create_invoice("10.00", json!({ "ttlSeconds": 60 }))["id"]);
     let body = r#"{"asset":"LTC"}"#;
     let address = shop.url().strip_prefix("http://").unwrap();
     let mut slow = TcpStream::connect(address).unwrap();
@@ -160,7 +164,7 @@ fn api_responds_during_an_advance() {
     shop.update_account(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
     let begun = Instant::now();
     std::thread::scope(|scope| {
-        let invoice = shop.invoice("10.00", json!({}));
+        let invoice = shop.create_invoice("10.00", json!({}));
         let path = "/sandbox/inbox/slow?wait=10s";
         let arrived = shop.get(path, None).expect(200).json();
         assert!(arrived["data"][0]["body"].is_string());
@@ -170,7 +174,7 @@ fn api_responds_during_an_advance() {
             shop.get_invoice(invoice["id"].as_str().unwrap())["status"],
             "created"
         );
-        shop.invoice("20.00", json!({}));
+        shop.create_invoice("20.00", json!({}));
         assert!(!moved.is_finished());
         // The reset ends the advance at once.
         shop.post("/sandbox/reset", None, json!({})).expect(200);
@@ -190,7 +194,10 @@ fn api_responds_during_an_advance() {
 #[test]
 fn advance_completes_after_the_client_disconnects() {
     let shop = Shop::open();
-    let before = shop.clock(json!({ "frozen": false })).expect(200).json();
+    let before = shop
+        .change_clock(json!({ "frozen": false }))
+        .expect(200)
+        .json();
     let slow = format!("{}/sandbox/inbox/slow", shop.url());
     shop.send(
         "PUT",
@@ -200,7 +207,7 @@ fn advance_completes_after_the_client_disconnects() {
     )
     .expect(204);
     shop.update_account(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
-    shop.invoice("10.00", json!({}));
+    shop.create_invoice("10.00", json!({}));
     let body = r#"{"advance":"1h"}"#;
     let address = shop.url().strip_prefix("http://").unwrap();
     let mut caller = TcpStream::connect(address).unwrap();
@@ -212,7 +219,10 @@ fn advance_completes_after_the_client_disconnects() {
     while shop.get("/sandbox", None).expect(200).json()["frozen"] == false {}
     drop(caller);
     // Advances run one after another, so the second advance starts at the end of the first.
-    let after = shop.clock(json!({ "advance": "0s" })).expect(200).json();
+    let after = shop
+        .change_clock(json!({ "advance": "0s" }))
+        .expect(200)
+        .json();
     assert_eq!(after["frozen"], false);
     let hour = |state: &Value| state["time"].as_str().unwrap()[..13].to_owned();
     assert_ne!(hour(&before), hour(&after));
@@ -223,7 +233,7 @@ fn reset_removes_the_second_factor() {
     let shop = Shop::open();
     let sign_in = || {
         let known = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
-        session_cookie(&shop.post(SESSION, None, known).expect(201))
+        cookie_from(&shop.post(SESSION, None, known).expect(201))
     };
     let own = sign_in();
     let act = |path: &str, body: Value| {
@@ -233,7 +243,7 @@ fn reset_removes_the_second_factor() {
     let begun = act(FACTOR, json!({})).expect(201).json();
     let step = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let step = i64::try_from(step.as_secs()).unwrap() / 30;
-    let code = code_at(&text(&begun["secret"]), step);
+    let code = code_at_step(&text(&begun["secret"]), step);
     act(&format!("{FACTOR}/confirm"), json!({ "code": code })).expect(200);
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     sign_in();
@@ -248,7 +258,7 @@ fn reset_restores_the_seed_and_real_time() {
         "endpoints": [{ "url": inbox }], "feeBps": 7, "maintenance": true, "customersEnabled": false,
         "settlementEnabled": false, "payoutAsset": "LTC", "maxInvoiceAmount": "1.00",
     }));
-    let id = text(&shop.invoice("1.00", json!({}))["id"]);
+    let id = text(&shop.create_invoice("1.00", json!({}))["id"]);
     shop.advance("40d");
     let state = shop
         .post("/sandbox/reset", None, json!({}))
@@ -278,14 +288,14 @@ fn kept_file_continues_at_its_clock() {
         ..Config::sandbox()
     };
     let shop = Shop::with_config(config.clone());
-    let id = text(&shop.invoice("10.00", json!({}))["id"]);
+    let id = text(&shop.create_invoice("10.00", json!({}))["id"]);
     shop.advance("30d");
     let frozen_at = shop.now();
     drop(shop);
     let shop = Shop::with_config(config.clone());
     assert_eq!(shop.now(), frozen_at);
     assert_eq!(shop.get_invoice(&id)["status"], "expired");
-    shop.clock(json!({ "frozen": false })).expect(200);
+    shop.change_clock(json!({ "frozen": false })).expect(200);
     shop.advance("1d");
     let running_at = shop.now();
     drop(shop);

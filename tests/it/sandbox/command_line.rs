@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Builds a command of the binary with these arguments.
-fn coffer(args: &[&str]) -> Command {
+fn coffer_command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(args);
     command
@@ -39,7 +39,7 @@ fn sandbox_prints_one_ready_line_and_removes_its_files() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        assert!(polling::until(|| ready.exists()));
+        assert!(polling::wait_until(|| ready.exists()));
         let line = std::fs::read_to_string(&ready).unwrap();
         let (url, rest) = line
             .trim_end()
@@ -87,7 +87,7 @@ fn sandbox_under_nohup_ignores_sighup() {
     let mut nohup = Command::new("nohup");
     let binary = env!("CARGO_BIN_EXE_coffer");
     let mut server = Process::start(nohup.args([binary, "sandbox", "--listen", "127.0.0.1:0"]));
-    server.url();
+    server.wait_for_url();
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap();
@@ -97,14 +97,14 @@ fn sandbox_under_nohup_ignores_sighup() {
 
 #[test]
 fn json_output_contains_every_credential() {
-    let process = Process::start(&mut coffer(&[
+    let process = Process::start(&mut coffer_command(&[
         "sandbox",
         "--listen",
         "127.0.0.1:0",
         "--json",
         "--exit-with-parent",
     ]));
-    let line: Value = serde_json::from_str(&process.line()).unwrap();
+    let line: Value = serde_json::from_str(&process.read_line()).unwrap();
     let keys = serde_json::json!({
         "secretTest": "sk_test_sandbox", "secretLive": "sk_live_sandbox", "publicTest": "pk_test_sandbox",
         "publicLive": "pk_live_sandbox", "legacy": "sandbox.sandbox",
@@ -130,7 +130,7 @@ fn urls_start_with_the_public_url() {
         "--public-url",
         "HTTPS://pay.example.com/",
     ];
-    let mut command = coffer(&args);
+    let mut command = coffer_command(&args);
     let scratch = Scratch::new();
     let ready = scratch.path("ready");
     let process = Process::start(
@@ -139,7 +139,7 @@ fn urls_start_with_the_public_url() {
             .arg("--ready-file")
             .arg(&ready),
     );
-    let line = process.line();
+    let line = process.read_line();
     let rest = line
         .strip_prefix("coffer ready url=https://pay.example.com listen=")
         .unwrap();
@@ -153,9 +153,9 @@ fn urls_start_with_the_public_url() {
 fn ready_line_can_be_parsed_by_scripts() {
     let scratch = Scratch::new();
     let file = scratch.path("a shop url=x listen=y file=z.db");
-    let mut command = coffer(&["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
+    let mut command = coffer_command(&["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
     let process = Process::start(command.arg("--file").arg(&file));
-    let line = process.line();
+    let line = process.read_line();
     let words: Vec<&str> = line.splitn(5, ' ').collect();
     let url = words[2].strip_prefix("url=").unwrap();
     assert_eq!(words[..2], ["coffer", "ready"]);
@@ -168,7 +168,7 @@ fn ready_line_can_be_parsed_by_scripts() {
 #[test]
 fn help_describes_each_command() {
     let help = |command: &str| {
-        let output = coffer(&[command, "--help"]).output().unwrap();
+        let output = coffer_command(&[command, "--help"]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let (sandbox, serve) = (help("sandbox"), help("serve"));
@@ -235,7 +235,7 @@ fn invalid_arguments_are_rejected_with_reason() {
         (&["fly"], 2, "fly"),
         (&["key", "create", "--mode", "test"], 2, "ACCOUNT"),
     ] {
-        let output = coffer(args).output().unwrap();
+        let output = coffer_command(args).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{args:?}: {message}");
         assert!(
@@ -247,13 +247,13 @@ fn invalid_arguments_are_rejected_with_reason() {
 
 #[test]
 fn document_and_help_are_printed() {
-    let output = coffer(&["openapi"]).output().unwrap();
+    let output = coffer_command(&["openapi"]).output().unwrap();
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["openapi"], "3.1.0");
     assert!(
         document["paths"]["/v1/invoices"].is_object() && document["paths"]["/sandbox"].is_null()
     );
-    let help = coffer(&["sandbox", "--help"]).output().unwrap();
+    let help = coffer_command(&["sandbox", "--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     assert!(
         help.contains("COFFER_LISTEN") && help.contains("[default: 127.0.0.1:8080]"),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// Makes the next call of a route fail with this status.
 #[track_caller]
-fn simulate(shop: &Shop, route: &str, status: u16) {
+fn simulate_error(shop: &Shop, route: &str, status: u16) {
     let body = json!({ "route": route, "status": status, "times": 1 });
     shop.post("/sandbox/faults", None, body).expect(200);
 }
@@ -27,7 +27,7 @@ fn hint_headers(answer: &Response) -> Vec<(&str, &str)> {
 }
 
 /// Route and status of a simulated error, and its code and headers.
-type Case = (
+type SimulatedError = (
     &'static str,
     u16,
     &'static str,
@@ -39,7 +39,7 @@ const SIGN_IN: &str = "POST /dashboard/api/session";
 const CLOSES: &[(&str, &str)] = &[("connection", "close")];
 const SOON: &[(&str, &str)] = &[("retry-after", "5")];
 const BEARER: &[(&str, &str)] = &[("www-authenticate", "Bearer")];
-const CASES: &[Case] = &[
+const CASES: &[SimulatedError] = &[
     (INVOICES, 401, "unauthorized", BEARER),
     (
         INVOICES,
@@ -75,7 +75,7 @@ const CASES: &[Case] = &[
 fn simulated_error_has_code_and_headers_of_a_real_one() {
     let shop = Shop::open();
     for (route, status, code, expected) in CASES {
-        simulate(&shop, route, *status);
+        simulate_error(&shop, route, *status);
         let path = route.replace("POST ", "").replace("{ref}", "ada");
         let answer = shop.post(&path, Some(TEST), json!({}));
         answer.assert_error(*status, code, None);
@@ -110,20 +110,20 @@ fn simulated_rate_limit_equals_a_real_one() {
 #[test]
 fn simulated_error_of_a_page_is_a_page() {
     let shop = Shop::open();
-    let invoice = shop.invoice("1.00", json!({}));
+    let invoice = shop.create_invoice("1.00", json!({}));
     let address = invoice["checkoutUrl"].as_str().unwrap();
     for status in [404, 429, 500, 503] {
-        simulate(&shop, "GET /checkout/{id}", status);
+        simulate_error(&shop, "GET /checkout/{id}", status);
         let path = address.strip_prefix(shop.url()).unwrap();
         Page::from_response(shop.send("GET", path, &[], "")).assert_error(status);
     }
-    shop.page(address).assert_shows(200, &["Choose a coin"]);
+    shop.get_page(address).assert_shows(200, &["Choose a coin"]);
 }
 
 #[test]
 fn simulated_error_allows_cross_origin_reads() {
     let shop = Shop::open();
-    simulate(&shop, "GET /v1/public/config", 503);
+    simulate_error(&shop, "GET /v1/public/config", 503);
     let answer = shop.get("/v1/public/config", Some("pk_test_sandbox"));
     assert_eq!(answer.status, 503);
     assert_eq!(answer.headers["access-control-allow-origin"], "*");

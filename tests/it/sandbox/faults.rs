@@ -9,7 +9,7 @@ use std::time::Instant;
 
 const FAULTS: &str = "/sandbox/faults";
 
-fn order(number: u32) -> Value {
+fn invoice_body(number: u32) -> Value {
     json!({ "amount": "20.00", "currency": "EUR", "orderId": format!("order-{number}") })
 }
 
@@ -26,7 +26,7 @@ fn fault_applies_to_the_given_number_of_calls() {
         let state = shop.post(FAULTS, None, body).expect(200).json();
         assert_eq!(state["faults"]["calls"][0]["times"], 2);
         for _ in 0..2 {
-            let refused = shop.post("/v1/invoices", Some(TEST), order(1));
+            let refused = shop.post("/v1/invoices", Some(TEST), invoice_body(1));
             refused.assert_error(status, code, None);
             assert_eq!(
                 refused.headers.contains_key("retry-after"),
@@ -38,7 +38,8 @@ fn fault_applies_to_the_given_number_of_calls() {
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(state["faults"]["calls"], json!([]));
     assert_eq!(state["counts"]["invoices"], 0, "nothing was done");
-    shop.post("/v1/invoices", Some(TEST), order(1)).expect(201);
+    shop.post("/v1/invoices", Some(TEST), invoice_body(1))
+        .expect(201);
 }
 
 #[test]
@@ -53,8 +54,13 @@ fn dropped_response_belongs_to_completed_work() {
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    assert!(request.send(order(7).to_string()).is_err());
-    let again = shop.send("POST", "/v1/invoices", &headers, &order(7).to_string());
+    assert!(request.send(invoice_body(7).to_string()).is_err());
+    let again = shop.send(
+        "POST",
+        "/v1/invoices",
+        &headers,
+        &invoice_body(7).to_string(),
+    );
     let invoice = again.expect(201).json();
     let listed = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
@@ -67,7 +73,8 @@ fn delayed_call_is_executed() {
     let body = json!({ "delayMs": 50, "times": 1 });
     shop.post(FAULTS, None, body).expect(200);
     let begun = Instant::now();
-    shop.post("/v1/invoices", Some(TEST), order(1)).expect(201);
+    shop.post("/v1/invoices", Some(TEST), invoice_body(1))
+        .expect(201);
     assert!(begun.elapsed().as_millis() >= 50);
     shop.post(FAULTS, None, json!({ "status": 500, "times": 9 }))
         .expect(200);
@@ -90,7 +97,7 @@ fn empty_pool_and_stale_rates_last_until_ended() {
     let refused = shop.post(path, Some(TEST), json!({}));
     refused.assert_error(503, "pool_refilling", None);
     let invoice = shop
-        .post("/v1/invoices", Some(LIVE), order(1))
+        .post("/v1/invoices", Some(LIVE), invoice_body(1))
         .expect(201)
         .json();
     let select = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
@@ -103,14 +110,14 @@ fn empty_pool_and_stale_rates_last_until_ended() {
 #[test]
 fn coin_without_addresses_is_unavailable() {
     let shop = Shop::open();
-    let quoted = shop.invoice("20.00", json!({ "asset": "BTC" }));
+    let quoted = shop.create_invoice("20.00", json!({ "asset": "BTC" }));
     shop.post(FAULTS, None, json!({ "pool": "empty" }))
         .expect(200);
     let select = |invoice: &Value| {
         let path = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
         shop.post(&path, Some(TEST), json!({ "asset": "BTC" }))
     };
-    let invoice = shop.invoice("20.00", json!({ "asset": "BTC" }));
+    let invoice = shop.create_invoice("20.00", json!({ "asset": "BTC" }));
     assert_eq!(
         (
             &invoice["status"],
@@ -166,12 +173,12 @@ fn invalid_fault_is_rejected() {
 #[test]
 fn snapshot_restores_the_clock() {
     let shop = Shop::open();
-    let before = shop.invoice("10.00", json!({ "orderId": "before", "ttlSeconds": 60 }));
+    let before = shop.create_invoice("10.00", json!({ "orderId": "before", "ttlSeconds": 60 }));
     let id = before["id"].as_str().unwrap();
     let then = shop.now();
     shop.post("/sandbox/snapshots/one", None, json!({}))
         .expect(200);
-    shop.invoice("10.00", json!({ "orderId": "after" }));
+    shop.create_invoice("10.00", json!({ "orderId": "after" }));
     shop.advance("1h");
     assert_eq!(shop.get_invoice(id)["status"], "expired");
     shop.post("/sandbox/reset", None, json!({})).expect(200);
@@ -211,7 +218,7 @@ fn failed_restore_changes_nothing() {
     let call = |path: &str, body: Value| shop.post(path, None, body);
     call("/sandbox/snapshots/one", json!({})).expect(200);
     shop.advance("1h");
-    let invoice = shop.invoice("10.00", json!({}));
+    let invoice = shop.create_invoice("10.00", json!({}));
     call("/sandbox/clock", json!({ "frozen": false })).expect(200);
     let stays = |what: &str| {
         let before = shop.now();

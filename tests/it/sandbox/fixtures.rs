@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 /// Number of sandboxes. The sandbox with number N gets N invoices.
 const MOST: usize = 8;
 
-fn create(sandbox: &Sandbox, order: usize) -> Value {
+fn create_invoice(sandbox: &Sandbox, order: usize) -> Value {
     let url = format!("{}/v1/invoices", sandbox.url());
     let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": format!("order-{order}") });
     let headers = [("X-API-Key", Sandbox::SECRET_TEST)];
@@ -22,7 +22,7 @@ fn create(sandbox: &Sandbox, order: usize) -> Value {
 }
 
 /// Gets a path with a key and parses the JSON.
-fn get(sandbox: &Sandbox, path: &str) -> Value {
+fn get_json(sandbox: &Sandbox, path: &str) -> Value {
     let headers = [("X-API-Key", Sandbox::SECRET_TEST)];
     let url = format!("{}{path}", sandbox.url());
     send(&agent(), "GET", &url, &headers, "").expect(200).json()
@@ -35,13 +35,13 @@ fn sandboxes_in_one_process_are_isolated() {
             scope.spawn(move || {
                 let sandbox = Sandbox::start().unwrap();
                 for order in 0..number {
-                    create(&sandbox, order);
+                    create_invoice(&sandbox, order);
                 }
                 let clock = format!("{}/sandbox/clock", sandbox.url());
                 let step = json!({ "advance": format!("{number}d") });
-                let before = get(&sandbox, "/sandbox")["counts"]["events"].clone();
+                let before = get_json(&sandbox, "/sandbox")["counts"]["events"].clone();
                 send(&agent(), "POST", &clock, &[], &step.to_string()).expect(200);
-                let state = get(&sandbox, "/sandbox");
+                let state = get_json(&sandbox, "/sandbox");
                 assert_eq!(before, number, "created, each");
                 assert_eq!(state["counts"]["invoices"], number);
                 assert_eq!(state["counts"]["events"], 2 * number, "expired, each");
@@ -57,7 +57,7 @@ fn sandbox_starts_and_stops_inside_a_runtime() {
         .unwrap();
     let url = runtime.block_on(async {
         let sandbox = Sandbox::start().unwrap();
-        create(&sandbox, 1);
+        create_invoice(&sandbox, 1);
         sandbox.url().to_owned()
     });
     let gone = agent().get(format!("{url}/livez")).call();
@@ -81,7 +81,7 @@ fn library_keys_equal_the_sandbox_keys() {
 
 /// Runs a tool in the folder of the examples against the binary of this build.
 #[track_caller]
-fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
+fn run_example_tool(tool: &str, arguments: &[&str]) -> Option<Output> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new(tool);
     command
@@ -91,12 +91,12 @@ fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
         // Python writes no cache into the folder.
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("PYTHONPATH", root.join("src/packages/python/src"));
-    tools::run(&mut command, "its fixture")
+    tools::run_tool(&mut command, "its fixture")
 }
 
 /// Asserts that this many tests passed and returns the output.
 #[track_caller]
-fn assert_passed(output: &Output, count: &str) -> String {
+fn assert_tests_passed(output: &Output, count: &str) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
@@ -109,8 +109,8 @@ fn assert_passed(output: &Output, count: &str) -> String {
 fn pytest_fixture_works() {
     let plugin = "coffer_sandbox.pytest_plugin";
     let arguments = ["-q", "-p", "no:cacheprovider", "-p", plugin, "pytest"];
-    if let Some(output) = run("pytest", &arguments) {
-        assert_passed(&output, "10 passed");
+    if let Some(output) = run_example_tool("pytest", &arguments) {
+        assert_tests_passed(&output, "10 passed");
     }
 }
 
@@ -133,8 +133,8 @@ fn node_fixture_works() {
     }
     let tests = folder.path("shop.test.mjs");
     let arguments = ["--test", "--test-reporter=tap", tests.to_str().unwrap()];
-    if let Some(output) = run("node", &arguments) {
-        let out = assert_passed(&output, "# pass 7");
+    if let Some(output) = run_example_tool("node", &arguments) {
+        let out = assert_tests_passed(&output, "# pass 7");
         let says = |line: &&str| line.contains("exec to first created invoice, median of 20: ");
         println!("{}", out.lines().find(says).unwrap());
     }

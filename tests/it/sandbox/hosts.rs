@@ -14,7 +14,7 @@ const EVIL: (&str, &str) = ("Host", "evil.example");
 
 /// Sends a request of these lines unchanged, and returns its status.
 #[track_caller]
-fn status(shop: &Shop, lines: &[&str]) -> u16 {
+fn send_lines(shop: &Shop, lines: &[&str]) -> u16 {
     let address = shop.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!("{}\r\nConnection: close\r\n\r\n", lines.join("\r\n"));
@@ -65,7 +65,7 @@ fn foreign_host_reaches_only_the_inbox() {
 #[test]
 fn rebound_page_reads_and_changes_nothing() {
     let shop = Shop::open();
-    shop.invoice("20.00", json!({ "orderId": "secret-order" }));
+    shop.create_invoice("20.00", json!({ "orderId": "secret-order" }));
     let faults = json!({ "status": 500, "times": 1 }).to_string();
     shop.send("POST", "/sandbox/faults", &[], &faults)
         .expect(200);
@@ -173,14 +173,14 @@ fn request_requires_exactly_one_host() {
         ),
         (&["GET http://localhost/livez HTTP/1.1"], 403),
     ] {
-        assert_eq!(status(&shop, lines), wanted, "{lines:?}");
+        assert_eq!(send_lines(&shop, lines), wanted, "{lines:?}");
     }
 }
 
 #[test]
 fn public_url_and_settings_add_hosts() {
     let arguments = ["--public-url", "https://Pay.Example.com/x"];
-    let (_process, line) = sandbox_listening(&arguments, Some(".dev.example, 192.0.2.7"));
+    let (_process, line) = start_with_environment(&arguments, Some(".dev.example, 192.0.2.7"));
     for host in [
         "pay.example.com",
         "dev.example",
@@ -192,7 +192,8 @@ fn public_url_and_settings_add_hosts() {
     for host in ["example.com", "evildev.example", "192.0.2.8"] {
         livez_status(&line, host).assert_error(403, "forbidden", None);
     }
-    let (_process, line) = sandbox_listening(&["--allow-host", "one.example"], Some("two.example"));
+    let (_process, line) =
+        start_with_environment(&["--allow-host", "one.example"], Some("two.example"));
     livez_status(&line, "ONE.example.").expect(200);
     livez_status(&line, "two.example").assert_error(403, "forbidden", None);
     livez_status(&line, "a.one.example").assert_error(403, "forbidden", None);
@@ -211,7 +212,7 @@ fn public_url_and_settings_add_hosts() {
 
 /// Starts a sandbox of the real binary with these environment variables. Returns its listening address as a URL.
 #[track_caller]
-fn sandbox_listening(
+fn start_with_environment(
     more: &[&str],
     allowed: Option<&str>,
 ) -> (crate::support::process::Process, String) {
@@ -222,7 +223,7 @@ fn sandbox_listening(
         command.env("COFFER_ALLOW_HOST", allowed);
     }
     let process = crate::support::process::Process::start(&mut command);
-    let line = process.line();
+    let line = process.read_line();
     let (_, rest) = line.split_once(" listen=").unwrap();
     let (listen, _) = rest.split_once(' ').unwrap();
     (process, format!("http://{listen}"))

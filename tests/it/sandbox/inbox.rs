@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 impl Shop {
     #[track_caller]
-    fn inbox(&self, query: &str) -> Vec<Value> {
+    fn inbox_requests(&self, query: &str) -> Vec<Value> {
         let answer = self.get(&format!("/sandbox/inbox/shop{query}"), None);
         answer.expect(200).json()["data"]
             .as_array()
@@ -15,7 +15,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn behave(&self, body: Value) -> Response {
+    fn configure_inbox(&self, body: Value) -> Response {
         self.send("PUT", "/sandbox/inbox/shop", &[], &body.to_string())
     }
 
@@ -33,14 +33,14 @@ fn inbox_stores_requests_unchanged() {
     let headers = [("X-Custom", "a"), ("Content-Type", "text/plain")];
     shop.send("POST", "/sandbox/inbox/shop", &headers, " not JSON\n")
         .expect(200);
-    let kept = shop.inbox("");
+    let kept = shop.inbox_requests("");
     assert_eq!(kept[0]["body"], " not JSON\n");
     assert_eq!(kept[0]["headers"]["x-custom"], "a");
     assert_eq!(kept[0]["receivedAt"], shop.now());
     shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
         .expect(200);
     let bodies: Vec<Value> = shop
-        .inbox("")
+        .inbox_requests("")
         .iter()
         .map(|one| one["body"].clone())
         .collect();
@@ -51,18 +51,18 @@ fn inbox_stores_requests_unchanged() {
     );
     shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
         .expect(204);
-    assert!(shop.inbox("").is_empty());
+    assert!(shop.inbox_requests("").is_empty());
 }
 
 #[test]
 fn inbox_read_waits_and_filters_by_type() {
     let shop = Shop::open();
     shop.use_inbox();
-    assert!(shop.inbox("?wait=0s").is_empty());
+    assert!(shop.inbox_requests("?wait=0s").is_empty());
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| shop.inbox("?type=invoice.expired&wait=20s"));
-        shop.invoice("20.00", json!({ "ttlSeconds": 60 }));
-        shop.invoice("20.00", json!({}));
+        let waiting = scope.spawn(|| shop.inbox_requests("?type=invoice.expired&wait=20s"));
+        shop.create_invoice("20.00", json!({ "ttlSeconds": 60 }));
+        shop.create_invoice("20.00", json!({}));
         shop.advance("60s");
         let found = waiting.join().unwrap();
         assert_eq!(found.len(), 1);
@@ -73,10 +73,16 @@ fn inbox_read_waits_and_filters_by_type() {
                 .contains(r#""type":"invoice.expired""#)
         );
     });
-    assert_eq!(shop.inbox("?type=invoice.created&wait=1s").len(), 2);
-    assert_eq!(shop.inbox("").len(), 3);
+    assert_eq!(
+        shop.inbox_requests("?type=invoice.created&wait=1s").len(),
+        2
+    );
+    assert_eq!(shop.inbox_requests("").len(), 3);
     let begun = Instant::now();
-    assert!(shop.inbox("?type=invoice.failed&wait=1s").is_empty());
+    assert!(
+        shop.inbox_requests("?type=invoice.failed&wait=1s")
+            .is_empty()
+    );
     assert!(begun.elapsed() >= Duration::from_secs(1));
     for (query, param) in [
         ("?wait=61s", "wait"),
@@ -92,9 +98,9 @@ fn inbox_read_waits_and_filters_by_type() {
 fn inbox_replies_as_configured() {
     let shop = Shop::open();
     shop.use_inbox();
-    shop.behave(json!({ "status": 503, "times": 2 }))
+    shop.configure_inbox(json!({ "status": 503, "times": 2 }))
         .expect(204);
-    shop.invoice("20.00", json!({}));
+    shop.create_invoice("20.00", json!({}));
     shop.advance("1h");
     let statuses: Vec<Value> = shop.deliveries()[0]["attempts"]
         .as_array()
@@ -105,12 +111,12 @@ fn inbox_replies_as_configured() {
     assert_eq!(statuses, [json!(503), json!(503), json!(200)]);
     shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
         .expect(204);
-    shop.behave(json!({ "status": 410 })).expect(204);
+    shop.configure_inbox(json!({ "status": 410 })).expect(204);
     for _ in 0..3 {
         shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
             .expect(410);
     }
-    shop.behave(json!({ "delayMs": 300, "times": 1 }))
+    shop.configure_inbox(json!({ "delayMs": 300, "times": 1 }))
         .expect(204);
     for (least_ms, most_ms) in [(300, 30_000), (0, 300)] {
         let begun = Instant::now();
@@ -119,7 +125,7 @@ fn inbox_replies_as_configured() {
         let span = Duration::from_millis(least_ms)..Duration::from_millis(most_ms);
         assert!(span.contains(&begun.elapsed()), "{:?}", begun.elapsed());
     }
-    shop.behave(json!({ "status": 500 })).expect(204);
+    shop.configure_inbox(json!({ "status": 500 })).expect(204);
     shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
         .expect(204);
     shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
@@ -139,7 +145,7 @@ fn invalid_inbox_setting_is_rejected() {
         (json!({ "times": 1.5 }), "times"),
         (json!({ "body": "x" }), "body"),
     ] {
-        shop.behave(body)
+        shop.configure_inbox(body)
             .assert_error(400, "invalid_request", Some(param));
     }
     shop.send("POST", "/sandbox/inbox/shop", &[], "{}")

@@ -10,11 +10,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Starts a sandbox with this temporary folder.
-fn sandbox(folder: &Scratch) -> (Process, String) {
+fn start_in_folder(folder: &Scratch) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
     let process = Process::start(command.env("TMPDIR", folder.path("")));
-    let url = process.url();
+    let url = process.wait_for_url();
     (process, url)
 }
 
@@ -40,26 +40,26 @@ fn make_old(folder: &Scratch) {
 #[test]
 fn stopped_sandbox_leaves_no_files() {
     let folder = Scratch::new();
-    let (mut process, url) = sandbox(&folder);
+    let (mut process, url) = start_in_folder(&folder);
     let keep = format!("{url}/sandbox/snapshots/before");
     send(&agent(), "POST", &keep, &[], "").expect(200);
     assert!(file_names(&folder).len() >= 3, "{:?}", file_names(&folder));
-    assert!(process.close());
+    assert!(process.close_input());
     assert_eq!(file_names(&folder), BTreeSet::new());
 }
 
 #[test]
 fn next_sandbox_removes_files_of_killed_ones_only() {
     let folder = Scratch::new();
-    let (mut killed, _) = sandbox(&folder);
-    let (mut in_use, url) = sandbox(&folder);
+    let (mut killed, _) = start_in_folder(&folder);
+    let (mut in_use, url) = start_in_folder(&folder);
     killed.kill();
     make_old(&folder);
-    let (mut just_killed, _) = sandbox(&folder);
+    let (mut just_killed, _) = start_in_folder(&folder);
     just_killed.kill();
     let before = file_names(&folder);
-    let (mut next, _) = sandbox(&folder);
-    assert!(next.close());
+    let (mut next, _) = start_in_folder(&folder);
+    assert!(next.close_input());
     let after = file_names(&folder);
     let gone: BTreeSet<_> = before.difference(&after).collect();
     let databases = |names: BTreeSet<&String>| {
@@ -68,7 +68,7 @@ fn next_sandbox_removes_files_of_killed_ones_only() {
     };
     assert_eq!((databases(gone), databases(after.iter().collect())), (1, 2));
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(in_use.close());
+    assert!(in_use.close_input());
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn unrelated_files_are_not_opened_or_removed() {
     let victims = Scratch::new();
     let victim = victims.path("victim");
     std::fs::write(&victim, "money").unwrap();
-    let (mut in_use, url) = sandbox(&folder);
+    let (mut in_use, url) = start_in_folder(&folder);
     let of = |number: u32, beside: &str| {
         folder.path(&format!("coffer-sandbox-{number:016x}.db{beside}"))
     };
@@ -123,8 +123,8 @@ fn unrelated_files_are_not_opened_or_removed() {
     std::fs::write(of(7, "-else"), "").unwrap();
     make_old(&folder);
     let before = file_names(&folder);
-    let (mut next, _) = sandbox(&folder);
-    assert!(next.close());
+    let (mut next, _) = start_in_folder(&folder);
+    assert!(next.close_input());
     let after = file_names(&folder);
     let gone: BTreeSet<_> = before.difference(&after).cloned().collect();
     let mut expected = vec![of(2, ""), of(6, "-snapshot-before")];
@@ -137,23 +137,23 @@ fn unrelated_files_are_not_opened_or_removed() {
     assert_eq!(gone, expected.collect());
     assert_eq!(std::fs::read(&victim).unwrap(), b"money");
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(in_use.close());
+    assert!(in_use.close_input());
 }
 
 #[test]
 fn running_sandbox_without_lock_file_is_kept() {
     let folder = Scratch::new();
-    let (mut in_use, url) = sandbox(&folder);
+    let (mut in_use, url) = start_in_folder(&folder);
     let lock = file_names(&folder);
     let lock = lock.iter().find(|name| name.ends_with("-lock")).unwrap();
     std::fs::remove_file(folder.path(lock)).unwrap();
     make_old(&folder);
     let before = file_names(&folder);
-    let (mut next, _) = sandbox(&folder);
-    assert!(next.close());
+    let (mut next, _) = start_in_folder(&folder);
+    assert!(next.close_input());
     assert_eq!(file_names(&folder), before);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(in_use.close());
+    assert!(in_use.close_input());
     assert_eq!(file_names(&folder), BTreeSet::new());
 }
 

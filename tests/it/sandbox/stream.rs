@@ -4,14 +4,14 @@ use crate::support::installation::Installation;
 use crate::support::stream::{EventStream, StreamEvent};
 use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
-use coffer::http::Limits;
+use coffer::http::ConnectionLimits;
 use serde_json::{Value, json};
 
 const STREAM: &str = "/sandbox/stream";
 
 /// Opens a stream that starts at the oldest kept entry.
 #[track_caller]
-fn open(shop: &Shop, headers: &str) -> EventStream {
+fn open_stream(shop: &Shop, headers: &str) -> EventStream {
     let stream = EventStream::open(shop, STREAM, headers);
     assert!(stream.head.starts_with("HTTP/1.0 200 "), "{}", stream.head);
     assert!(stream.head.contains("content-type: text/event-stream"));
@@ -27,9 +27,9 @@ fn stream_contains_calls_events_and_deliveries() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
-    let mut stream = open(&shop, "");
+    let mut stream = open_stream(&shop, "");
     let markup = "<script>alert(1)</script>\n\u{2028}data: x";
-    let invoice = shop.invoice("20.00", json!({ "description": markup }));
+    let invoice = shop.create_invoice("20.00", json!({ "description": markup }));
     let mut told = Vec::new();
     while told.len() < 3 {
         let next = stream.next().unwrap();
@@ -75,7 +75,7 @@ fn stream_contains_calls_events_and_deliveries() {
 #[test]
 fn stream_omits_secrets() {
     let shop = Shop::open();
-    let mut stream = open(&shop, "");
+    let mut stream = open_stream(&shop, "");
     let known = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     shop.post(
         "/dashboard/api/session",
@@ -118,7 +118,7 @@ fn stream_omits_secrets() {
 #[test]
 fn stream_omits_new_credentials_and_private_keys() {
     let shop = Shop::open();
-    let mut stream = open(&shop, "");
+    let mut stream = open_stream(&shop, "");
     let signed_in = shop.post(
         "/dashboard/api/session",
         None,
@@ -156,7 +156,7 @@ fn stream_omits_new_credentials_and_private_keys() {
     let wif = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
     let hex = "c0de".repeat(16);
     let more = json!({ "description": phrase, "metadata": { "note": wif, "of": [&hex] } });
-    shop.invoice("20.00", more);
+    shop.create_invoice("20.00", more);
     shop.get(&format!("/v1/invoices?limit=5&status={wif}"), Some(TEST));
     shop.get("/v1/invoices?limit=5&password=hunter%32", Some(TEST));
     shop.send(
@@ -188,11 +188,11 @@ fn stream_omits_new_credentials_and_private_keys() {
 #[test]
 fn reconnecting_client_resumes_or_learns_the_gap() {
     let shop = Shop::open();
-    let mut first = open(&shop, "");
+    let mut first = open_stream(&shop, "");
     shop.get("/v1/balances", Some(TEST));
     let seen = first.next_matching(|told| is_call(told, "/v1/balances"));
     shop.get("/v1/ledger", Some(TEST));
-    let next = open(&shop, &format!("Last-Event-ID: {}\r\n", seen.id)).next();
+    let next = open_stream(&shop, &format!("Last-Event-ID: {}\r\n", seen.id)).next();
     let next = next.unwrap();
     assert!(is_call(&next, "/v1/ledger"), "{next:?}");
     let number = |told: &StreamEvent| told.id.parse::<u64>().unwrap();
@@ -203,14 +203,14 @@ fn reconnecting_client_resumes_or_learns_the_gap() {
     for _ in 0..600 {
         shop.get("/v1/merchant", Some(TEST)).expect(200);
     }
-    let mut late = open(&shop, &format!("Last-Event-ID: {}\r\n", seen.id));
+    let mut late = open_stream(&shop, &format!("Last-Event-ID: {}\r\n", seen.id));
     let missed = late.next().unwrap();
     assert_eq!(missed.name, "missed");
     assert_eq!(missed.data["count"], json!(601 - 512));
     assert!(is_call(&late.next().unwrap(), "/v1/merchant"));
     // With an invalid id or an id of another process, the stream starts at the oldest kept entry.
     for strange in ["99999999999999999999", "x", "-1", "18446744073709551615"] {
-        let mut stream = open(&shop, &format!("Last-Event-ID: {strange}\r\n"));
+        let mut stream = open_stream(&shop, &format!("Last-Event-ID: {strange}\r\n"));
         assert!(
             is_call(&stream.next().unwrap(), "/v1/merchant"),
             "{strange}"
@@ -225,7 +225,7 @@ fn stream_starts_with_bounded_history() {
         shop.get("/v1/merchant", Some(TEST)).expect(200);
     }
     shop.get("/v1/balances", Some(TEST)).expect(200);
-    let mut stream = open(&shop, "");
+    let mut stream = open_stream(&shop, "");
     let mut count = 1;
     while !is_call(&stream.next().unwrap(), "/v1/balances") {
         count += 1;
@@ -235,15 +235,15 @@ fn stream_starts_with_bounded_history() {
 
 #[test]
 fn thousand_listeners_receive_events_and_end_with_the_server() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         connections_max: 1100,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let shop = Shop::with_config(Config {
         limits,
         ..Config::sandbox()
     });
-    let mut streams: Vec<EventStream> = (0..1000).map(|_| open(&shop, "")).collect();
+    let mut streams: Vec<EventStream> = (0..1000).map(|_| open_stream(&shop, "")).collect();
     shop.get("/v1/balances", Some(TEST)).expect(200);
     for stream in &mut streams {
         stream.next_matching(|told| is_call(told, "/v1/balances"));
@@ -258,8 +258,8 @@ fn thousand_listeners_receive_events_and_end_with_the_server() {
 fn slow_listener_does_not_block_others() {
     let shop = Shop::open();
     // This client never reads, so its entries fill only the system's socket buffers.
-    let _slow = open(&shop, "");
-    let mut quick = open(&shop, "");
+    let _slow = open_stream(&shop, "");
+    let mut quick = open_stream(&shop, "");
     let long = "x".repeat(400);
     for number in 0..2000 {
         shop.get(&format!("/v1/nothing/{long}/{number}"), Some(TEST))

@@ -29,12 +29,12 @@ impl Node {
     /// is not installed.
     #[track_caller]
     pub fn start(chain_id: u64, untested: &str) -> Option<Node> {
-        tools::probe("anvil", &["--version"], untested)?;
+        tools::tool_output("anvil", &["--version"], untested)?;
         let mut command = Command::new("anvil");
         command.args(["--host", "127.0.0.1", "--port", "0"]);
         command.args(["--slots-in-an-epoch", "4"]);
         let process = Process::start(command.args(["--chain-id", &chain_id.to_string()]));
-        let address = std::iter::repeat_with(|| process.line())
+        let address = std::iter::repeat_with(|| process.read_line())
             .find_map(|line| line.strip_prefix("Listening on ").map(str::to_owned));
         Some(Node {
             _process: process,
@@ -45,7 +45,7 @@ impl Node {
 
     /// Calls a JSON-RPC method and returns its result.
     #[track_caller]
-    pub fn ask(&self, method: &str, params: Value) -> Value {
+    pub fn call_rpc(&self, method: &str, params: Value) -> Value {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let headers = [("content-type", "application/json")];
         let answer = send(&agent(), "POST", &self.url, &headers, &body.to_string());
@@ -56,17 +56,17 @@ impl Node {
 
     /// Calls a JSON-RPC method that returns a hexadecimal number.
     #[track_caller]
-    pub fn ask_number(&self, method: &str, params: Value) -> u128 {
-        let text = self.ask(method, params);
+    pub fn call_rpc_number(&self, method: &str, params: Value) -> u128 {
+        let text = self.call_rpc(method, params);
         let digits = text.as_str().unwrap().trim_start_matches("0x");
         u128::from_str_radix(digits, 16).unwrap()
     }
 
     /// Waits for the receipt of a transaction.
     #[track_caller]
-    pub fn wait_receipt(&self, txid: &Value) -> Value {
+    pub fn wait_for_receipt(&self, txid: &Value) -> Value {
         let mut asked =
-            std::iter::repeat_with(|| self.ask("eth_getTransactionReceipt", json!([txid])));
+            std::iter::repeat_with(|| self.call_rpc("eth_getTransactionReceipt", json!([txid])));
         let receipt = asked
             .by_ref()
             .take(10_000)
@@ -76,8 +76,8 @@ impl Node {
 
     /// Waits for the receipt of a transaction and asserts that the transaction succeeded.
     #[track_caller]
-    pub fn wait_success(&self, txid: &Value) -> Value {
-        let receipt = self.wait_receipt(txid);
+    pub fn wait_for_success(&self, txid: &Value) -> Value {
+        let receipt = self.wait_for_receipt(txid);
         assert_eq!(receipt["status"], "0x1", "{receipt}");
         receipt
     }
@@ -85,35 +85,35 @@ impl Node {
     /// Returns the number of transactions of the account that have been mined.
     #[track_caller]
     pub fn transaction_count(&self) -> u128 {
-        self.ask_number("eth_getTransactionCount", json!([ADDRESS, "latest"]))
+        self.call_rpc_number("eth_getTransactionCount", json!([ADDRESS, "latest"]))
     }
 
     /// Returns the height of the newest block.
     #[track_caller]
     pub fn height(&self) -> u32 {
-        u32::try_from(self.ask_number("eth_blockNumber", json!([]))).unwrap()
+        u32::try_from(self.call_rpc_number("eth_blockNumber", json!([]))).unwrap()
     }
 
     /// Mines this many blocks. The first one contains the pending transactions.
     #[track_caller]
     pub fn mine(&self, blocks: u32) {
-        self.ask("anvil_mine", json!([format!("{blocks:#x}")]));
+        self.call_rpc("anvil_mine", json!([format!("{blocks:#x}")]));
     }
 
     /// Runs `sends`, then mines all transactions that it sent in one block.
     #[track_caller]
     pub fn mine_together<T>(&self, sends: impl FnOnce() -> T) -> T {
-        self.hold(true);
+        self.hold_mining(true);
         let sent = sends();
         self.mine(1);
-        self.hold(false);
+        self.hold_mining(false);
         sent
     }
 
     /// Turns automatic mining off (`true`) or on (`false`).
     #[track_caller]
-    pub fn hold(&self, is_held: bool) {
-        self.ask("evm_setAutomine", json!([!is_held]));
+    pub fn hold_mining(&self, is_held: bool) {
+        self.call_rpc("evm_setAutomine", json!([!is_held]));
         self.is_held.set(is_held);
     }
 
@@ -124,26 +124,26 @@ impl Node {
         let mut given_up = Vec::new();
         for height in height + 1 - blocks..=height {
             let number = json!([format!("{height:#x}"), false]);
-            let block = self.ask("eth_getBlockByNumber", number);
+            let block = self.call_rpc("eth_getBlockByNumber", number);
             for txid in block["transactions"].as_array().unwrap() {
-                let raw = self.ask("eth_getRawTransactionByHash", json!([txid]));
+                let raw = self.call_rpc("eth_getRawTransactionByHash", json!([txid]));
                 given_up.push((txid.clone(), raw));
             }
         }
-        self.ask("anvil_reorg", json!([blocks, []]));
+        self.call_rpc("anvil_reorg", json!([blocks, []]));
         given_up
     }
 
     /// Returns the balance of an address, in wei.
     #[track_caller]
     pub fn balance(&self, address: &str) -> u128 {
-        self.ask_number("eth_getBalance", json!([address, "latest"]))
+        self.call_rpc_number("eth_getBalance", json!([address, "latest"]))
     }
 
     /// Sends wei from the default account and returns the transaction id.
     #[track_caller]
     pub fn pay(&self, to: &str, wei: u128) -> Value {
-        self.transact(json!({ "to": to, "value": format!("{wei:#x}") }))
+        self.send_transaction(json!({ "to": to, "value": format!("{wei:#x}") }))
     }
 
     /// Calls a contract function from the default account and returns the transaction id. `wei` is the value sent
@@ -151,17 +151,17 @@ impl Node {
     #[track_caller]
     pub fn call(&self, contract: &str, function: &str, words: &[String], wei: u128) -> Value {
         let data = calldata(function, words);
-        self.transact(json!({ "to": contract, "data": data, "value": format!("{wei:#x}") }))
+        self.send_transaction(json!({ "to": contract, "data": data, "value": format!("{wei:#x}") }))
     }
 
     /// Sends a transaction with these fields from the default account and returns its id.
     #[track_caller]
-    pub fn transact(&self, mut transaction: Value) -> Value {
+    pub fn send_transaction(&self, mut transaction: Value) -> Value {
         transaction["from"] = ADDRESS.into();
         transaction["gas"] = GAS.into();
-        let txid = self.ask("eth_sendTransaction", json!([transaction]));
+        let txid = self.call_rpc("eth_sendTransaction", json!([transaction]));
         if !self.is_held.get() {
-            self.wait_receipt(&txid);
+            self.wait_for_receipt(&txid);
         }
         txid
     }
@@ -175,15 +175,15 @@ impl Node {
     /// Installs the token contract at this address. The default account owns 1 000 of its tokens.
     #[track_caller]
     pub fn deploy_token_at(&self, address: &str) {
-        let code = self.ask("eth_getCode", json!([self.deploy_token(), "latest"]));
-        self.ask("anvil_setCode", json!([address, code]));
+        let code = self.call_rpc("eth_getCode", json!([self.deploy_token(), "latest"]));
+        self.call_rpc("anvil_setCode", json!([address, code]));
         // Storage slot of the account's balance: the mapping `balanceOf` is the second variable of the contract.
         let place = format!("{}{:064x}", address_word(ADDRESS), 1);
         let bytes = |at: usize| u8::from_str_radix(&place[at..at + 2], 16).unwrap();
         let place: Vec<u8> = (0..place.len()).step_by(2).map(bytes).collect();
-        let place = format!("0x{}", hex(&Keccak256::digest(place)));
+        let place = format!("0x{}", to_hex(&Keccak256::digest(place)));
         let thousand = format!("0x{:064x}", 1_000_000_000);
-        self.ask("anvil_setStorageAt", json!([address, place, thousand]));
+        self.call_rpc("anvil_setStorageAt", json!([address, place, thousand]));
     }
 
     /// Deploys a contract that forwards all ether that it receives. Returns its address.
@@ -194,8 +194,8 @@ impl Node {
 
     #[track_caller]
     fn deploy(&self, bytecode: &str) -> String {
-        let txid = self.transact(json!({ "data": format!("0x{}", bytecode.trim()) }));
-        let receipt = self.wait_success(&txid);
+        let txid = self.send_transaction(json!({ "data": format!("0x{}", bytecode.trim()) }));
+        let receipt = self.wait_for_success(&txid);
         receipt["contractAddress"].as_str().unwrap().to_owned()
     }
 
@@ -203,25 +203,25 @@ impl Node {
     #[track_caller]
     pub fn pay_token(&self, token: &str, to: &str, units: u128) -> Value {
         let data = transfer_calldata(to, units);
-        self.transact(json!({ "to": token, "data": data }))
+        self.send_transaction(json!({ "to": token, "data": data }))
     }
 
     /// Replaces a pending transaction with one of the same nonce and higher fees. Returns the id of the new
     /// transaction.
     #[track_caller]
     pub fn replace(&self, txid: &str, mut transaction: Value) -> Value {
-        let old = self.ask("eth_getTransactionByHash", json!([txid]));
+        let old = self.call_rpc("eth_getTransactionByHash", json!([txid]));
         transaction["nonce"] = old["nonce"].clone();
         transaction["maxFeePerGas"] = "0x2e90edd000".into();
         transaction["maxPriorityFeePerGas"] = "0x174876e800".into();
-        self.transact(transaction)
+        self.send_transaction(transaction)
     }
 
     /// Returns the token balance of an address, in base units.
     #[track_caller]
     pub fn token_balance(&self, token: &str, address: &str) -> u128 {
         let data = calldata("balanceOf(address)", &[address_word(address)]);
-        self.ask_number("eth_call", json!([{ "to": token, "data": data }, "latest"]))
+        self.call_rpc_number("eth_call", json!([{ "to": token, "data": data }, "latest"]))
     }
 }
 
@@ -240,9 +240,9 @@ pub fn address_word(address: &str) -> String {
 /// Encodes a contract call: the first four bytes of the hash of the function signature, then the parameters.
 fn calldata(function: &str, words: &[String]) -> String {
     let hash = Keccak256::digest(function);
-    format!("0x{}{}", hex(&hash[..4]), words.concat())
+    format!("0x{}{}", to_hex(&hash[..4]), words.concat())
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

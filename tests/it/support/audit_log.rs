@@ -28,7 +28,7 @@ pub fn record_direct_writes(file: &Path) {
         states.insert(name, Value::from(link));
     }
     if !states.is_empty() {
-        append(&conn, &Value::Object(states).to_string());
+        append_row(&conn, &Value::Object(states).to_string());
     }
 }
 
@@ -48,7 +48,7 @@ fn pool_link(conn: &Connection, pool: &str) -> (String, String) {
 }
 
 /// Appends a row to the audit log table.
-fn append(conn: &Connection, states: &str) {
+fn append_row(conn: &Connection, states: &str) {
     conn.execute_batch("begin immediate").unwrap();
     let last = "select seq, hex(link) from audit_log order by seq desc limit 1";
     let (seq, link) = conn
@@ -68,7 +68,7 @@ fn append(conn: &Connection, states: &str) {
     form.add("object_id", HashedValue::Nothing);
     form.add("detail", HashedValue::Text(b"{}"));
     form.add("states", HashedValue::Text(states.as_bytes()));
-    let link = head.link.next(ChainedLog::AuditLog, &form);
+    let link = head.link.next_link(ChainedLog::AuditLog, &form);
     let link = [&[link.version][..], &link.hash].concat();
     conn.execute(
         "insert into audit_log (seq, link, at, actor, action, detail, states)

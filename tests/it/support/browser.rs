@@ -5,7 +5,7 @@ use super::{Response, Shop, send};
 impl Shop {
     /// Gets a page by its path or its URL.
     #[track_caller]
-    pub fn page(&self, address: &str) -> Page {
+    pub fn get_page(&self, address: &str) -> Page {
         let path = address.strip_prefix(self.url()).unwrap_or(address);
         Page::from_response(self.send("GET", path, &[], ""))
     }

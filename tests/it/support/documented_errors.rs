@@ -17,7 +17,7 @@ pub(super) fn assert_documented(method: &str, url: &str, answer: &Response) {
     let no_path = message == "no such path" || answer.status == 405;
     // A sandbox checks the Host header before it looks up the path, so the error may occur on any path.
     let no_host = message.starts_with("Host must be ");
-    let Some(route) = route(method, path) else {
+    let Some(route) = find_route(method, path) else {
         return;
     };
     if is_pretended || no_path || no_host || !route.is_documented() {
@@ -33,7 +33,7 @@ pub(super) fn assert_documented(method: &str, url: &str, answer: &Response) {
 }
 
 /// Returns the route that matches a path. If several match, returns the one with the fewest parameters.
-fn route(method: &str, path: &str) -> Option<&'static Route> {
+fn find_route(method: &str, path: &str) -> Option<&'static Route> {
     let is_of = |route: &&Route| {
         let wanted: Vec<&str> = route.path.split('/').skip(1).collect();
         let segments: Vec<&str> = path.split('/').collect();
@@ -48,7 +48,7 @@ fn route(method: &str, path: &str) -> Option<&'static Route> {
 
 #[test]
 #[should_panic = "getInvoice answers 409 payout_open"]
-fn what_the_document_does_not_name_is_found() {
+fn undocumented_error_is_detected() {
     let answer = Response {
         status: 409,
         headers: std::collections::BTreeMap::new(),

@@ -55,7 +55,7 @@ impl ElectrumProxy {
 
     /// Starts a proxy that presents a litecoin server as a bitcoin server, by replacing the first header.
     #[track_caller]
-    pub fn as_bitcoin(server: u16) -> ElectrumProxy {
+    pub fn start_as_bitcoin(server: u16) -> ElectrumProxy {
         ElectrumProxy::start_with(server, Some(FIRST_OF_BITCOIN))
     }
 
@@ -71,7 +71,7 @@ impl ElectrumProxy {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else {
                     continue;
                 };
-                pass(client, server, first, &faults, &counts);
+                relay(client, server, first, &faults, &counts);
             }
         });
         ElectrumProxy {
@@ -98,16 +98,16 @@ impl ElectrumProxy {
 }
 
 /// Method of each pending call by its id, with `true` if the call requests the first header.
-type Calls = Arc<Mutex<std::collections::HashMap<u64, (String, bool)>>>;
+type PendingCalls = Arc<Mutex<std::collections::HashMap<u64, (String, bool)>>>;
 
-fn pass(
+fn relay(
     client: TcpStream,
     server: TcpStream,
     first: Option<&'static str>,
     fault: &Arc<Mutex<ElectrumFault>>,
     applied: &Arc<AtomicU64>,
 ) {
-    let calls = Calls::default();
+    let calls = PendingCalls::default();
     let known = Arc::clone(&calls);
     let (from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
     thread::spawn(move || {
@@ -139,7 +139,7 @@ fn pass(
             }
             watched += usize::from(method.as_deref() == Some("blockchain.scripthash.subscribe"));
             let now = fault.lock().unwrap().clone();
-            let Some(lines) = changed_lines(&now, method.as_deref(), watched, &mut answer) else {
+            let Some(lines) = alter_responses(&now, method.as_deref(), watched, &mut answer) else {
                 let _ = client.write_all(format!("{answer}\n").as_bytes());
                 continue;
             };
@@ -157,7 +157,7 @@ fn pass(
 
 /// Returns the changed bytes, or `None` if the fault does not apply. `watched` is the number of subscriptions of the
 /// connection.
-fn changed_lines(
+fn alter_responses(
     fault: &ElectrumFault,
     method: Option<&str>,
     watched: usize,
@@ -177,10 +177,10 @@ fn changed_lines(
             answer["result"]["merkle"][0] = json!("ab".repeat(32));
         }
         ElectrumFault::FalseHeader if is_of("blockchain.headers.subscribe") => {
-            flip(&mut answer["result"]["hex"], 80);
+            flip_digit(&mut answer["result"]["hex"], 80);
         }
         ElectrumFault::FalseBytes if is_of("blockchain.transaction.get") => {
-            flip(&mut answer["result"], 100);
+            flip_digit(&mut answer["result"], 100);
         }
         ElectrumFault::Invents(height) if is_of("blockchain.scripthash.get_history") => {
             let invented = json!({"height": height, "tx_hash": "cd".repeat(32)});
@@ -215,7 +215,7 @@ fn changed_lines(
 }
 
 /// Changes the hexadecimal digit at this position.
-fn flip(text: &mut Value, at: usize) {
+fn flip_digit(text: &mut Value, at: usize) {
     if let Some(old) = text.as_str() {
         let new = if old.get(at..=at) == Some("0") {
             "1"

@@ -24,7 +24,7 @@ impl Electrumx {
     /// installed.
     #[track_caller]
     pub fn start(node: &Regtest, settings: &[(&str, &str)], untested: &str) -> Option<Electrumx> {
-        tools::probe("electrumx_rpc", &["--help"], untested)?;
+        tools::tool_output("electrumx_rpc", &["--help"], untested)?;
         let scratch = Scratch::new();
         let folder = scratch.path("db");
         std::fs::create_dir(&folder).unwrap();
@@ -58,7 +58,7 @@ impl Electrumx {
         let process = Process::start_with(&mut command, Stdio::inherit());
         let mut waiting = 1 + usize::from(is_tls);
         while waiting > 0 {
-            waiting -= usize::from(process.line().contains("server listening on"));
+            waiting -= usize::from(process.read_line().contains("server listening on"));
         }
         Some(Electrumx {
             port,

@@ -40,7 +40,7 @@ pub struct Exchanges {
 impl Exchanges {
     /// Starts the sources with these replies, in the order of [`SOURCES`].
     #[track_caller]
-    pub fn open(tells: [SourceReply; 4]) -> Exchanges {
+    pub fn start(tells: [SourceReply; 4]) -> Exchanges {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let exchanges = Exchanges {
             address: listener.local_addr().unwrap(),
@@ -54,14 +54,14 @@ impl Exchanges {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (told, asked) = (Arc::clone(&told), Arc::clone(&asked));
-                std::thread::spawn(move || answer(stream, &told, &asked));
+                std::thread::spawn(move || serve_request(stream, &told, &asked));
             }
         });
         exchanges
     }
 
     /// Returns the value of `--rates` for these sources.
-    pub fn setting(&self, of: &[&str]) -> String {
+    pub fn rates_setting(&self, of: &[&str]) -> String {
         let one = |name: &&str| format!("{name}=http://{}/{name}", self.address);
         of.iter().map(one).collect::<Vec<_>>().join(",")
     }
@@ -78,7 +78,11 @@ impl Exchanges {
     }
 }
 
-fn answer(mut stream: TcpStream, told: &Replies, asked: &Mutex<HashMap<&'static str, usize>>) {
+fn serve_request(
+    mut stream: TcpStream,
+    told: &Replies,
+    asked: &Mutex<HashMap<&'static str, usize>>,
+) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
     while lines
@@ -97,8 +101,8 @@ fn answer(mut stream: TcpStream, told: &Replies, asked: &Mutex<HashMap<&'static 
     let tells = told.changed.wait_while(by, is_held).unwrap()[source].clone();
     let (status, body) = match tells {
         SourceReply::Status(status) => (status, String::new()),
-        SourceReply::Bitcoin(eur) => (200, body(source, path, eur)),
-        SourceReply::Ether(eur) => (200, of_ether(source, eur)),
+        SourceReply::Bitcoin(eur) => (200, bitcoin_body(source, path, eur)),
+        SourceReply::Ether(eur) => (200, ether_body(source, eur)),
         SourceReply::Held => unreachable!("it was waited for something else"),
         SourceReply::Nothing => {
             // The read ends when the client closes the connection.
@@ -115,7 +119,7 @@ fn answer(mut stream: TcpStream, told: &Replies, asked: &Mutex<HashMap<&'static 
 }
 
 /// Returns the ether price in the format of a source that returns all coins in one response.
-fn of_ether(source: &str, eur: u64) -> String {
+fn ether_body(source: &str, eur: u64) -> String {
     if source == "binance" {
         return format!(r#"[{{"symbol":"ETHEUR","price":"{eur}.00000000"}}]"#);
     }
@@ -124,7 +128,7 @@ fn of_ether(source: &str, eur: u64) -> String {
 }
 
 /// Returns the bitcoin price in the documented format of the source.
-fn body(source: &str, path: &str, eur: u64) -> String {
+fn bitcoin_body(source: &str, path: &str, eur: u64) -> String {
     let usd = eur + eur / 10;
     match source {
         "kraken" => {

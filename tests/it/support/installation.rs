@@ -107,7 +107,7 @@ impl Installation {
 
     /// Writes a shell script as an executable and returns its path for a setting.
     #[track_caller]
-    pub fn program(&self, name: &str, script: &str) -> String {
+    pub fn write_program(&self, name: &str, script: &str) -> String {
         let path = self.scratch.path(name);
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -117,7 +117,7 @@ impl Installation {
     /// Starts the server with these settings.
     #[track_caller]
     pub fn start(&self, settings: &[&str]) -> RunningServer {
-        self.run("off", Stdio::inherit(), settings)
+        self.start_server("off", Stdio::inherit(), settings)
     }
 
     /// Starts the server with this log filter and writes the log to a file.
@@ -130,13 +130,13 @@ impl Installation {
     #[track_caller]
     pub fn start_logging_with(&self, filter: &str, to: &Path, settings: &[&str]) -> RunningServer {
         let file = std::fs::File::create(to).unwrap();
-        self.run(filter, file.into(), settings)
+        self.start_server(filter, file.into(), settings)
     }
 
     /// Restarts the server with these settings and keeps the operator's session.
     #[track_caller]
-    pub fn start_again(&self, before: &RunningServer, settings: &[&str]) -> RunningServer {
-        let (process, url) = self.begin("off", Stdio::inherit(), settings);
+    pub fn restart(&self, before: &RunningServer, settings: &[&str]) -> RunningServer {
+        let (process, url) = self.start_process("off", Stdio::inherit(), settings);
         let cookie = before.cookie.clone();
         RunningServer {
             process,
@@ -146,7 +146,7 @@ impl Installation {
     }
 
     #[track_caller]
-    fn begin(&self, log: &str, errors: Stdio, settings: &[&str]) -> (Process, String) {
+    fn start_process(&self, log: &str, errors: Stdio, settings: &[&str]) -> (Process, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
         // The tests fetch no rates from the internet.
@@ -155,13 +155,13 @@ impl Installation {
             .args(["--exit-with-parent", "--file"])
             .arg(&self.file);
         let process = Process::start_with(command.args(settings), errors);
-        let url = process.url();
+        let url = process.wait_for_url();
         (process, url)
     }
 
     #[track_caller]
-    fn run(&self, log: &str, errors: Stdio, settings: &[&str]) -> RunningServer {
-        let (process, url) = self.begin(log, errors, settings);
+    fn start_server(&self, log: &str, errors: Stdio, settings: &[&str]) -> RunningServer {
+        let (process, url) = self.start_process(log, errors, settings);
         let body = json!({ "email": EMAIL, "password": PASSWORD }).to_string();
         let path = format!("{url}/dashboard/api/session");
         let begun = send(&agent(), "POST", &path, &[], &body).expect(201);
@@ -176,25 +176,25 @@ impl Installation {
     /// Creates an approved payout of 20 EUR (0.199 SOL) and returns its id. An adjustment by the operator funds the
     /// balance.
     #[track_caller]
-    pub fn approved_payout(&self, running: &RunningServer) -> String {
-        self.approved_payout_in(running, SOLANA)
+    pub fn create_approved_payout(&self, running: &RunningServer) -> String {
+        self.create_approved_payout_to(running, SOLANA)
     }
 
-    /// Like [`Installation::approved_payout`], but to this payee. The amount is also 0.199 coins.
+    /// Like [`Installation::create_approved_payout`], but to this payee. The amount is also 0.199 coins.
     #[track_caller]
-    pub fn approved_payout_in(&self, running: &RunningServer, payee: [&str; 3]) -> String {
-        let id = self.requested_payout_in(running, payee);
+    pub fn create_approved_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
+        let id = self.request_payout_to(running, payee);
         let path = format!("/dashboard/api/payouts/{id}");
         running
-            .operator_request("POST", &path, &approval())
+            .operator_request("POST", &path, &approval_body())
             .expect(200);
         id
     }
 
-    /// Requests the payout of [`Installation::approved_payout_in`] without approving it. A test can approve it with
-    /// [`approval`].
+    /// Requests the payout of [`Installation::create_approved_payout_to`] without approving it. A test can approve it
+    /// with [`approval`].
     #[track_caller]
-    pub fn requested_payout_in(&self, running: &RunningServer, payee: [&str; 3]) -> String {
+    pub fn request_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
         let body = json!({ "currency": "EUR", "amount": "500.00", "memo": "for a test" });
         running.operator_request("POST", &path, &body).expect(201);
@@ -224,10 +224,10 @@ impl Installation {
 
     /// Repeats an SQL query until its result is one of these texts. Returns that text.
     #[track_caller]
-    pub fn poll(&self, query: &str, ends: &[&str]) -> String {
+    pub fn wait_for_query(&self, query: &str, ends: &[&str]) -> String {
         let conn = self.open_file();
         let mut now = String::new();
-        let ended = polling::until(|| {
+        let ended = polling::wait_until(|| {
             let said: Option<String> = conn.query_row(query, [], |row| row.get(0)).unwrap();
             now = said.unwrap_or_default();
             ends.contains(&now.as_str())
@@ -242,7 +242,7 @@ impl RunningServer {
     #[track_caller]
     pub fn stop_and_read_log(mut self, log: &Path) -> String {
         // The server must stop normally: a killed process would lose log lines that are not written yet.
-        assert!(self.process.close());
+        assert!(self.process.close_input());
         std::fs::read_to_string(log).unwrap()
     }
 
@@ -290,12 +290,12 @@ impl RunningServer {
 }
 
 /// Returns the body that approves a payout.
-pub fn approval() -> Value {
+pub fn approval_body() -> Value {
     json!({ "action": "approve", "rate": "100", "acceptRate": true, "networkFee": "0.001" })
 }
 
 /// Returns settings with a signer for ethereum and a node that does not respond.
-pub fn with_signer(program: &str) -> [&str; 4] {
+pub fn signer_settings(program: &str) -> [&str; 4] {
     ["--signer", program, "--node", "ethereum=http://127.0.0.1:1"]
 }
 

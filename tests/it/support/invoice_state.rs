@@ -83,9 +83,9 @@ impl Shop {
                 entry["currency"] == balance["currency"]
                     && (kind.is_empty() || entry["kind"] == kind)
             });
-            of_kind.map(|entry| cents(&entry["amount"])).sum()
+            of_kind.map(|entry| parse_cents(&entry["amount"])).sum()
         };
-        let of = |field: &str| cents(&balance[field]);
+        let of = |field: &str| parse_cents(&balance[field]);
         assert_eq!(
             (of("available"), of("sales"), of("fees")),
             (sum(""), sum("sale"), sum("fee"))
@@ -95,6 +95,6 @@ impl Shop {
 
 /// Parses an amount of money as a number of cents.
 #[track_caller]
-fn cents(amount: &Value) -> i64 {
+fn parse_cents(amount: &Value) -> i64 {
     amount.as_str().unwrap().replace('.', "").parse().unwrap()
 }

@@ -49,7 +49,7 @@ impl LinkClient<'_> {
 
     /// Creates a link in test mode.
     #[track_caller]
-    pub fn link(&self, body: Value) -> Value {
+    pub fn create_test_link(&self, body: Value) -> Value {
         self.create("test", &body).expect(201).json()
     }
 

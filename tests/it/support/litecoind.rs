@@ -23,20 +23,20 @@ impl Litecoind {
     #[track_caller]
     pub fn start(options: &[&str], untested: &str) -> Option<Litecoind> {
         let never = "-vbparams=mweb:9999999990:9999999999";
-        let node = Regtest::litecoind(&[&[never], options].concat(), untested)?;
+        let node = Regtest::start_litecoind(&[&[never], options].concat(), untested)?;
         node.call("createwallet", json!(["test"]));
         Some(Litecoind(node))
     }
 
     /// Returns a new wallet address of type `legacy`, `p2sh-segwit` or `bech32`.
     #[track_caller]
-    pub fn address(&self, kind: &str) -> String {
-        self.text("getnewaddress", json!(["", kind]))
+    pub fn new_address(&self, kind: &str) -> String {
+        self.call_text("getnewaddress", json!(["", kind]))
     }
 
     /// Returns the litecoin address with the same script as `address`, which is an address of `chain`.
     #[track_caller]
-    pub fn own_address(&self, chain: &str, address: &str) -> String {
+    pub fn to_litecoin_address(&self, chain: &str, address: &str) -> String {
         if chain == "litecoin" {
             return address.to_owned();
         }
@@ -49,7 +49,7 @@ impl Litecoind {
     /// Mines blocks whose rewards go to the wallet. Returns their hashes.
     #[track_caller]
     pub fn mine(&self, blocks: u32) -> Vec<String> {
-        let address = self.address("bech32");
+        let address = self.new_address("bech32");
         let mined = self.call("generatetoaddress", json!([blocks, address]));
         let mined = mined.as_array().unwrap().iter();
         mined
@@ -59,7 +59,7 @@ impl Litecoind {
 
     /// Gives the wallet 160 spendable coinbase outputs. They stay mature during every reorg of a test.
     #[track_caller]
-    pub fn fund(&self) {
+    pub fn fund_wallet(&self) {
         self.mine(160);
         self.call("generatetodescriptor", json!([101, "raw(51)"]));
     }
@@ -68,6 +68,6 @@ impl Litecoind {
     #[track_caller]
     pub fn pay(&self, address: &str, amount: &str) -> String {
         let replaceable = json!([address, amount, "", "", false, true]);
-        self.text("sendtoaddress", replaceable)
+        self.call_text("sendtoaddress", replaceable)
     }
 }

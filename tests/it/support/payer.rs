@@ -60,12 +60,12 @@ impl Payer<'_> {
             version: Version::TWO,
         };
         let script = payer.script_of(&payer.key).to_hex_string();
-        for hash in mined(node, coins, &script) {
+        for hash in mine_to_script(node, coins, &script) {
             let block = node.call("getblock", json!([hash, 2]));
             let made = &block["tx"][0];
             payer.coins.push(Coin {
                 at: outpoint(made["txid"].as_str().unwrap(), 0),
-                amount: units(&made["vout"][0]["value"]),
+                amount: parse_units(&made["vout"][0]["value"]),
                 key: payer.key,
             });
         }
@@ -91,42 +91,42 @@ impl Payer<'_> {
     #[track_caller]
     pub fn sign(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let coin = self.coins.pop().unwrap();
-        self.build(vec![coin], to, FEE)
+        self.build_transaction(vec![coin], to, FEE)
     }
 
     /// Signs a transaction without a fee. A child transaction has to pay for it.
     #[track_caller]
     pub fn sign_without_fee(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let coin = self.coins.pop().unwrap();
-        self.build(vec![coin], to, 0)
+        self.build_transaction(vec![coin], to, 0)
     }
 
     /// Replaces a transaction with one that spends the same outputs for a higher fee.
     #[track_caller]
     pub fn replace(&self, old: &SignedTransaction, to: &[(&str, u64)]) -> SignedTransaction {
         let fee = old.fee + 2 * FEE;
-        let made = self.build(old.spent.clone(), to, fee);
+        let made = self.build_transaction(old.spent.clone(), to, fee);
         self.send(&made);
         made
     }
 
     /// Signs a transaction that spends these outputs for the normal fee.
     #[track_caller]
-    pub fn spend(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> SignedTransaction {
-        self.build(coins, to, FEE)
+    pub fn sign_spend(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> SignedTransaction {
+        self.build_transaction(coins, to, FEE)
     }
 
     /// Sends a transaction to the node.
     #[track_caller]
     pub fn send(&self, made: &SignedTransaction) {
-        let txid = self.node.text("sendrawtransaction", json!([made.raw]));
+        let txid = self.node.call_text("sendrawtransaction", json!([made.raw]));
         assert_eq!(txid, made.txid);
     }
 
     /// Mines this many blocks with all pending transactions. Returns their hashes.
     #[track_caller]
     pub fn mine(&self, blocks: usize) -> Vec<String> {
-        mined(self.node, blocks, "51")
+        mine_to_script(self.node, blocks, "51")
     }
 
     /// Mines a block with only these transactions, by id or in hexadecimal. Returns its hash.
@@ -145,7 +145,12 @@ impl Payer<'_> {
     }
 
     #[track_caller]
-    fn build(&self, spent: Vec<Coin>, to: &[(&str, u64)], fee: u64) -> SignedTransaction {
+    fn build_transaction(
+        &self,
+        spent: Vec<Coin>,
+        to: &[(&str, u64)],
+        fee: u64,
+    ) -> SignedTransaction {
         let output = |(address, amount): &(&str, u64)| TxOut {
             value: Amount::from_sat(*amount),
             script_pubkey: ScriptBuf::from_hex(&self.node.script_of(address)).unwrap(),
@@ -205,7 +210,7 @@ pub fn outpoint(txid: &str, position: u32) -> OutPoint {
 
 /// Parses an amount in coins, as a node or Coffer formats it, into base units.
 #[track_caller]
-pub fn units(amount: &Value) -> u64 {
+pub fn parse_units(amount: &Value) -> u64 {
     let text = amount
         .as_str()
         .map_or_else(|| amount.to_string(), str::to_owned);
@@ -214,13 +219,13 @@ pub fn units(amount: &Value) -> u64 {
 }
 
 /// Formats base units as an amount in coins, as Coffer does.
-pub fn decimal(units: u64) -> String {
+pub fn format_units(units: u64) -> String {
     let text = format!("{}.{:08}", units / 100_000_000, units % 100_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[track_caller]
-fn mined(node: &Regtest, blocks: usize, script: &str) -> Vec<String> {
+fn mine_to_script(node: &Regtest, blocks: usize, script: &str) -> Vec<String> {
     let hashes = node.call(
         "generatetodescriptor",
         json!([blocks, format!("raw({script})")]),

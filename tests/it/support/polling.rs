@@ -11,7 +11,7 @@ const LOOKS_MAX: usize = 300_000;
 
 /// Calls `look` until it returns `true`. Returns `false` after [`LOOKS_MAX`] calls.
 #[must_use]
-pub fn until(mut look: impl FnMut() -> bool) -> bool {
+pub fn wait_until(mut look: impl FnMut() -> bool) -> bool {
     (0..LOOKS_MAX).any(|_| {
         let found = look();
         if !found {

@@ -42,14 +42,14 @@ impl Process {
 
     /// Waits for the next line of standard output.
     #[track_caller]
-    pub fn line(&self) -> String {
+    pub fn read_line(&self) -> String {
         self.lines.recv_timeout(LINE_TIMEOUT).unwrap()
     }
 
     /// Waits for the ready line and returns its URL.
     #[track_caller]
-    pub fn url(&self) -> String {
-        let line = self.line();
+    pub fn wait_for_url(&self) -> String {
+        let line = self.read_line();
         let rest = line.strip_prefix("coffer ready url=").unwrap();
         rest.split_once(' ').unwrap().0.to_owned()
     }
@@ -82,7 +82,7 @@ impl Process {
     }
 
     /// Waits until the process exits by itself. Returns `true` if the exit code is 0.
-    pub fn wait_success(&mut self) -> bool {
+    pub fn wait_for_success(&mut self) -> bool {
         // `wait` would close standard input, and closed input also ends the process.
         let input = self.child.stdin.take();
         let ended = self.child.wait().unwrap().success();
@@ -91,7 +91,7 @@ impl Process {
     }
 
     /// Closes standard input and waits for the exit. Returns `true` if the exit code is 0.
-    pub fn close(&mut self) -> bool {
+    pub fn close_input(&mut self) -> bool {
         drop(self.child.stdin.take());
         self.child.wait().unwrap().success()
     }
@@ -111,7 +111,7 @@ pub fn start_sandbox(listen: &str, more: &[&str]) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
     let process = Process::start(command.args(["--listen", listen]).args(more));
-    let url = process.url();
+    let url = process.wait_for_url();
     (process, url)
 }
 

@@ -42,7 +42,7 @@ impl Terminal<'_> {
         for (name, value) in self.environment {
             python.env(name, value);
         }
-        let output = tools::run(&mut python, "what a terminal shows")?;
+        let output = tools::run_tool(&mut python, "what a terminal shows")?;
         let errors = String::from_utf8_lossy(&output.stderr);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{errors}");

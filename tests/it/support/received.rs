@@ -72,26 +72,26 @@ impl anvil::Node {
         let mut came = ReceivedAmounts::new();
         for height in 1..=self.height() {
             let number = json!(format!("{height:#x}"));
-            let block = self.ask("eth_getBlockByNumber", json!([number, true]));
-            let receipts = self.ask("eth_getBlockReceipts", json!([number]));
+            let block = self.call_rpc("eth_getBlockByNumber", json!([number, true]));
+            let receipts = self.call_rpc("eth_getBlockReceipts", json!([number]));
             let transactions = block["transactions"].as_array().unwrap();
             for (sent, receipt) in transactions.iter().zip(receipts.as_array().unwrap()) {
                 assert_eq!(sent["hash"], receipt["transactionHash"]);
-                let txid = text(&sent["hash"]);
+                let txid = lower_text(&sent["hash"]);
                 if receipt["status"] != "0x1" {
                     continue;
                 }
                 let mut comes = |to: &str, position: usize, asset: &str, amount: &Value| {
-                    let amount = number_of(amount);
+                    let amount = parse_number(amount);
                     if ours.contains(to) && amount > 0 {
                         let place = (txid.clone(), u32::try_from(position).unwrap());
                         came.insert(place, (asset.to_owned(), amount));
                     }
                 };
-                comes(&text(&sent["to"]), 0, coin, &sent["value"]);
+                comes(&lower_text(&sent["to"]), 0, coin, &sent["value"]);
                 for (at, log) in receipt["logs"].as_array().unwrap().iter().enumerate() {
-                    if text(&log["address"]) == contract && log["topics"][0] == TRANSFER {
-                        let to = format!("0x{}", &text(&log["topics"][2])[26..]);
+                    if lower_text(&log["address"]) == contract && log["topics"][0] == TRANSFER {
+                        let to = format!("0x{}", &lower_text(&log["topics"][2])[26..]);
                         comes(&to, at + 1, asset, &log["data"]);
                     }
                 }
@@ -112,18 +112,18 @@ impl anvil::Node {
 }
 
 /// Returns the sum of the amounts of one asset.
-pub fn sum(came: &ReceivedAmounts, asset: &str) -> u128 {
+pub fn sum_of_asset(came: &ReceivedAmounts, asset: &str) -> u128 {
     let of_coin = came.values().filter(|(coin, _)| coin == asset);
     of_coin.map(|(_, amount)| amount).sum()
 }
 
 /// Returns the text in lower case, empty if the value is not a text.
-fn text(value: &Value) -> String {
+fn lower_text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_lowercase()
 }
 
 #[track_caller]
-fn number_of(value: &Value) -> u128 {
+fn parse_number(value: &Value) -> u128 {
     let digits = value.as_str().unwrap().trim_start_matches("0x");
     u128::from_str_radix(digits.trim_start_matches('0'), 16).unwrap_or(0)
 }

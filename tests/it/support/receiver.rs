@@ -33,14 +33,14 @@ pub enum Reply {
 
 /// A request that the receiver has got.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct ReceivedRequest {
     pub at: Instant,
     pub path: String,
     pub headers: BTreeMap<String, String>,
     pub body: String,
 }
 
-impl Message {
+impl ReceivedRequest {
     /// Parses the body as JSON.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
@@ -48,17 +48,17 @@ impl Message {
     }
 }
 
-type Script = dyn Fn(usize, &Message) -> Reply + Send + Sync;
+type ReplyScript = dyn Fn(usize, &ReceivedRequest) -> Reply + Send + Sync;
 
 /// A running receiver. Dropping it closes its port and its connections.
 pub struct Receiver {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ReceiverState>,
 }
 
-struct Shared {
-    script: Box<Script>,
-    messages: Mutex<Vec<Message>>,
+struct ReceiverState {
+    script: Box<ReplyScript>,
+    messages: Mutex<Vec<ReceivedRequest>>,
     arrived: Condvar,
     connections: Mutex<Vec<TcpStream>>,
     closed: AtomicBool,
@@ -67,24 +67,26 @@ struct Shared {
 impl Receiver {
     /// Starts a receiver that reacts to every request in the same way.
     #[track_caller]
-    pub fn replying(does: Reply) -> Receiver {
-        Receiver::scripted(move |_, _| does.clone())
+    pub fn start_replying(does: Reply) -> Receiver {
+        Receiver::start_scripted(move |_, _| does.clone())
     }
 
     /// Starts a receiver with a script that gets the number of the request, from 0.
     #[track_caller]
-    pub fn scripted(script: impl Fn(usize, &Message) -> Reply + Send + Sync + 'static) -> Receiver {
-        Receiver::at(SocketAddr::from(([127, 0, 0, 1], 0)), script)
+    pub fn start_scripted(
+        script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static,
+    ) -> Receiver {
+        Receiver::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), script)
     }
 
     /// Starts a receiver at this address.
     #[track_caller]
-    pub fn at(
+    pub fn start_at(
         address: SocketAddr,
-        script: impl Fn(usize, &Message) -> Reply + Send + Sync + 'static,
+        script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) -> Receiver {
         let listener = TcpListener::bind(address).unwrap();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ReceiverState {
             script: Box::new(script),
             messages: Mutex::default(),
             arrived: Condvar::new(),
@@ -124,13 +126,13 @@ impl Receiver {
     }
 
     /// Returns the requests received so far.
-    pub fn messages(&self) -> Vec<Message> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.messages.lock().unwrap().clone()
     }
 
     /// Waits until this many requests are received.
     #[track_caller]
-    pub fn wait(&self, count: usize) -> Vec<Message> {
+    pub fn wait_for_requests(&self, count: usize) -> Vec<ReceivedRequest> {
         let messages = self.shared.messages.lock().unwrap();
         let arrived = &self.shared.arrived;
         let (messages, wait) = arrived
@@ -152,10 +154,10 @@ impl Drop for Receiver {
     }
 }
 
-impl Shared {
+impl ReceiverState {
     /// Serves one connection until it is closed.
     fn serve(&self, mut stream: &TcpStream) {
-        while let Some(message) = next_message(stream) {
+        while let Some(message) = next_request(stream) {
             let number = self.messages.lock().unwrap().len();
             let does = (self.script)(number, &message);
             self.messages.lock().unwrap().push(message);
@@ -168,7 +170,7 @@ impl Shared {
                     status_line(503, &format!("retry-after: {seconds}\r\n"))
                 }
                 Reply::Delayed(wait) => {
-                    self.sleep(wait);
+                    self.pause(wait);
                     status_line(200, "")
                 }
                 Reply::Hang => {
@@ -190,10 +192,10 @@ impl Shared {
     }
 
     /// Sleeps for this duration. Arriving requests do not end the sleep.
-    fn sleep(&self, wait: Duration) {
+    fn pause(&self, wait: Duration) {
         let begun = Instant::now();
         let messages = self.messages.lock().unwrap();
-        let passing = |_: &mut Vec<Message>| begun.elapsed() < wait;
+        let passing = |_: &mut Vec<ReceivedRequest>| begun.elapsed() < wait;
         drop(self.arrived.wait_timeout_while(messages, wait, passing));
     }
 }
@@ -210,9 +212,9 @@ fn http_response(status: u16, headers: &str, body: &str) -> String {
 }
 
 /// Reads the next request. Returns `None` if the client closed the connection.
-fn next_message(stream: &TcpStream) -> Option<Message> {
+fn next_request(stream: &TcpStream) -> Option<ReceivedRequest> {
     let (path, headers, body) = read_request(&mut BufReader::new(stream))?;
-    Some(Message {
+    Some(ReceivedRequest {
         at: Instant::now(),
         path,
         headers,

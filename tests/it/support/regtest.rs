@@ -29,8 +29,8 @@ pub struct Regtest {
 impl Regtest {
     /// Starts a litecoind with these extra options. Returns `None` if litecoind is not installed.
     #[track_caller]
-    pub fn litecoind(options: &[&str], untested: &str) -> Option<Regtest> {
-        tools::probe("litecoind", &["-version"], untested)?;
+    pub fn start_litecoind(options: &[&str], untested: &str) -> Option<Regtest> {
+        tools::tool_output("litecoind", &["-version"], untested)?;
         // Litecoin nodes reject replacements by default.
         let options = [
             &["-fallbackfee=0.0001", "-mempoolreplacement=1"][..],
@@ -46,7 +46,7 @@ impl Regtest {
 
     /// Starts a bitcoind with these extra options. Returns `None` if bitcoind is not installed.
     #[track_caller]
-    pub fn bitcoind(options: &[&str], untested: &str) -> Option<Regtest> {
+    pub fn start_bitcoind(options: &[&str], untested: &str) -> Option<Regtest> {
         let program = tools::find_program("COFFER_BITCOIND", "bitcoind", untested)?;
         Some(Regtest::start(Chain::Bitcoin, program, options))
     }
@@ -94,7 +94,7 @@ impl Regtest {
             command.arg(format!("-mocktime={time}"));
         }
         let process = Process::start_with(&mut command, Stdio::null());
-        while !process.line().contains("Done loading") {}
+        while !process.read_line().contains("Done loading") {}
         self.process.replace(Some(process));
     }
 
@@ -111,7 +111,7 @@ impl Regtest {
     pub fn stop(&self) {
         self.call("stop", json!([]));
         if let Some(mut process) = self.process.take() {
-            process.close();
+            process.close_input();
         }
     }
 
@@ -153,7 +153,7 @@ impl Regtest {
 
     /// Calls an RPC method whose result is a text.
     #[track_caller]
-    pub fn text(&self, method: &str, params: Value) -> String {
+    pub fn call_text(&self, method: &str, params: Value) -> String {
         self.call(method, params).as_str().unwrap().to_owned()
     }
 

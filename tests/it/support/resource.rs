@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 ///
 /// The kind is `uuid`, `text`, `money` (two decimals), `coin` (a plain decimal), `time`, `uri`, `flag`, `number`,
 /// `object`, `list`, `=constant`, or the values of an enumeration separated by `|`.
-struct Field {
+struct DocumentedField {
     name: &'static str,
     kind: &'static str,
     is_nullable: bool,
@@ -16,7 +16,7 @@ struct Field {
 
 /// The fields of a resource in order, and the values seen in checked objects.
 pub struct ResourceShape {
-    fields: Vec<Field>,
+    fields: Vec<DocumentedField>,
     seen: BTreeSet<(&'static str, String)>,
 }
 
@@ -27,7 +27,7 @@ impl ResourceShape {
         let field = |line: &'static str| {
             let (name, kind) = line.trim().split_once(' ').unwrap();
             let bare = kind.strip_suffix(" or null");
-            Field {
+            DocumentedField {
                 name,
                 kind: bare.unwrap_or(kind),
                 is_nullable: bare.is_some(),
@@ -41,11 +41,11 @@ impl ResourceShape {
 
     /// Asserts that an object has exactly these fields, in this order and with these types.
     #[track_caller]
-    pub fn check(&mut self, object: &Value) {
+    pub fn assert_matches(&mut self, object: &Value) {
         let names: Vec<&String> = object.as_object().unwrap().keys().collect();
         let documented: Vec<&str> = self.fields.iter().map(|field| field.name).collect();
         assert_eq!(names, documented, "{object}");
-        for Field {
+        for DocumentedField {
             name,
             kind,
             is_nullable,

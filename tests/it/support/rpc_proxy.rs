@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// Function that changes one response. Its arguments are the request parameters and the response.
-type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
+type ResponseChange = dyn Fn(&Value, &mut Value) + Send + Sync;
 
 /// Placeholder in a response. The proxy replaces it by the large text of [`RpcFault::Flood`].
 const FLOOD: &str = r#"{"flood":0}"#;
@@ -23,7 +23,7 @@ const FLOOD: &str = r#"{"flood":0}"#;
 #[derive(Clone)]
 pub enum RpcFault {
     /// Changes the response.
-    Change(Arc<Change>),
+    Change(Arc<ResponseChange>),
     /// Reverses the order of the responses in a batch.
     Reversed,
     /// Leaves out this many responses at the end of a batch.
@@ -56,7 +56,7 @@ impl RpcFault {
     }
 
     /// Builds a fault whose result is a text of this many bytes.
-    pub fn huge(bytes: usize) -> RpcFault {
+    pub fn huge_result(bytes: usize) -> RpcFault {
         RpcFault::Flood(None, format!("\"{}\"", "a".repeat(bytes)).into())
     }
 
@@ -73,10 +73,10 @@ impl RpcFault {
 pub struct RpcProxy {
     address: SocketAddr,
     login: Option<String>,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
 }
 
-struct Shared {
+struct ProxyState {
     upstream: String,
     agent: ureq::Agent,
     faults: Mutex<BTreeMap<String, RpcFault>>,
@@ -96,7 +96,7 @@ impl RpcProxy {
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyState {
             upstream: format!("http://{host}"),
             agent: super::agent(),
             faults: Mutex::default(),
@@ -131,7 +131,7 @@ impl RpcProxy {
     /// Starts a proxy that imitates a dogecoin regtest node. It rejects a number in `getblock`, omits `nTx` and
     /// `initialblockdownload`, and replaces the genesis block.
     #[track_caller]
-    pub fn dogecoin(url: &str) -> RpcProxy {
+    pub fn start_as_dogecoin(url: &str) -> RpcProxy {
         const FIRST: &str = "3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5";
         let proxy = RpcProxy::start(url);
         proxy.inject(
@@ -163,8 +163,8 @@ impl RpcProxy {
 
     /// Starts a dogecoin proxy in front of a litecoind. Returns the proxy and its URL.
     #[track_caller]
-    pub fn as_dogecoin(node: &Litecoind) -> (Option<RpcProxy>, String) {
-        let proxy = RpcProxy::dogecoin(&node.url());
+    pub fn start_dogecoin(node: &Litecoind) -> (Option<RpcProxy>, String) {
+        let proxy = RpcProxy::start_as_dogecoin(&node.url());
         let url = proxy.url();
         (Some(proxy), url)
     }
@@ -208,7 +208,7 @@ impl Drop for RpcProxy {
     }
 }
 
-impl Shared {
+impl ProxyState {
     /// Serves one connection until it is closed.
     fn serve(&self, mut stream: &TcpStream) {
         let mut reader = BufReader::new(stream);
@@ -216,13 +216,13 @@ impl Shared {
             let Ok(asked) = serde_json::from_slice::<Value>(&body) else {
                 return;
             };
-            let faults = self.take_faults(&asked);
+            let faults = self.take_faults_for(&asked);
             if faults.iter().any(|fault| matches!(fault, RpcFault::Hang)) {
                 // The read ends when the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
-            let (status, answer) = self.answer(&headers, &body, &asked, &faults);
+            let (status, answer) = self.answer_request(&headers, &body, &asked, &faults);
             let head = format!(
                 "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                 answer.len()
@@ -239,7 +239,7 @@ impl Shared {
                     let _ = stream.write_all(&answer.as_bytes()[..bytes.min(answer.len())]);
                     return;
                 }
-                Some(None) => self.drip(stream, answer.as_bytes()),
+                Some(None) => self.send_slowly(stream, answer.as_bytes()),
                 None => stream.write_all(answer.as_bytes()).is_ok(),
             };
             if !sent {
@@ -249,12 +249,12 @@ impl Shared {
     }
 
     /// Counts the calls in a request, and returns the faults of their methods.
-    fn take_faults(&self, asked: &Value) -> Vec<RpcFault> {
+    fn take_faults_for(&self, asked: &Value) -> Vec<RpcFault> {
         let faults = self.faults.lock().unwrap();
         let mut counts = self.asked.lock().unwrap();
         let mut found = Vec::new();
         let mut methods = Vec::new();
-        for call in calls(asked) {
+        for call in calls_in(asked) {
             let method = call["method"].as_str().unwrap_or_default();
             *counts.entry(method.to_owned()).or_default() += 1;
             if !methods.contains(&method) {
@@ -266,7 +266,7 @@ impl Shared {
     }
 
     /// Returns the HTTP status and the body for a request.
-    fn answer(
+    fn answer_request(
         &self,
         headers: &BTreeMap<String, String>,
         body: &[u8],
@@ -277,7 +277,7 @@ impl Shared {
             match fault {
                 RpcFault::Status(status) => return (*status, String::new()),
                 RpcFault::Body(body) => return (200, body.clone()),
-                RpcFault::NotFound => return (200, not_found(asked)),
+                RpcFault::NotFound => return (200, not_found_body(asked)),
                 _ => {}
             }
         }
@@ -318,7 +318,7 @@ impl Shared {
     /// Applies the faults to the responses.
     fn apply_faults(&self, asked: &Value, answer: &mut Value, faults: &[RpcFault]) {
         let known = self.faults.lock().unwrap().clone();
-        let calls = calls(asked);
+        let calls = calls_in(asked);
         let answers = match &mut *answer {
             Value::Array(answers) => answers.iter_mut().collect(),
             one => vec![one],
@@ -350,7 +350,7 @@ impl Shared {
     }
 
     /// Sends the bytes one at a time. Returns `true` if all bytes were sent.
-    fn drip(&self, mut stream: &TcpStream, bytes: &[u8]) -> bool {
+    fn send_slowly(&self, mut stream: &TcpStream, bytes: &[u8]) -> bool {
         for byte in bytes {
             if stream.write_all(&[*byte]).is_err() || self.closes_within(Duration::from_millis(20))
             {
@@ -382,7 +382,7 @@ fn remove_field(answer: &mut Value, field: &str) {
 }
 
 /// Returns the calls of a request, which is one call or a batch.
-fn calls(asked: &Value) -> Vec<&Value> {
+fn calls_in(asked: &Value) -> Vec<&Value> {
     match asked {
         Value::Array(calls) => calls.iter().collect(),
         one => vec![one],
@@ -390,7 +390,7 @@ fn calls(asked: &Value) -> Vec<&Value> {
 }
 
 /// Returns a "not found" error for each call of a request.
-fn not_found(asked: &Value) -> String {
+fn not_found_body(asked: &Value) -> String {
     let error = json!({ "code": -5, "message": "not found" });
     let answer = |call: &Value| json!({ "id": call["id"], "error": error });
     match asked {

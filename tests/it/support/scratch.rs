@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of folders created by this process so far.
-static MADE: AtomicU32 = AtomicU32::new(0);
+static FOLDER_COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// An empty folder, deleted with its contents on drop.
 pub struct Scratch(PathBuf);
@@ -14,7 +14,10 @@ impl Scratch {
     #[track_caller]
     pub fn new() -> Scratch {
         loop {
-            let (process, made) = (std::process::id(), MADE.fetch_add(1, Ordering::SeqCst));
+            let (process, made) = (
+                std::process::id(),
+                FOLDER_COUNT.fetch_add(1, Ordering::SeqCst),
+            );
             let path = std::env::temp_dir().join(format!("coffer-it-{process}-{made}"));
             match std::fs::create_dir(&path) {
                 // A killed process with the same process id may have left a folder of this name.
@@ -30,7 +33,7 @@ impl Scratch {
     /// Copies a database of an older version into this folder. The original in the repository is never opened,
     /// because SQLite would create files beside it.
     #[track_caller]
-    pub fn old_file(&self, version: &str, name: &str) -> PathBuf {
+    pub fn copy_old_file(&self, version: &str, name: &str) -> PathBuf {
         let files = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files");
         let file = self.path(name);
         std::fs::copy(format!("{files}/{version}.db"), &file).unwrap();

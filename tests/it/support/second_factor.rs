@@ -10,7 +10,7 @@ use coffer::clock::{ManualTime, TimeSource};
 use coffer::domain::time::Time;
 use coffer::http::PasswordLimits;
 use coffer::service::operator::passwords::Hasher;
-use coffer::store::Kind;
+use coffer::store::FileKind;
 use coffer::{Config, Server};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -54,8 +54,8 @@ impl OperatorServer {
     /// Starts a server with this number of free wrong passwords for one email, summed over all unknown clients.
     #[track_caller]
     pub fn with_guess_limit(guesses_of_all_max: i64) -> OperatorServer {
-        static HASH: OnceLock<String> = OnceLock::new();
-        let hash = HASH.get_or_init(|| Hasher::default().hash(PASSWORD).unwrap());
+        static PASSWORD_HASH: OnceLock<String> = OnceLock::new();
+        let hash = PASSWORD_HASH.get_or_init(|| Hasher::default().hash(PASSWORD).unwrap());
         let mut operators = OperatorServer {
             server: None,
             scratch: Scratch::new(),
@@ -67,7 +67,10 @@ impl OperatorServer {
         for (id, email) in [("0001", ANNA), ("0002", BEN)] {
             let sql = "insert into users (id, email, password_hash, role, created_at) values (?1, ?2, ?3, 'operator', 0)";
             let id = format!("01a1fd55-7a80-7af2-9132-00000000{id}");
-            operators.file().execute(sql, [&id, email, hash]).unwrap();
+            operators
+                .open_file()
+                .execute(sql, [&id, email, hash])
+                .unwrap();
         }
         operators
     }
@@ -77,7 +80,7 @@ impl OperatorServer {
     pub fn start(&mut self) {
         self.server = None;
         let config = Config {
-            kind: Kind::Production,
+            kind: FileKind::Production,
             file: Some(self.scratch.path("shop.db")),
             time: TimeSource::Manual(Arc::clone(&self.time)),
             trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
@@ -91,7 +94,7 @@ impl OperatorServer {
         self.server = Some(Server::start(config).unwrap());
     }
 
-    pub fn file(&self) -> Connection {
+    pub fn open_file(&self) -> Connection {
         let conn = Connection::open(self.scratch.path("shop.db")).unwrap();
         conn.busy_timeout(std::time::Duration::from_secs(5))
             .unwrap();
@@ -102,7 +105,9 @@ impl OperatorServer {
     #[track_caller]
     pub fn query_text(&self, sql: &str) -> String {
         let sql = format!("select ({sql}) || ''");
-        self.file().query_row(&sql, [], |row| row.get(0)).unwrap()
+        self.open_file()
+            .query_row(&sql, [], |row| row.get(0))
+            .unwrap()
     }
 
     pub fn advance_ms(&self, ms: i64) {
@@ -117,9 +122,9 @@ impl OperatorServer {
     }
 
     /// Returns the code for this secret, a number of time steps of 30 seconds from now.
-    pub fn code(&self, secret: &str, steps: i64) -> String {
+    pub fn factor_code(&self, secret: &str, steps: i64) -> String {
         let ms = START_MS + self.passed_ms.get() + steps * STEP_MS;
-        code_at(secret, ms / STEP_MS)
+        code_at_step(secret, ms / STEP_MS)
     }
 
     #[track_caller]
@@ -161,7 +166,7 @@ impl OperatorServer {
     /// Signs in with only the password and returns the session cookie.
     #[track_caller]
     pub fn session_cookie(&self, email: &str) -> String {
-        session_cookie(&self.sign_in(email, &NULL).expect(201))
+        cookie_from(&self.sign_in(email, &NULL).expect(201))
     }
 
     /// Turns on the second factor of the operator Anna.
@@ -174,7 +179,7 @@ impl OperatorServer {
             .json();
         let secret = begun["secret"].as_str().unwrap().to_owned();
         let path = format!("{FACTOR}/confirm");
-        let body = json!({ "code": self.code(&secret, 0) });
+        let body = json!({ "code": self.factor_code(&secret, 0) });
         let on = self
             .request(&cookie, "POST", &path, &body)
             .expect(200)
@@ -191,7 +196,7 @@ impl OperatorServer {
 
     /// Returns actor, action and object of each audit log entry about second factors, oldest first.
     #[track_caller]
-    pub fn factor_log(&self) -> String {
+    pub fn factor_audit_entries(&self) -> String {
         self.query_text(
             "select group_concat(actor || ' ' || action || ' ' || object_id, '; ' order by seq) from audit_log \
              where action like 'user.second%' or action like 'user.recovery%'",
@@ -200,7 +205,7 @@ impl OperatorServer {
 
     /// Runs `coffer user` on the file and parses its output.
     #[track_caller]
-    pub fn coffer_user(&self, args: &[&str]) -> Value {
+    pub fn run_coffer_user(&self, args: &[&str]) -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.arg("user").args(args);
         command.args(["--log", "warn", "--file"]);
@@ -211,13 +216,13 @@ impl OperatorServer {
     }
 }
 
-pub fn session_cookie(begun: &Response) -> String {
+pub fn cookie_from(begun: &Response) -> String {
     let set = &begun.headers["set-cookie"];
     set.split(';').next().unwrap().to_owned()
 }
 
 /// Computes the code of a time step by RFC 4226 and RFC 6238.
-pub fn code_at(secret: &str, step: i64) -> String {
+pub fn code_at_step(secret: &str, step: i64) -> String {
     let mut key = Vec::new();
     let (mut bits, mut count) = (0_u32, 0);
     for letter in secret.bytes() {

@@ -1,7 +1,7 @@
 //! A client of the event stream. It uses HTTP/1.0, where the body is not chunked, or HTTP/1.1.
 
 use super::Shop;
-use crate::http::connections::limited;
+use crate::http::connections::with_timeouts;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -30,7 +30,7 @@ impl EventStream {
 
     /// Opens the stream over HTTP/1.1 and asserts that it is chunked.
     #[track_caller]
-    pub fn chunked(shop: &Shop, path: &str) -> EventStream {
+    pub fn open_chunked(shop: &Shop, path: &str) -> EventStream {
         let stream = EventStream::open_version("1.1", shop, path, "");
         let (head, chunked) = (&stream.head, "transfer-encoding: chunked");
         assert!(
@@ -43,7 +43,7 @@ impl EventStream {
     #[track_caller]
     fn open_version(version: &str, shop: &Shop, path: &str, headers: &str) -> EventStream {
         let address = shop.url().strip_prefix("http://").unwrap();
-        let mut socket = limited(TcpStream::connect(address).unwrap());
+        let mut socket = with_timeouts(TcpStream::connect(address).unwrap());
         write!(
             socket,
             "GET {path} HTTP/{version}\r\nHost: {address}\r\n{headers}\r\n"

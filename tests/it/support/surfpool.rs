@@ -38,20 +38,20 @@ impl Surfpool {
     pub fn start(untested: &str) -> Option<Surfpool> {
         let modules = std::env::var_os("COFFER_NODE_MODULES").unwrap_or_default();
         let modules = std::path::PathBuf::from(modules);
-        tools::probe("node", &["--version"], untested)?;
+        tools::tool_output("node", &["--version"], untested)?;
         if !modules.join(PACKAGE).is_dir() {
             tools::report_missing(PACKAGE, untested);
             return None;
         }
         // Lock for the start of a node: two nodes that start at the same time could choose the same port.
-        static STARTING: Mutex<()> = Mutex::new(());
-        let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        static START_LOCK: Mutex<()> = Mutex::new(());
+        let _starting = START_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let host = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/tests/it/support/surfpool/host.js"
         );
         let process = Process::start(Command::new("node").arg(host).arg(modules));
-        let told: Value = serde_json::from_str(&process.line()).unwrap();
+        let told: Value = serde_json::from_str(&process.read_line()).unwrap();
         let text = |name: &str| told[name].as_str().unwrap().to_owned();
         Some(Surfpool {
             url: text("url"),
@@ -63,7 +63,7 @@ impl Surfpool {
     }
 
     #[track_caller]
-    fn control(&self, act: &str, mut with: Value) -> Value {
+    fn send_control(&self, act: &str, mut with: Value) -> Value {
         with["act"] = act.into();
         let answer = send(&agent(), "POST", &self.control, &[], &with.to_string());
         answer.expect(200).json()["done"].take()
@@ -77,46 +77,46 @@ impl Surfpool {
     /// Sends a transaction with these steps from the payer, or from an owner of the pool. Returns its signature.
     #[track_caller]
     pub fn send(&self, from: Option<u32>, steps: &Value) -> String {
-        let sent = self.control("send", json!({ "steps": steps, "from": from }));
+        let sent = self.send_control("send", json!({ "steps": steps, "from": from }));
         sent.as_str().unwrap().to_owned()
     }
 
     /// Pays an amount of a listed asset, in base units. Creates the token account if it is missing.
     #[track_caller]
     pub fn pay(&self, asset: &str, to: &str, units: u64) -> String {
-        self.send(None, &steps(asset, to, units))
+        self.send(None, &payment_steps(asset, to, units))
     }
 
     /// Waits until this many slots have passed.
     #[track_caller]
     pub fn mine(&self, slots: u32) {
-        self.control("mine", json!({ "slots": slots }));
+        self.send_control("mine", json!({ "slots": slots }));
     }
 
     /// Returns the newest confirmed slot.
     #[track_caller]
     pub fn slot(&self) -> u32 {
-        u32::try_from(self.control("slot", json!({})).as_u64().unwrap()).unwrap()
+        u32::try_from(self.send_control("slot", json!({})).as_u64().unwrap()).unwrap()
     }
 
     /// Returns `count` addresses of pool owners, from index `from`.
     #[track_caller]
-    pub fn pool(&self, from: u32, count: u32) -> Vec<String> {
-        let pool = self.control("pool", json!({ "from": from, "count": count }));
+    pub fn pool_addresses(&self, from: u32, count: u32) -> Vec<String> {
+        let pool = self.send_control("pool", json!({ "from": from, "count": count }));
         serde_json::from_value(pool).unwrap()
     }
 
     /// Returns the token account of an owner.
     #[track_caller]
-    pub fn account(&self, token: &str, owner: &str) -> String {
-        let account = self.control("account", json!({ "token": token, "owner": owner }));
+    pub fn token_account(&self, token: &str, owner: &str) -> String {
+        let account = self.send_control("account", json!({ "token": token, "owner": owner }));
         account.as_str().unwrap().to_owned()
     }
 
     /// Returns the payments to these addresses. `host.js` parses the answers of the node independently of Coffer.
     #[track_caller]
     pub fn received_by(&self, addresses: &BTreeSet<String>) -> ReceivedAmounts {
-        let came = self.control("came", json!({ "addresses": addresses }));
+        let came = self.send_control("came", json!({ "addresses": addresses }));
         let each = came.as_array().unwrap().iter().map(|one| {
             let text = |name: &str| one[name].as_str().unwrap().to_owned();
             let position = u32::try_from(one["position"].as_u64().unwrap()).unwrap();
@@ -128,7 +128,7 @@ impl Surfpool {
 }
 
 /// Returns a valid address whose private key nobody knows. Each number has a different address.
-pub fn key_of(number: u32) -> String {
+pub fn address_without_key(number: u32) -> String {
     let mut bytes: [u8; 32] = Sha256::digest(number.to_be_bytes()).into();
     loop {
         let address = bs58::encode(bytes).into_string();
@@ -140,7 +140,7 @@ pub fn key_of(number: u32) -> String {
 }
 
 /// Returns the steps that pay an amount of a listed asset.
-pub fn steps(asset: &str, to: &str, units: u64) -> Value {
+pub fn payment_steps(asset: &str, to: &str, units: u64) -> Value {
     if asset == SOL {
         json!([["sol", to, units]])
     } else {

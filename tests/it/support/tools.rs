@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 /// Runs a program to its end. Returns `None` if it is not installed.
 #[track_caller]
-pub fn run(command: &mut Command, untested: &str) -> Option<Output> {
+pub fn run_tool(command: &mut Command, untested: &str) -> Option<Output> {
     match command.output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             report_missing(&command.get_program().to_string_lossy(), untested);
@@ -20,8 +20,8 @@ pub fn run(command: &mut Command, untested: &str) -> Option<Output> {
 
 /// Returns the output of a program. Returns `None` if it is not installed or exits with an error.
 #[track_caller]
-pub fn probe(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
-    let output = run(Command::new(tool).args(arguments), untested)?;
+pub fn tool_output(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
+    let output = run_tool(Command::new(tool).args(arguments), untested)?;
     if !output.status.success() {
         report_missing(&format!("{tool} {}", arguments.join(" ")), untested);
         return None;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 impl Shop {
     /// Funds a balance with a paid invoice. No fee is taken. Returns the invoice id.
     #[track_caller]
-    pub fn fund(&self, key: &str, amount: &str, currency: &str) -> String {
+    pub fn fund_balance(&self, key: &str, amount: &str, currency: &str) -> String {
         self.update_account(json!({ "feeBps": 0 }));
         let body = json!({ "amount": amount, "currency": currency, "asset": "LTC" });
         let invoice = self.post("/v1/invoices", Some(key), body).expect(201);
@@ -24,7 +24,7 @@ impl Shop {
 
     /// Creates a payout and returns its id.
     #[track_caller]
-    pub fn payout(&self, amount: &str) -> String {
+    pub fn create_payout(&self, amount: &str) -> String {
         let payout = self.request_payout(amount).expect(201).json();
         payout["id"].as_str().unwrap().to_owned()
     }
@@ -38,7 +38,7 @@ impl Shop {
 
     /// Creates a refund and returns its id.
     #[track_caller]
-    pub fn refund(&self, invoice: &str, amount: Option<&str>) -> String {
+    pub fn create_refund(&self, invoice: &str, amount: Option<&str>) -> String {
         let refund = self.request_refund(invoice, amount).expect(201).json();
         refund["id"].as_str().unwrap().to_owned()
     }
@@ -46,7 +46,7 @@ impl Shop {
     /// Applies actions to a transfer, in order. `kind` is `payouts` or `refunds`. Returns the final state of the
     /// transfer.
     #[track_caller]
-    pub fn apply(&self, kind: &str, id: &str, actions: &[&str]) -> Value {
+    pub fn apply_actions(&self, kind: &str, id: &str, actions: &[&str]) -> Value {
         let path = format!("/sandbox/{kind}/{id}");
         let mut last = Value::Null;
         for action in actions {

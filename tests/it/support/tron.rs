@@ -1,26 +1,26 @@
 //! A simulated Tron node: an HTTP server on a chain in memory, because no real node can be installed.
 //!
-//! The server answers as java-tron does. Sources: <https://github.com/tronprotocol/documentation-en> (`docs/api/http`), answers
-//! of java-tron 4.8.2 on a private network (<https://github.com/sxwebdev/gotron>, `pkg/client/tronjson_test.go`), and
-//! answers of the main network in <https://github.com/coinbase/chainstorage> (`internal/blockchain/client/ethereum`).
-//! `tests/it/chain/tron/recorded.json` holds such answers.
+//! The server answers as java-tron does. Sources: <https://github.com/tronprotocol/documentation-en> (`docs/api/http`),
+//! answers of java-tron 4.8.2 on a private network (<https://github.com/sxwebdev/gotron>,
+//! `pkg/client/tronjson_test.go`), and answers of the main network in <https://github.com/coinbase/chainstorage>
+//! (`internal/blockchain/client/ethereum`). `tests/it/chain/tron/recorded.json` holds such answers.
 
 mod answers;
 mod chain;
 mod server;
 
 pub use answers::hex_of;
-pub use chain::{Act, Chain, Step};
+pub use chain::{Action, Chain, ContractStep};
 pub use server::Fault;
 
 use super::received::ReceivedAmounts;
 use coffer::domain::address::account_bytes;
-use server::Server;
+use server::NodeServer;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The chain that all nodes of a test share.
-type Shared = Arc<Mutex<Chain>>;
+type SharedChain = Arc<Mutex<Chain>>;
 
 /// Account of the default payer.
 pub const PAYER: [u8; 20] = [0x77; 20];
@@ -32,8 +32,8 @@ pub const UNLISTED: [u8; 20] = [0x71; 20];
 
 /// A simulated node and its chain.
 pub struct Node {
-    chain: Shared,
-    server: Server,
+    chain: SharedChain,
+    server: NodeServer,
 }
 
 impl Node {
@@ -48,8 +48,8 @@ impl Node {
     pub fn start_behind(ms: i64) -> Node {
         let mut chain = Chain::new();
         chain.ahead_ms = -ms;
-        let chain: Shared = Arc::new(Mutex::new(chain));
-        let server = Server::start(Arc::clone(&chain));
+        let chain: SharedChain = Arc::new(Mutex::new(chain));
+        let server = NodeServer::start(Arc::clone(&chain));
         let node = Node { chain, server };
         node.mine(30);
         node
@@ -57,9 +57,9 @@ impl Node {
 
     /// Starts another node on the same chain.
     #[track_caller]
-    pub fn another(&self) -> Node {
+    pub fn start_another(&self) -> Node {
         let chain = Arc::clone(&self.chain);
-        let server = Server::start(Arc::clone(&chain));
+        let server = NodeServer::start(Arc::clone(&chain));
         Node { chain, server }
     }
 
@@ -83,8 +83,8 @@ impl Node {
     }
 
     /// Hides this many of the newest blocks.
-    pub fn lag(&self, blocks: usize) {
-        self.server.lag(blocks);
+    pub fn hide_newest(&self, blocks: usize) {
+        self.server.hide_newest(blocks);
     }
 
     /// Locks the chain.
@@ -94,7 +94,7 @@ impl Node {
 
     /// Mines this many blocks. The first one contains the pending transactions.
     pub fn mine(&self, blocks: u32) {
-        (0..blocks).for_each(|_| self.chain().mine());
+        (0..blocks).for_each(|_| self.chain().mine_block());
     }
 
     pub fn height(&self) -> u32 {
@@ -102,20 +102,20 @@ impl Node {
     }
 
     /// Sends a transaction and returns its id. The next block contains it.
-    pub fn send(&self, act: Act) -> String {
+    pub fn send(&self, act: Action) -> String {
         self.chain().send(act, true)
     }
 
     /// Sends a transaction that fails on the chain and returns its id.
-    pub fn send_failing(&self, act: Act) -> String {
+    pub fn send_failing(&self, act: Action) -> String {
         self.chain().send(act, false)
     }
 
     /// Sends TRX, in sun.
     #[track_caller]
     pub fn pay(&self, to: &str, sun: u64) -> String {
-        let (from, to) = (PAYER, bytes(to));
-        self.send(Act::Transfer {
+        let (from, to) = (PAYER, decode_address(to));
+        self.send(Action::Transfer {
             from,
             to,
             amount: sun,
@@ -125,13 +125,21 @@ impl Node {
     /// Sends the listed token, in its base units.
     #[track_caller]
     pub fn pay_token(&self, to: &str, units: u64) -> String {
-        self.send(Act::token(TOKEN, PAYER, bytes(to), units))
+        self.send(Action::token_transfer(
+            TOKEN,
+            PAYER,
+            decode_address(to),
+            units,
+        ))
     }
 
     /// Returns the payments to these addresses in all blocks.
     #[track_caller]
     pub fn received_by(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
-        let ours: Vec<[u8; 20]> = addresses.iter().map(|address| bytes(address)).collect();
+        let ours: Vec<[u8; 20]> = addresses
+            .iter()
+            .map(|address| decode_address(address))
+            .collect();
         let chain = self.chain();
         let mut came = ReceivedAmounts::new();
         for sent in chain.blocks().iter().flat_map(|block| &block.transactions) {
@@ -153,12 +161,12 @@ impl Node {
 
 /// Decodes an address into the 20 bytes of its account.
 #[track_caller]
-pub fn bytes(address: &str) -> [u8; 20] {
+pub fn decode_address(address: &str) -> [u8; 20] {
     account_bytes(coffer::domain::asset::Chain::Tron, address).unwrap()
 }
 
 /// Encodes an account as an address.
 #[track_caller]
-pub fn address(account: [u8; 20]) -> String {
+pub fn encode_address(account: [u8; 20]) -> String {
     coffer::domain::address::account_address(coffer::domain::asset::Chain::Tron, &account).unwrap()
 }

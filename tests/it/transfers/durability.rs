@@ -32,12 +32,12 @@ struct TransferClient {
 
 impl TransferClient {
     /// Sends requests until no response arrives.
-    fn work(&mut self, url: &str, answered: &Sender<AcknowledgedStep>) {
+    fn run_until_disconnect(&mut self, url: &str, answered: &Sender<AcknowledgedStep>) {
         let agent = agent();
-        while let Some(answer) = self.step(&agent, url) {
-            let (id, status) = (text(&answer, "id"), text(&answer, "status"));
+        while let Some(answer) = self.advance_transfer(&agent, url) {
+            let (id, status) = (text_field(&answer, "id"), text_field(&answer, "status"));
             self.id = Some(id.clone());
-            if next(&status, self.number).is_none() {
+            if next_action(&status, self.number).is_none() {
                 self.id = None;
                 self.number += 1;
             }
@@ -46,26 +46,26 @@ impl TransferClient {
     }
 
     /// Requests a new transfer if none is open, otherwise moves the open transfer by one step.
-    fn step(&self, agent: &ureq::Agent, url: &str) -> Option<Value> {
+    fn advance_transfer(&self, agent: &ureq::Agent, url: &str) -> Option<Value> {
         let kind = self.kind;
         match &self.id {
             None if kind == "payouts" => {
-                self.call(agent, url, "/v1/payouts", json!({ "amount": "20.00" }))
+                self.post(agent, url, "/v1/payouts", json!({ "amount": "20.00" }))
             }
             None => {
                 let body = json!({ "invoice": self.invoice, "amount": "0.03" });
-                self.call(agent, url, "/sandbox/refunds", body)
+                self.post(agent, url, "/sandbox/refunds", body)
             }
             Some(id) => {
                 let read = agent.get(format!("{url}/v1/{kind}/{id}"));
                 let now = read.header("X-API-Key", LIVE).call().ok()?;
-                let now: Value = json_of(now)?;
-                match next(now["status"].as_str().unwrap(), self.number) {
+                let now: Value = parse_json(now)?;
+                match next_action(now["status"].as_str().unwrap(), self.number) {
                     // The server was killed after it stored the last step, but before its response.
                     None => Some(now),
                     Some(action) => {
                         let path = format!("/sandbox/{kind}/{id}");
-                        self.call(agent, url, &path, json!({ "action": action }))
+                        self.post(agent, url, &path, json!({ "action": action }))
                     }
                 }
             }
@@ -73,31 +73,31 @@ impl TransferClient {
     }
 
     /// Posts JSON; `None` if the process ended before the response.
-    fn call(&self, agent: &ureq::Agent, url: &str, path: &str, body: Value) -> Option<Value> {
+    fn post(&self, agent: &ureq::Agent, url: &str, path: &str, body: Value) -> Option<Value> {
         let request = agent.post(format!("{url}{path}"));
         let request = request.header("X-API-Key", LIVE);
         let request = request.header(
             "Idempotency-Key",
             format!("key-{}-{}", self.place, self.number),
         );
-        json_of(request.send(body.to_string()).ok()?)
+        parse_json(request.send(body.to_string()).ok()?)
     }
 }
 
 /// Parses a successful response; `None` if the connection broke off.
-fn json_of(mut answer: ureq::http::Response<ureq::Body>) -> Option<Value> {
+fn parse_json(mut answer: ureq::http::Response<ureq::Body>) -> Option<Value> {
     let text = answer.body_mut().read_to_string().ok()?;
     assert!(answer.status().is_success(), "{text}");
     Some(serde_json::from_str(&text).unwrap())
 }
 
-fn text(object: &Value, field: &str) -> String {
+fn text_field(object: &Value, field: &str) -> String {
     object[field].as_str().unwrap().to_owned()
 }
 
 /// Returns the next action for a status; `None` for a final status. Consecutive requests reach different final
 /// statuses.
-fn next(status: &str, number: usize) -> Option<&'static str> {
+fn next_action(status: &str, number: usize) -> Option<&'static str> {
     match (status, number % 3) {
         ("requested", 0) => Some("cancel"),
         ("requested", _) => Some("approve"),
@@ -109,7 +109,7 @@ fn next(status: &str, number: usize) -> Option<&'static str> {
 }
 
 /// Returns the order of a status on the way to a final status.
-fn rank(status: &str) -> usize {
+fn status_rank(status: &str) -> usize {
     let open = ["requested", "approved", "processing"];
     open.iter()
         .position(|known| *known == status)
@@ -118,7 +118,7 @@ fn rank(status: &str) -> usize {
 
 /// Asserts that a closed file has each acknowledged step, and that the ledger entries of each transfer are complete.
 #[track_caller]
-fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
+fn assert_steps_stored(file: &Path, acknowledged: &BTreeMap<String, String>) {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let mut rows = db
         .prepare(
@@ -150,20 +150,20 @@ fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
         assert_eq!(row.get(5), Ok(told), "events of {id}");
         let steps: u32 = row.get(6).unwrap();
         assert!(
-            steps > u32::from(rank(&status) > 0),
+            steps > u32::from(status_rank(&status) > 0),
             "{id} is {status} and was moved {steps} times"
         );
-        open += if rank(&status) < 3 { amount } else { 0 };
+        open += if status_rank(&status) < 3 { amount } else { 0 };
         statuses.insert(id, status);
     }
     for (id, answered) in acknowledged {
         let now = &statuses[id];
         assert!(
-            rank(now) >= rank(answered),
+            status_rank(now) >= status_rank(answered),
             "{id} was {answered} and is {now}"
         );
         assert!(
-            rank(answered) < 3 || now == answered,
+            status_rank(answered) < 3 || now == answered,
             "{id} was {answered} and is {now}"
         );
     }
@@ -185,7 +185,7 @@ fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
 
 /// Creates a paid live invoice and returns its id.
 #[track_caller]
-fn funded(url: &str) -> String {
+fn create_paid_invoice(url: &str) -> String {
     let call = |path: &str, body: Value| {
         let path = format!("{url}{path}");
         let answer = send(
@@ -199,8 +199,8 @@ fn funded(url: &str) -> String {
         answer.json()
     };
     let body = json!({ "amount": "50000.00", "currency": "EUR", "asset": "LTC" });
-    let invoice = text(&call("/v1/invoices", body), "id");
-    let payment = text(
+    let invoice = text_field(&call("/v1/invoices", body), "id");
+    let payment = text_field(
         &call("/sandbox/payments", json!({ "invoice": invoice })),
         "id",
     );
@@ -221,7 +221,7 @@ fn acknowledged_payouts_and_refunds_survive_kill_9() {
     for round in 0..KILLS {
         let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
         if round == 0 {
-            let invoice = funded(&url);
+            let invoice = create_paid_invoice(&url);
             let kinds = ["payouts", "refunds", "refunds", "refunds"];
             movers.extend(
                 kinds
@@ -240,7 +240,7 @@ fn acknowledged_payouts_and_refunds_survive_kill_9() {
         std::thread::scope(|scope| {
             for mover in &mut movers {
                 let (url, answered) = (&url, answered.clone());
-                scope.spawn(move || mover.work(url, &answered));
+                scope.spawn(move || mover.run_until_disconnect(url, &answered));
             }
             drop(answered);
             let mut count = 0;
@@ -252,7 +252,7 @@ fn acknowledged_payouts_and_refunds_survive_kill_9() {
                 }
             }
         });
-        check(&file, &acknowledged);
+        assert_steps_stored(&file, &acknowledged);
     }
     let ends = |end: &str| {
         acknowledged

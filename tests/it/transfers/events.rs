@@ -30,9 +30,9 @@ fn only_message(shop: &Shop, inbox: &str, kind: &str) -> Value {
 }
 
 #[test]
-fn only_paid_and_failed_send_events() {
+fn only_paid_and_failed_transfers_send_events() {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     for (way, end) in [
         (&["reject"][..], None),
         (&["cancel"], None),
@@ -40,9 +40,12 @@ fn only_paid_and_failed_send_events() {
         (&["approve", "fail"], Some("failed")),
         (&["approve", "process", "pay"], Some("paid")),
     ] {
-        let (payout, refund) = (shop.payout("20.00"), shop.refund(&invoice, Some("20.00")));
+        let (payout, refund) = (
+            shop.create_payout("20.00"),
+            shop.create_refund(&invoice, Some("20.00")),
+        );
         for (kind, id) in [("payouts", &payout), ("refunds", &refund)] {
-            shop.apply(kind, id, way);
+            shop.apply_actions(kind, id, way);
             let entry = kind.trim_end_matches('s');
             let expected: Vec<String> = end.iter().map(|end| format!("{entry}.{end}")).collect();
             assert_eq!(shop.event_types(id, LIVE), expected, "{way:?}");
@@ -54,11 +57,14 @@ fn only_paid_and_failed_send_events() {
 #[test]
 fn event_data_equals_the_object_when_sent() {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "100.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
     send_to_inboxes(&shop);
-    let (payout, refund) = (shop.payout("20.00"), shop.refund(&invoice, Some("30.00")));
-    shop.apply("payouts", &payout, &["approve", "process", "pay"]);
-    shop.apply("refunds", &refund, &["approve", "fail"]);
+    let (payout, refund) = (
+        shop.create_payout("20.00"),
+        shop.create_refund(&invoice, Some("30.00")),
+    );
+    shop.apply_actions("payouts", &payout, &["approve", "process", "pay"]);
+    shop.apply_actions("refunds", &refund, &["approve", "fail"]);
     shop.advance("0s");
     for (kind, path) in [
         ("payout.paid", format!("/v1/payouts/{payout}")),
@@ -91,19 +97,19 @@ fn event_data_equals_the_object_when_sent() {
 }
 
 #[test]
-fn refund_event_carries_the_invoice_of_that_time() {
+fn refund_event_has_the_invoice_as_it_was_then() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     send_to_inboxes(&shop);
     // The receiver of the legacy format fails once. The later delivery still has the original body.
     let down = json!({ "status": 503, "times": 1 });
     shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string())
         .expect(204);
-    let refund = shop.refund(&invoice, Some("30.00"));
-    shop.apply("refunds", &refund, &["approve", "process", "pay"]);
+    let refund = shop.create_refund(&invoice, Some("30.00"));
+    shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
     shop.advance("0s");
     let first = only_message(&shop, "legacy", "refund.paid");
-    shop.refund(&invoice, Some("20.00"));
+    shop.create_refund(&invoice, Some("20.00"));
     shop.send("DELETE", "/sandbox/inbox/legacy", &[], "")
         .expect(204);
     shop.advance("10s");

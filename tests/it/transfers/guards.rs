@@ -1,6 +1,6 @@
 //! Checks of an approval in live mode: its rate is compared with the market rate, and its network fee is limited.
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::support::anvil::Node;
 use crate::support::installation::{Installation, RunningServer, SOLANA};
 use crate::support::polling;
@@ -11,28 +11,28 @@ const BTC: [&str; 3] = ["BTC", "bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"];
 const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
 /// A shop with fixed rates, such as 150 for SOL and 50000 for BTC.
-struct Shop {
+struct ApprovalShop {
     served: Installation,
     running: RunningServer,
 }
 
-impl Shop {
+impl ApprovalShop {
     #[track_caller]
-    fn open() -> Shop {
+    fn open() -> ApprovalShop {
         let served = Installation::new();
         let rates = served.path("rates.json");
         let text = r#"{"BTC": {"EUR": "50000"}, "SOL": {"EUR": "150"}, "ETH": {"EUR": "2000"}}"#;
         std::fs::write(&rates, text).unwrap();
         let rates = format!("fixed:{}", rates.display());
         let running = served.start(&["--rates", &rates]);
-        served.poll("select count(*) || '' from rate_figures", &["3"]);
-        Shop { served, running }
+        served.wait_for_query("select count(*) || '' from rate_figures", &["3"]);
+        ApprovalShop { served, running }
     }
 
     /// Requests a payout of 20.00 EUR and returns its path.
     #[track_caller]
     fn request_payout(&self, payee: [&str; 3]) -> String {
-        let id = self.served.requested_payout_in(&self.running, payee);
+        let id = self.served.request_payout_to(&self.running, payee);
         format!("/dashboard/api/payouts/{id}")
     }
 
@@ -53,7 +53,7 @@ impl Shop {
     fn approval_error(&self, path: &str, fields: &Value, param: &str) -> String {
         let answer = self
             .running
-            .operator_request("POST", path, &approving(fields));
+            .operator_request("POST", path, &approve_body(fields));
         answer.assert_error(400, "invalid_request", Some(param));
         answer.json()["message"].as_str().unwrap().to_owned()
     }
@@ -63,7 +63,7 @@ impl Shop {
     fn approve(&self, path: &str, fields: &Value) -> Value {
         let answer = self
             .running
-            .operator_request("POST", path, &approving(fields));
+            .operator_request("POST", path, &approve_body(fields));
         answer.expect(200).json()
     }
 
@@ -86,7 +86,7 @@ impl Shop {
     }
 }
 
-fn approving(fields: &Value) -> Value {
+fn approve_body(fields: &Value) -> Value {
     let mut body = json!({ "action": "approve" });
     let fields = fields.as_object().unwrap().clone();
     body.as_object_mut().unwrap().extend(fields);
@@ -95,7 +95,7 @@ fn approving(fields: &Value) -> Value {
 
 #[test]
 fn approval_without_fields_uses_market_rate_and_coin_fee() {
-    let shop = Shop::open();
+    let shop = ApprovalShop::open();
     let path = shop.request_payout(SOLANA);
     let proposed = shop.proposed_terms(&path);
     assert_eq!(
@@ -149,7 +149,7 @@ fn approval_without_fields_uses_market_rate_and_coin_fee() {
 
 #[test]
 fn rate_far_from_the_market_needs_acceptance() {
-    let shop = Shop::open();
+    let shop = ApprovalShop::open();
     let path = shop.request_payout(BTC);
     let message = shop.approval_error(&path, &json!({ "rate": "50" }), "rate");
     for said in [
@@ -186,8 +186,8 @@ fn rate_far_from_the_market_needs_acceptance() {
 fn rate_needs_acceptance_without_a_fresh_market_rate() {
     let served = Installation::new();
     let running = served.start(&[]);
-    let id = served.requested_payout_in(&running, SOLANA);
-    let shop = Shop { served, running };
+    let id = served.request_payout_to(&running, SOLANA);
+    let shop = ApprovalShop { served, running };
     let path = format!("/dashboard/api/payouts/{id}");
     let proposed = shop.proposed_terms(&path);
     assert_eq!(
@@ -221,7 +221,7 @@ fn rate_needs_acceptance_without_a_fresh_market_rate() {
 
 #[test]
 fn network_fee_comes_from_the_setting_unless_accepted() {
-    let shop = Shop::open();
+    let shop = ApprovalShop::open();
     let settings = "/dashboard/api/settings";
     let set = |fees: Value| {
         shop.running
@@ -296,22 +296,26 @@ fn approval_uses_the_node_fee_estimate() {
     let Some(node) = Node::start(11_155_111, "the estimate of a network fee") else {
         return;
     };
-    let till = Till::of_accounts(
+    let till = TestnetShop::with_account_chain(
         "ethereum",
         &node.url,
         ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),
     );
     let running = till.start();
     till.wait_for_rate("ethereum", "ETH");
-    let price = node.ask_number("eth_gasPrice", json!([]));
-    let shop = Shop {
+    let price = node.call_rpc_number("eth_gasPrice", json!([]));
+    let shop = ApprovalShop {
         served: till.served,
         running,
     };
-    let whole = |wei: u128| coffer::domain::money::coin::Units(wei).text(18);
+    let whole = |wei: u128| coffer::domain::money::coin::Units(wei).to_decimal_text(18);
     let path = shop.request_payout(["ETH", "ethereum", EVM]);
     let estimated = || shop.proposed_terms(&path)["networkFeeFrom"] == "estimate";
-    assert!(polling::until(estimated), "{}", shop.proposed_terms(&path));
+    assert!(
+        polling::wait_until(estimated),
+        "{}",
+        shop.proposed_terms(&path)
+    );
     let proposed = shop.proposed_terms(&path);
     assert_eq!(proposed["networkFeeCrypto"], whole(price * 21_000));
     assert!(proposed["networkFeeAt"].is_string(), "{proposed}");
@@ -325,7 +329,7 @@ fn approval_uses_the_node_fee_estimate() {
     let path = shop.request_payout(["USDC-ERC20", "ethereum", EVM]);
     let approved = shop.approve(&path, &json!({}));
     let micro = (price * 65_000 * 2_000).div_ceil(10_u128.pow(12));
-    let fee = coffer::domain::money::coin::Units(micro).text(6);
+    let fee = coffer::domain::money::coin::Units(micro).to_decimal_text(6);
     assert_eq!(
         [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
         [&json!(fee), &json!("estimate")]
@@ -339,7 +343,9 @@ fn approval_uses_the_node_fee_estimate() {
 #[test]
 fn sandbox_approvals_need_no_acceptance() {
     let interface = crate::support::operator_interface::OperatorInterface::open();
-    let invoice = interface.shop.fund(crate::support::TEST, "100.00", "EUR");
+    let invoice = interface
+        .shop
+        .fund_balance(crate::support::TEST, "100.00", "EUR");
     let own = interface.shop.get_invoice(&invoice)["depositAddress"].clone();
     let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": own });
     let refund = interface

@@ -2,7 +2,7 @@
 //! once.
 
 use super::litecoin_shop::{
-    CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, ROUNDS, Sender, node,
+    CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, ROUNDS, SentBy, start_node,
 };
 use crate::support::dice::Dice;
 use crate::support::payer::SignedTransaction;
@@ -10,18 +10,18 @@ use serde_json::json;
 
 /// Moment at which the server is killed while a signer sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kill {
+enum KillPoint {
     /// After the signer sent the transaction, before it responds.
-    LitecoinTransfer,
+    OnceSent,
     /// While the signer responds.
-    Answering,
+    WhileResponding,
     /// After the response was stored.
-    Answered,
+    OnceStored,
 }
 
 /// Kills the server and starts it again.
 #[track_caller]
-fn kill(merchant: &mut LitecoinMerchant<'_>) {
+fn kill_and_restart(merchant: &mut LitecoinMerchant<'_>) {
     merchant.running.process.kill();
     merchant.start();
 }
@@ -33,15 +33,15 @@ fn send_by_hand(
     kind: &'static str,
     is_entered: bool,
 ) -> (LitecoinTransfer, SignedTransaction) {
-    let sent = merchant.request((kind, Sender::Hand), None, None);
-    kill(merchant);
+    let sent = merchant.request_transfer((kind, SentBy::Hand), None, None);
+    kill_and_restart(merchant);
     merchant.approve(&sent);
-    kill(merchant);
+    kill_and_restart(merchant);
     merchant.start_processing(&sent);
-    kill(merchant);
+    kill_and_restart(merchant);
     let made = merchant.payer.pay(&[(&sent.to, sent.units)]);
     if is_entered {
-        merchant.enter(&sent, &made.txid);
+        merchant.enter_txid(&sent, &made.txid);
     }
     (sent, made)
 }
@@ -51,25 +51,25 @@ fn send_by_hand(
 fn send_by_signer(
     merchant: &mut LitecoinMerchant<'_>,
     kind: &'static str,
-    at: Kill,
+    at: KillPoint,
 ) -> (LitecoinTransfer, SignedTransaction) {
-    let sent = merchant.request((kind, Sender::Signer), None, None);
+    let sent = merchant.request_transfer((kind, SentBy::Signer), None, None);
     merchant.approve(&sent);
     merchant.start_processing(&sent);
     let made = merchant.payer.pay(&[(&sent.to, sent.units)]);
     let answer = format!(r#"{{"txid": "{}"}}"#, made.txid);
     match at {
-        Kill::LitecoinTransfer => {
-            kill(merchant);
-            merchant.answer(&sent, &answer);
+        KillPoint::OnceSent => {
+            kill_and_restart(merchant);
+            merchant.write_signer_response(&sent, &answer);
         }
-        Kill::Answering => {
-            merchant.answer(&sent, &answer);
-            kill(merchant);
+        KillPoint::WhileResponding => {
+            merchant.write_signer_response(&sent, &answer);
+            kill_and_restart(merchant);
         }
-        Kill::Answered => {
-            merchant.enter(&sent, &made.txid);
-            kill(merchant);
+        KillPoint::OnceStored => {
+            merchant.enter_txid(&sent, &made.txid);
+            kill_and_restart(merchant);
         }
     }
     (sent, made)
@@ -77,9 +77,9 @@ fn send_by_signer(
 
 /// Starts the server and kills it at random moments.
 #[track_caller]
-fn kill_anywhere(merchant: &mut LitecoinMerchant<'_>, dice: &mut Dice) {
+fn kill_at_random_moments(merchant: &mut LitecoinMerchant<'_>, dice: &mut Dice) {
     for _ in 0..2 {
-        kill(merchant);
+        kill_and_restart(merchant);
         for _ in 0..dice.roll(2_000) {
             std::thread::yield_now();
         }
@@ -88,13 +88,13 @@ fn kill_anywhere(merchant: &mut LitecoinMerchant<'_>, dice: &mut Dice) {
 
 #[test]
 fn killed_server_sends_and_reports_a_transfer_once() {
-    let Some(node) = node(&[]) else { return };
+    let Some(node) = start_node(&[]) else { return };
     assert_sent_and_reported_once(LitecoinMerchant::open(&node));
 }
 
 #[test]
 fn killed_server_with_electrum_sends_and_reports_a_transfer_once() {
-    let Some(node) = node(&["-txindex=1"]) else {
+    let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };
     let (merchant, _server) = LitecoinMerchant::open_by_electrum(&node);
@@ -104,33 +104,40 @@ fn killed_server_with_electrum_sends_and_reports_a_transfer_once() {
 #[track_caller]
 fn assert_sent_and_reported_once(mut merchant: LitecoinMerchant<'_>) {
     let mut dice = Dice::new(11);
-    for at in [Kill::LitecoinTransfer, Kill::Answering, Kill::Answered] {
+    for at in [
+        KillPoint::OnceSent,
+        KillPoint::WhileResponding,
+        KillPoint::OnceStored,
+    ] {
         for round in ROUNDS {
             let sent = round.map(|(kind, by)| match by {
-                Sender::Hand => send_by_hand(&mut merchant, kind, at == Kill::Answered),
-                Sender::Signer => send_by_signer(&mut merchant, kind, at),
+                SentBy::Hand => send_by_hand(&mut merchant, kind, at == KillPoint::OnceStored),
+                SentBy::Signer => send_by_signer(&mut merchant, kind, at),
             });
-            kill_anywhere(&mut merchant, &mut dice);
+            kill_at_random_moments(&mut merchant, &mut dice);
             merchant.restart_and_read();
             for (of, made) in &sent {
-                let seen = merchant.wait_until(of, ["processing", "seen"]);
+                let seen = merchant.wait_for_state(of, ["processing", "seen"]);
                 assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
             }
             merchant.payer.mine(CONFIRMATIONS - 1);
-            kill_anywhere(&mut merchant, &mut dice);
-            merchant.mine(1);
+            kill_at_random_moments(&mut merchant, &mut dice);
+            merchant.mine_and_read(1);
             for (of, made) in &sent {
                 merchant.assert_paid(of, &made.txid);
             }
-            kill_anywhere(&mut merchant, &mut dice);
+            kill_at_random_moments(&mut merchant, &mut dice);
             merchant.restart_and_read();
             for (of, made) in &sent {
                 merchant.assert_paid(of, &made.txid);
-                assert_eq!(merchant.starts(of), usize::from(of.by == Sender::Signer));
+                assert_eq!(
+                    merchant.signer_starts(of),
+                    usize::from(of.by == SentBy::Signer)
+                );
                 let received = merchant.node.call("getreceivedbyaddress", json!([of.to]));
-                assert_eq!(crate::support::payer::units(&received), of.units);
+                assert_eq!(crate::support::payer::parse_units(&received), of.units);
             }
         }
     }
-    merchant.audited();
+    merchant.assert_audit_clean();
 }

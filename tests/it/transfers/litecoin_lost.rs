@@ -1,7 +1,7 @@
 //! Dropped, replaced and reorganised transactions of payouts and refunds, on a real litecoind.
 
 use super::litecoin_shop::{
-    CONFIRMATIONS, HORIZON, LitecoinMerchant, LitecoinTransfer, ROUNDS, Sender, node,
+    CONFIRMATIONS, HORIZON, LitecoinMerchant, LitecoinTransfer, ROUNDS, SentBy, start_node,
 };
 use crate::support::litecoind::Litecoind;
 use crate::support::payer::SignedTransaction;
@@ -10,13 +10,13 @@ use serde_json::json;
 /// Asserts that a transfer in processing can fail only with `force`.
 #[track_caller]
 fn assert_needs_force(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer) {
-    let failed = merchant.act(of, &json!({ "action": "fail" }));
+    let failed = merchant.apply(of, &json!({ "action": "fail" }));
     failed.assert_error(409, "invalid_transition", Some("force"));
 }
 
 /// Returns the id of the newest review of a transfer, and asserts that it has this kind.
 #[track_caller]
-fn review(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) -> String {
+fn newest_review(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) -> String {
     let now = merchant.wait_for_review(of, &merchant.status(of), "");
     assert_eq!(now["reviews"][0]["kind"], kind, "{now}");
     now["reviews"][0]["id"].as_str().unwrap().to_owned()
@@ -24,13 +24,13 @@ fn review(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) ->
 
 #[test]
 fn dropped_transaction_is_reviewed_after_6_hours_and_fails_when_its_input_is_spent() {
-    let Some(node) = node(&[]) else { return };
+    let Some(node) = start_node(&[]) else { return };
     fail_when_input_is_spent(&node, LitecoinMerchant::open(&node));
 }
 
 #[test]
 fn dropped_transaction_fails_when_electrum_reports_its_input_spent() {
-    let Some(node) = node(&["-txindex=1"]) else {
+    let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };
     let (merchant, _server) = LitecoinMerchant::open_by_electrum(&node);
@@ -39,18 +39,18 @@ fn dropped_transaction_fails_when_electrum_reports_its_input_spent() {
 
 #[track_caller]
 fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>) {
-    for (round, back_by) in ROUNDS.into_iter().zip([Sender::Hand, Sender::Signer]) {
-        let lost = round.map(|who| merchant.sent(who, 100));
-        let (back, again) = merchant.sent(("refunds", back_by), 100);
+    for (round, back_by) in ROUNDS.into_iter().zip([SentBy::Hand, SentBy::Signer]) {
+        let lost = round.map(|who| merchant.send_transfer(who, 100));
+        let (back, again) = merchant.send_transfer(("refunds", back_by), 100);
         merchant.restart_and_read();
         let all = [&lost[0].0, &lost[1].0, &back];
         for of in all {
-            merchant.wait_until(of, ["processing", "seen"]);
+            merchant.wait_for_state(of, ["processing", "seen"]);
         }
         merchant.empty_mempool();
         merchant.restart_and_read();
         for of in all {
-            let dropped = merchant.wait_until(of, ["processing", "waiting"]);
+            let dropped = merchant.wait_for_state(of, ["processing", "waiting"]);
             assert_eq!(dropped["onChain"]["amountSeen"], "0");
         }
         // Time during which the node is down does not count towards the 6 hours until a review.
@@ -58,9 +58,9 @@ fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>
         merchant.advance_hours(6);
         merchant.start();
         for of in all {
-            merchant.wait_until(of, ["processing", "waiting"]);
+            merchant.wait_for_state(of, ["processing", "waiting"]);
         }
-        merchant.begin_node();
+        merchant.start_node();
         merchant.restart_and_read();
         for of in all {
             merchant.wait_for_review(of, "processing", "was in the mempool and is gone");
@@ -68,7 +68,7 @@ fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>
         for (of, _) in &lost {
             assert_needs_force(&merchant, of);
         }
-        prove_lost(&mut merchant, &lost, (&back, &again));
+        prove_transactions_lost(&mut merchant, &lost, (&back, &again));
     }
 }
 
@@ -77,49 +77,49 @@ fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>
 ///
 /// Asserts that the two lost transfers can fail without `force` once the spending transactions are final.
 #[track_caller]
-fn prove_lost(
+fn prove_transactions_lost(
     merchant: &mut LitecoinMerchant<'_>,
     lost: &[(LitecoinTransfer, SignedTransaction); 2],
     (back, again): (&LitecoinTransfer, &SignedTransaction),
 ) {
-    let (next, own) = merchant.sent(("refunds", Sender::Signer), 100);
+    let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
     merchant.payer.send(again);
-    let elsewhere = merchant.address();
+    let elsewhere = merchant.foreign_address();
     let others = lost
         .each_ref()
         .map(|(_, made)| merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]));
     merchant.restart_and_read();
-    merchant.wait_until(back, ["processing", "seen"]);
+    merchant.wait_for_state(back, ["processing", "seen"]);
     for ((of, _), other) in lost.iter().zip(&others) {
         merchant.wait_for_review(of, "processing", &format!("{} took its place", other.txid));
     }
     // One more block puts the spending transactions below the reorg horizon.
-    merchant.mine(HORIZON);
+    merchant.mine_and_read(HORIZON);
     merchant.assert_paid(back, &again.txid);
     merchant.assert_paid(&next, &own.txid);
     for (of, _) in lost {
         assert_needs_force(merchant, of);
     }
-    merchant.mine(1);
+    merchant.mine_and_read(1);
     for (of, _) in lost {
-        let before = merchant.available();
-        let failed = merchant.act(of, &json!({ "action": "fail" })).expect(200);
+        let before = merchant.available_cents();
+        let failed = merchant.apply(of, &json!({ "action": "fail" })).expect(200);
         assert_eq!(failed.json()["status"], "failed");
-        assert!(merchant.available() > before);
+        assert!(merchant.available_cents() > before);
         merchant.assert_end_reported_once(of, "failed");
     }
-    merchant.audited();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn sufficient_replacement_is_followed_and_others_are_reviewed() {
-    let Some(node) = node(&[]) else { return };
+    let Some(node) = start_node(&[]) else { return };
     follow_replacement(LitecoinMerchant::open(&node));
 }
 
 #[test]
 fn electrum_follows_a_replacement() {
-    let Some(node) = node(&["-txindex=1"]) else {
+    let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };
     let (merchant, _server) = LitecoinMerchant::open_by_electrum(&node);
@@ -131,7 +131,7 @@ fn follow_replacement(mut merchant: LitecoinMerchant<'_>) {
     for (round, is_mined_at_once, times) in
         [(0, false, 1), (1, true, 1), (0, true, 3), (1, false, 3)]
     {
-        let mut sent = ROUNDS[round].map(|who| merchant.sent(who, 100));
+        let mut sent = ROUNDS[round].map(|who| merchant.send_transfer(who, 100));
         if is_mined_at_once {
             sent.reverse();
         }
@@ -139,12 +139,12 @@ fn follow_replacement(mut merchant: LitecoinMerchant<'_>) {
         let [(bumped, first), (strayed, second)] = &sent;
         let paid = times * bumped.units;
         let raised = merchant.payer.replace(first, &[(&bumped.to, paid)]);
-        let elsewhere = merchant.address();
+        let elsewhere = merchant.foreign_address();
         let other = merchant
             .payer
             .replace(second, &[(&elsewhere, strayed.units)]);
-        merchant.mine(usize::from(is_mined_at_once));
-        let seen = merchant.wait_until(bumped, ["processing", "seen"]);
+        merchant.mine_and_read(usize::from(is_mined_at_once));
+        let seen = merchant.wait_for_state(bumped, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], raised.txid.as_str());
         merchant.wait_for_review(
             strayed,
@@ -152,38 +152,38 @@ fn follow_replacement(mut merchant: LitecoinMerchant<'_>) {
             &format!("{} took its place", other.txid),
         );
         let right = merchant.payer.pay(&[(&strayed.to, strayed.units)]);
-        merchant.pay(strayed, &right.txid).expect(200);
-        merchant.mine(CONFIRMATIONS);
+        merchant.apply_pay(strayed, &right.txid).expect(200);
+        merchant.mine_and_read(CONFIRMATIONS);
         if times > 1 {
             merchant.wait_for_review(bumped, "paid", "were sent");
-            let review = review(&merchant, bumped, "overpaid");
+            let review = newest_review(&merchant, bumped, "overpaid");
             let end = json!({ "action": "resolve", "review": review, "reason": "a tip" });
-            merchant.act(bumped, &end).expect(200);
+            merchant.apply(bumped, &end).expect(200);
             merchant.restart_and_read();
         }
         merchant.assert_paid(bumped, &raised.txid);
         merchant.assert_paid(strayed, &right.txid);
     }
-    merchant.audited();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
-    let Some(node) = node(&[]) else { return };
+    let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for is_swapped in [false, true] {
         for round in ROUNDS {
-            let mut paid = round.map(|who| merchant.sent(who, 100));
+            let mut paid = round.map(|who| merchant.send_transfer(who, 100));
             if is_swapped {
                 paid.reverse();
             }
-            merchant.mine(CONFIRMATIONS);
+            merchant.mine_and_read(CONFIRMATIONS);
             for (of, made) in &paid {
                 merchant.assert_paid(of, &made.txid);
             }
             reorganise_and_return(&mut merchant, &paid);
             reorganise_and_lose(&mut merchant, &paid);
-            merchant.audited();
+            merchant.assert_audit_clean();
         }
     }
 }
@@ -198,20 +198,20 @@ fn reorganise_and_return(
     merchant.restart_and_read();
     for (of, _) in paid {
         merchant.wait_for_review(of, "paid", "is not confirmed any more");
-        let id = review(merchant, of, "gone");
+        let id = newest_review(merchant, of, "gone");
         let resolved = json!({ "action": "resolve", "review": id, "reason": "fine" });
         merchant
-            .act(of, &resolved)
+            .apply(of, &resolved)
             .assert_error(409, "invalid_transition", Some("action"));
     }
     // In a deep reorg the node does not return transactions to its mempool.
     for (_, made) in paid {
         merchant.payer.send(made);
     }
-    merchant.mine(CONFIRMATIONS);
+    merchant.mine_and_read(CONFIRMATIONS);
     for (of, made) in paid {
         merchant.assert_paid(of, &made.txid);
-        let ended = &merchant.read(of)["reviews"][0];
+        let ended = &merchant.read_transfer(of)["reviews"][0];
         assert_eq!(ended["reason"], "the transaction is confirmed again");
     }
 }
@@ -226,77 +226,77 @@ fn reorganise_and_lose(
     let [(booked_back, first), (sent_again, second)] = paid;
     merchant.reorganise(CONFIRMATIONS);
     merchant.restart_and_read();
-    let before = merchant.available();
-    adjust(merchant, booked_back, "gone");
-    let after = merchant.available();
+    let before = merchant.available_cents();
+    resolve_by_adjustment(merchant, booked_back, "gone");
+    let after = merchant.available_cents();
     assert!(after > before);
-    let elsewhere = merchant.address();
+    let elsewhere = merchant.foreign_address();
     for made in [first, second] {
         merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]);
     }
-    merchant.mine(1);
-    merchant.wait_until(booked_back, ["paid", "settled"]);
-    review(merchant, sent_again, "gone");
+    merchant.mine_and_read(1);
+    merchant.wait_for_state(booked_back, ["paid", "settled"]);
+    newest_review(merchant, sent_again, "gone");
     // A reorg of the block that spends the inputs confirms the first transaction again.
     merchant.reorganise(1);
     merchant.payer.mine_only(&[&first.raw]);
     // The server reads this transaction before an operator enters its id.
     let other = merchant.payer.pay(&[(&sent_again.to, sent_again.units)]);
-    merchant.mine(1);
-    review(merchant, sent_again, "gone");
-    merchant.pay(sent_again, &other.txid).expect(200);
-    merchant.mine(CONFIRMATIONS);
+    merchant.mine_and_read(1);
+    newest_review(merchant, sent_again, "gone");
+    merchant.apply_pay(sent_again, &other.txid).expect(200);
+    merchant.mine_and_read(CONFIRMATIONS);
     merchant.assert_paid(sent_again, &other.txid);
-    assert_eq!(merchant.available(), after);
-    adjust(merchant, booked_back, "arrived");
-    assert_eq!(merchant.available(), before);
+    assert_eq!(merchant.available_cents(), after);
+    resolve_by_adjustment(merchant, booked_back, "arrived");
+    assert_eq!(merchant.available_cents(), before);
     merchant.restart_and_read();
     merchant.assert_paid(booked_back, &first.txid);
 }
 
 /// Resolves the newest review of a transfer, of this kind, by an adjustment. Asserts that a second attempt fails.
 #[track_caller]
-fn adjust(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) {
-    let id = review(merchant, of, kind);
+fn resolve_by_adjustment(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) {
+    let id = newest_review(merchant, of, kind);
     let adjusted = json!({ "action": "adjust", "review": id, "reason": "looked at its chain" });
-    merchant.act(of, &adjusted).expect(200);
-    let again = merchant.act(of, &adjusted);
+    merchant.apply(of, &adjusted).expect(200);
+    let again = merchant.apply(of, &adjusted);
     again.assert_error(400, "invalid_request", Some("review"));
 }
 
 #[test]
 fn transaction_after_the_transfer_ended_is_reviewed_once() {
-    let Some(node) = node(&[]) else { return };
+    let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
-        let attached = round.map(|who| merchant.sent(who, 100));
+        let attached = round.map(|who| merchant.send_transfer(who, 100));
         merchant.restart_and_read();
         merchant.empty_mempool();
         merchant.restart_and_read();
         for (of, _) in &attached {
-            merchant.wait_until(of, ["processing", "waiting"]);
+            merchant.wait_for_state(of, ["processing", "waiting"]);
             assert_needs_force(&merchant, of);
             let forced = json!({ "action": "fail", "force": true });
-            merchant.act(of, &forced).expect(200);
+            merchant.apply(of, &forced).expect(200);
         }
         // These transfers have no transaction: none was entered, or the signer sent nothing.
-        let unsent = round.map(|who| merchant.processing(who, None));
+        let unsent = round.map(|who| merchant.new_processing(who, None));
         for of in &unsent {
-            if of.by == Sender::Signer {
-                merchant.answer(of, r#"{"sent": false, "reason": "low funds"}"#);
+            if of.by == SentBy::Signer {
+                merchant.write_signer_response(of, r#"{"sent": false, "reason": "low funds"}"#);
                 merchant.wait_for_review(of, "processing", "the signer sent nothing: low funds");
-                merchant.act(of, &json!({ "action": "fail" })).expect(200);
+                merchant.apply(of, &json!({ "action": "fail" })).expect(200);
             } else {
                 let forced = json!({ "action": "fail", "force": true });
-                merchant.act(of, &forced).expect(200);
+                merchant.apply(of, &forced).expect(200);
             }
         }
-        let cancelled = merchant.request((round[0].0, Sender::Hand), None, None);
+        let cancelled = merchant.request_transfer((round[0].0, SentBy::Hand), None, None);
         merchant.approve(&cancelled);
         merchant
-            .act(&cancelled, &json!({ "action": "cancel" }))
+            .apply(&cancelled, &json!({ "action": "cancel" }))
             .expect(200);
-        let before = merchant.available();
+        let before = merchant.available_cents();
         for (_, made) in &attached {
             merchant.payer.send(made);
         }
@@ -311,25 +311,25 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
                 &merchant.status(of),
                 "pays exactly the amount, after the end",
             );
-            adjust(&merchant, of, "arrived");
+            resolve_by_adjustment(&merchant, of, "arrived");
         }
-        merchant.mine(CONFIRMATIONS);
+        merchant.mine_and_read(CONFIRMATIONS);
         for (of, _) in &attached {
             merchant.wait_for_review(of, "failed", "is confirmed, although");
-            adjust(&merchant, of, "arrived");
+            resolve_by_adjustment(&merchant, of, "arrived");
         }
-        let booked_out = before - merchant.available();
+        let booked_out = before - merchant.available_cents();
         // Each amount is booked once, whatever happens on the chain afterwards.
         merchant.reorganise(CONFIRMATIONS);
         merchant.restart_and_read();
         for (_, made) in &attached {
             merchant.payer.send(made);
         }
-        merchant.mine(CONFIRMATIONS);
+        merchant.mine_and_read(CONFIRMATIONS);
         for of in [&attached[0].0, &attached[1].0, late[0], late[1], late[2]] {
-            merchant.wait_until(of, [&merchant.status(of), "settled"]);
+            merchant.wait_for_state(of, [&merchant.status(of), "settled"]);
         }
-        assert_eq!(before - merchant.available(), booked_out);
-        merchant.audited();
+        assert_eq!(before - merchant.available_cents(), booked_out);
+        merchant.assert_audit_clean();
     }
 }

@@ -1,12 +1,12 @@
 //! Payouts and refunds on hold after a restore, on a real litecoind. Transactions sent since the copy are proposed,
 //! but not matched.
 
-use super::litecoin_shop::{CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, Sender, node};
+use super::litecoin_shop::{CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, SentBy, start_node};
 use crate::support::payer::SignedTransaction;
 use serde_json::{Value, json};
 
 /// Transfers that were at different steps when the copy was taken, with the transactions sent after the copy.
-struct LitecoinCopy {
+struct CopiedLitecoinTransfers {
     requested: (LitecoinTransfer, [SignedTransaction; 2]),
     approved: (LitecoinTransfer, SignedTransaction),
     processing: (LitecoinTransfer, SignedTransaction),
@@ -15,7 +15,7 @@ struct LitecoinCopy {
 
 /// Returns the ids of the transactions proposed for a transfer, newest first.
 #[track_caller]
-pub fn proposed(now: &Value) -> Vec<&str> {
+pub fn proposed_txids(now: &Value) -> Vec<&str> {
     let proposals = now["proposals"].as_array().unwrap().iter();
     proposals.map(|one| one["txid"].as_str().unwrap()).collect()
 }
@@ -24,9 +24,9 @@ pub fn proposed(now: &Value) -> Vec<&str> {
 #[track_caller]
 fn restore_old_copy(
     merchant: &mut LitecoinMerchant<'_>,
-    by: Sender,
+    by: SentBy,
     payout: usize,
-) -> LitecoinCopy {
+) -> CopiedLitecoinTransfers {
     let kind = |place: usize| {
         if place == payout {
             "payouts"
@@ -34,35 +34,35 @@ fn restore_old_copy(
             "refunds"
         }
     };
-    let unsent = merchant.processing(("refunds", by), None);
-    if by == Sender::Signer {
-        merchant.answer(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
+    let unsent = merchant.new_processing(("refunds", by), None);
+    if by == SentBy::Signer {
+        merchant.write_signer_response(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.wait_for_review(&unsent, "processing", "the signer sent nothing: low funds");
     }
     // The signer is busy with this transfer while the next is approved.
-    let processing = merchant.processing((kind(2), by), None);
-    let approved = merchant.request((kind(1), by), None, None);
+    let processing = merchant.new_processing((kind(2), by), None);
+    let approved = merchant.request_transfer((kind(1), by), None, None);
     merchant.approve(&approved);
-    let requested = merchant.request((kind(0), by), None, None);
+    let requested = merchant.request_transfer((kind(0), by), None, None);
     let copy = merchant.till.served.path(&format!("copy{by:?}{payout}.db"));
     let copy = copy.to_str().unwrap();
-    merchant.till.coffer(&["backup", copy]);
+    merchant.till.run_coffer(&["backup", copy]);
     merchant.approve(&requested);
     let paid = [&processing, &approved, &requested].map(|of| {
         if of.id != processing.id {
             merchant.start_processing(of);
         }
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
-        merchant.enter(of, &made.txid);
+        merchant.enter_txid(of, &made.txid);
         (of.clone(), made)
     });
     // A transfer without approval has no fixed amount, so any amount is proposed.
     let other = merchant.payer.pay(&[(&requested.to, 7_000)]);
-    merchant.mine(CONFIRMATIONS);
+    merchant.mine_and_read(CONFIRMATIONS);
     for (of, made) in &paid {
         merchant.assert_paid(of, &made.txid);
     }
-    let told = merchant.restore(copy);
+    let told = merchant.restore_copy(copy);
     for (of, made) in &paid {
         let mut lines = told.lines().filter(|line| line.contains(&of.id));
         let line = lines.next().unwrap();
@@ -74,7 +74,7 @@ fn restore_old_copy(
     }
     assert!(!told.contains(&unsent.id), "{told}");
     let [processing, approved, (requested, first)] = paid;
-    LitecoinCopy {
+    CopiedLitecoinTransfers {
         requested: (requested, [first, other]),
         approved,
         processing,
@@ -84,90 +84,96 @@ fn restore_old_copy(
 
 #[test]
 fn held_transfer_lists_candidate_transactions_and_matches_none() {
-    let Some(node) = node(&[]) else { return };
+    let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    for by in [Sender::Hand, Sender::Signer] {
+    for by in [SentBy::Hand, SentBy::Signer] {
         for payout in 0..3 {
             let copied = restore_old_copy(&mut merchant, by, payout);
             merchant.restart_and_read();
-            merchant.mine(CONFIRMATIONS);
+            merchant.mine_and_read(CONFIRMATIONS);
             assert_held_before_sending(&mut merchant, &copied);
             assert_held_while_processing(&mut merchant, &copied);
             merchant.restart_and_read();
             assert_signer_starts(&merchant, &copied);
-            merchant.audited();
+            merchant.assert_audit_clean();
         }
     }
 }
 
 /// Asserts that the signer was started once for each transfer that it sends, and for no other.
 #[track_caller]
-fn assert_signer_starts(merchant: &LitecoinMerchant<'_>, copied: &LitecoinCopy) {
+fn assert_signer_starts(merchant: &LitecoinMerchant<'_>, copied: &CopiedLitecoinTransfers) {
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {
-        let starts = usize::from(of.by == Sender::Signer);
-        assert_eq!(merchant.starts(of), starts, "{of:?}");
+        let starts = usize::from(of.by == SentBy::Signer);
+        assert_eq!(merchant.signer_starts(of), starts, "{of:?}");
     }
 }
 
 /// Asserts that transfers that were requested or approved in the copy accept only `release`.
 #[track_caller]
-fn assert_held_before_sending(merchant: &mut LitecoinMerchant<'_>, copied: &LitecoinCopy) {
+fn assert_held_before_sending(
+    merchant: &mut LitecoinMerchant<'_>,
+    copied: &CopiedLitecoinTransfers,
+) {
     let (requested, [first, other]) = &copied.requested;
     let (approved, made) = &copied.approved;
-    let now = merchant.wait_until(requested, ["requested", "waiting"]);
-    let mut found = proposed(&now);
+    let now = merchant.wait_for_state(requested, ["requested", "waiting"]);
+    let mut found = proposed_txids(&now);
     found.sort_unstable();
     let mut expected = [first.txid.as_str(), other.txid.as_str()];
     expected.sort_unstable();
     assert_eq!(found, expected);
-    let now = merchant.wait_until(approved, ["approved", "waiting"]);
-    assert_eq!(proposed(&now), [made.txid.as_str()]);
+    let now = merchant.wait_for_state(approved, ["approved", "waiting"]);
+    assert_eq!(proposed_txids(&now), [made.txid.as_str()]);
     for of in [requested, approved] {
         for action in [
             "approve", "reassign", "process", "reject", "cancel", "fail", "pay",
         ] {
             let body = json!({ "action": action });
-            let held = merchant.act(of, &body);
+            let held = merchant.apply(of, &body);
             assert_eq!(held.status, 409, "{action}: {}", held.text);
         }
         merchant
-            .act(of, &json!({ "action": "release" }))
+            .apply(of, &json!({ "action": "release" }))
             .expect(200);
     }
     // The operator cancels the transfer, because it was sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
-    merchant.act(requested, &reason).expect(200);
-    if approved.by == Sender::Signer {
+    merchant.apply(requested, &reason).expect(200);
+    if approved.by == SentBy::Signer {
         // A transaction to the destination that arrived after the copy stops the signer until the operator decides.
         merchant.restart_and_read();
-        merchant.wait_until(approved, ["approved", "waiting"]);
+        merchant.wait_for_state(approved, ["approved", "waiting"]);
         assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
-        merchant.act(approved, &by_hand).expect(200);
+        merchant.apply(approved, &by_hand).expect(200);
     }
     let process = json!({ "action": "process" });
-    merchant.act(approved, &process).expect(200);
-    merchant.pay(approved, &made.txid).expect(200);
+    merchant.apply(approved, &process).expect(200);
+    merchant.apply_pay(approved, &made.txid).expect(200);
 }
 
 /// Asserts that transfers that were processing in the copy accept only `pay`, and `fail` with `force`.
 #[track_caller]
-fn assert_held_while_processing(merchant: &mut LitecoinMerchant<'_>, copied: &LitecoinCopy) {
+fn assert_held_while_processing(
+    merchant: &mut LitecoinMerchant<'_>,
+    copied: &CopiedLitecoinTransfers,
+) {
     let (processing, made) = &copied.processing;
     let held = "on hold since a restore";
     let now = merchant.wait_for_review(processing, "processing", held);
-    assert_eq!(proposed(&now), [made.txid.as_str()]);
+    assert_eq!(proposed_txids(&now), [made.txid.as_str()]);
     merchant.wait_for_review(&copied.unsent, "processing", held);
     for of in [processing, &copied.unsent] {
-        let released = merchant.act(of, &json!({ "action": "release" }));
+        let released = merchant.apply(of, &json!({ "action": "release" }));
         released.assert_error(409, "invalid_transition", Some("action"));
-        let failed = merchant.act(of, &json!({ "action": "fail" }));
+        let failed = merchant.apply(of, &json!({ "action": "fail" }));
         failed.assert_error(409, "invalid_transition", Some("force"));
     }
     let forced = json!({ "action": "fail", "force": true });
-    merchant.act(&copied.unsent, &forced).expect(200);
-    merchant.pay(processing, &made.txid).expect(200);
+    merchant.apply(&copied.unsent, &forced).expect(200);
+    merchant.apply_pay(processing, &made.txid).expect(200);
     merchant.restart_and_read();
     merchant.assert_paid(processing, &made.txid);
     let (approved, made) = &copied.approved;

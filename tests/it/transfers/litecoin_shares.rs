@@ -1,54 +1,54 @@
 //! Amounts, inputs and outputs of transactions that pay payouts and refunds, on a real litecoind.
 
-use super::litecoin_shop::{CONFIRMATIONS, LitecoinMerchant, ROUNDS, Sender, node};
-use super::litecoin_told::amount;
-use crate::support::payer::decimal;
+use super::litecoin_shop::{CONFIRMATIONS, LitecoinMerchant, ROUNDS, SentBy, start_node};
+use super::litecoin_told::format_amount;
+use crate::support::payer::format_units;
 use crate::support::polling;
 use serde_json::json;
 
 #[test]
 fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
-    let Some(node) = node(&[]) else { return };
+    let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
-        let over = round.map(|who| merchant.sent(who, 102));
-        let (within, whole) = merchant.sent(("refunds", Sender::Hand), 101);
-        merchant.mine(CONFIRMATIONS);
+        let over = round.map(|who| merchant.send_transfer(who, 102));
+        let (within, whole) = merchant.send_transfer(("refunds", SentBy::Hand), 101);
+        merchant.mine_and_read(CONFIRMATIONS);
         merchant.assert_paid(&within, &whole.txid);
-        assert_eq!(merchant.read(&within)["reviews"], json!([]));
+        assert_eq!(merchant.read_transfer(&within)["reviews"], json!([]));
         for (of, made) in &over {
             let told = format!(
                 "{} LTC were sent, of {}",
-                decimal(of.units * 102 / 100),
-                amount(of)
+                format_units(of.units * 102 / 100),
+                format_amount(of)
             );
             let paid = merchant.wait_for_review(of, "paid", &told);
             let review = &paid["reviews"][0];
             assert_eq!(review["kind"], "overpaid");
             let end = |action: &str| json!({ "action": action, "review": review["id"], "reason": "a tip" });
-            let adjusted = merchant.act(of, &end("adjust"));
+            let adjusted = merchant.apply(of, &end("adjust"));
             adjusted.assert_error(409, "invalid_transition", Some("action"));
             let unsaid = json!({ "action": "resolve", "review": review["id"] });
-            let unsaid = merchant.act(of, &unsaid);
+            let unsaid = merchant.apply(of, &unsaid);
             unsaid.assert_error(400, "invalid_request", Some("reason"));
-            merchant.act(of, &end("resolve")).expect(200);
+            merchant.apply(of, &end("resolve")).expect(200);
             merchant.restart_and_read();
             merchant.assert_paid(of, &made.txid);
         }
     }
-    merchant.audited();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn transaction_spending_shop_deposits_settles() {
-    let Some(node) = node(&[]) else { return };
+    let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         // The deposits are spent later, one for the refund and one for the payout.
-        let mut deposits = merchant.deposits(&[1_000_000, 24_000_000]);
+        let mut deposits = merchant.pay_invoice_in_parts(&[1_000_000, 24_000_000]);
         let mut paid = Vec::new();
         for who in round {
-            let sent = merchant.processing(who, None);
+            let sent = merchant.new_processing(who, None);
             let coin = if who.0 == "payouts" {
                 deposits.pop()
             } else {
@@ -56,94 +56,100 @@ fn transaction_spending_shop_deposits_settles() {
             };
             let made = merchant
                 .payer
-                .spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
+                .sign_spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
             merchant.payer.send(&made);
             // Only the transfer of the signer gets its transaction id. The other transaction is found without its id.
-            if who.1 == Sender::Signer {
-                merchant.enter(&sent, &made.txid);
+            if who.1 == SentBy::Signer {
+                merchant.enter_txid(&sent, &made.txid);
             }
             paid.push((sent, made));
         }
-        merchant.mine(CONFIRMATIONS);
+        merchant.mine_and_read(CONFIRMATIONS);
         for (of, made) in &paid {
             merchant.assert_paid(of, &made.txid);
         }
         let own = "select count(*) || '' from own_transfers";
-        merchant.till.served.poll(own, &["0"]);
+        merchant.till.served.wait_for_query(own, &["0"]);
     }
-    merchant.audited();
+    merchant.assert_audit_clean();
 }
 
 #[test]
-fn explicit_txid_reclaims_its_output() {
-    let Some(node) = node(&[]) else { return };
+fn entered_txid_takes_its_output_from_another_transfer() {
+    let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    for by in [Sender::Hand, Sender::Signer] {
+    for by in [SentBy::Hand, SentBy::Signer] {
         // The payout and the refund have the same amount and the same address.
-        merchant.deposits(&[25_000_000]);
-        let first = merchant.processing(("payouts", Sender::Hand), None);
+        merchant.pay_invoice_in_parts(&[25_000_000]);
+        let first = merchant.new_processing(("payouts", SentBy::Hand), None);
         let made = merchant.payer.pay(&[(&first.to, first.units)]);
         merchant.restart_and_read();
-        let seen = merchant.wait_until(&first, ["processing", "seen"]);
+        let seen = merchant.wait_for_state(&first, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
-        let second = merchant.request(("refunds", by), Some(&first.to), Some("20.00"));
+        let second = merchant.request_transfer(("refunds", by), Some(&first.to), Some("20.00"));
         merchant.approve(&second);
         merchant.start_processing(&second);
-        merchant.enter(&second, &made.txid);
-        merchant.wait_until(&second, ["processing", "seen"]);
-        let waiting = merchant.wait_until(&first, ["processing", "waiting"]);
+        merchant.enter_txid(&second, &made.txid);
+        merchant.wait_for_state(&second, ["processing", "seen"]);
+        let waiting = merchant.wait_for_state(&first, ["processing", "waiting"]);
         assert_eq!(waiting["txid"], json!(null));
         let own = merchant.payer.pay(&[(&first.to, first.units)]);
-        merchant.mine(CONFIRMATIONS);
+        merchant.mine_and_read(CONFIRMATIONS);
         merchant.assert_paid(&second, &made.txid);
         merchant.assert_paid(&first, &own.txid);
         // An output that has settled a transfer cannot be taken from it.
-        merchant.deposits(&[25_000_000]);
-        let third = merchant.processing(("refunds", Sender::Hand), Some(&first.to));
-        let taken = merchant.pay(&third, &own.txid);
+        merchant.pay_invoice_in_parts(&[25_000_000]);
+        let third = merchant.new_processing(("refunds", SentBy::Hand), Some(&first.to));
+        let taken = merchant.apply_pay(&third, &own.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));
         merchant
-            .act(&third, &json!({ "action": "fail", "force": true }))
+            .apply(&third, &json!({ "action": "fail", "force": true }))
             .expect(200);
     }
-    merchant.audited();
+    merchant.assert_audit_clean();
 }
 
 #[test]
-fn exact_arrival_holds_the_signer_until_a_person_decides() {
-    let Some(node) = node(&[]) else { return };
+fn exact_payment_holds_the_signer_until_a_person_decides() {
+    let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for kind in ["payouts", "refunds"] {
         // The signer works on another transfer, so it does not start for this one.
-        let busy = merchant.processing(("refunds", Sender::Signer), None);
-        let held = merchant.request((kind, Sender::Signer), None, None);
+        let busy = merchant.new_processing(("refunds", SentBy::Signer), None);
+        let held = merchant.request_transfer((kind, SentBy::Signer), None, None);
         merchant.approve(&held);
         // Block times have a resolution of one second, so the payment is sent right after the approval.
         let made = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.running.process.kill();
-        merchant.answer(&busy, "nobody hears it");
+        merchant.write_signer_response(&busy, "nobody hears it");
         merchant.start_with(&[]);
         let proposals = format!(
             "select group_concat(p.txid) from transfer_proposals p join transfers t on t.seq = p.transfer \
                 where t.id = '{}'",
             held.id
         );
-        merchant.till.served.poll(&proposals, &[&made.txid]);
+        merchant
+            .till
+            .served
+            .wait_for_query(&proposals, &[&made.txid]);
         merchant.restart_and_read();
-        merchant.wait_until(&held, ["approved", "waiting"]);
+        merchant.wait_for_state(&held, ["approved", "waiting"]);
         assert_eq!(
-            merchant.read(&held)["proposals"][0]["txid"],
+            merchant.read_transfer(&held)["proposals"][0]["txid"],
             made.txid.as_str()
         );
-        let (next, own) = merchant.sent(("refunds", Sender::Signer), 100);
-        assert_eq!((merchant.starts(&next), merchant.starts(&held)), (1, 0));
+        let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
+        assert_eq!(
+            (merchant.signer_starts(&next), merchant.signer_starts(&held)),
+            (1, 0)
+        );
         // After the operator dismisses the transaction, the signer sends.
         let dismissed = json!({ "action": "dismiss", "txid": made.txid });
-        merchant.act(&held, &dismissed).expect(200);
-        assert!(polling::until(|| merchant.starts(&held) == 1));
+        merchant.apply(&held, &dismissed).expect(200);
+        assert!(polling::wait_until(|| merchant.signer_starts(&held) == 1));
         let right = merchant.payer.pay(&[(&held.to, held.units)]);
-        merchant.enter(&held, &right.txid);
-        merchant.mine(CONFIRMATIONS);
+        merchant.enter_txid(&held, &right.txid);
+        merchant.mine_and_read(CONFIRMATIONS);
         merchant.assert_paid(&held, &right.txid);
         merchant.assert_paid(&next, &own.txid);
         merchant.wait_for_review(
@@ -152,39 +158,39 @@ fn exact_arrival_holds_the_signer_until_a_person_decides() {
             "nobody knows whether the signer sent it",
         );
         merchant
-            .act(&busy, &json!({ "action": "fail", "force": true }))
+            .apply(&busy, &json!({ "action": "fail", "force": true }))
             .expect(200);
     }
-    merchant.audited();
+    merchant.assert_audit_clean();
 }
 
 #[test]
-fn arrival_is_not_matched_while_a_signer_runs_for_its_address() {
-    let Some(node) = node(&[]) else { return };
+fn payment_is_not_matched_while_a_signer_runs_for_its_address() {
+    let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
-    let (by_hand, by_signer) = (("refunds", Sender::Hand), ("refunds", Sender::Signer));
-    let failed = merchant.processing(by_hand, None);
+    let (by_hand, by_signer) = (("refunds", SentBy::Hand), ("refunds", SentBy::Signer));
+    let failed = merchant.new_processing(by_hand, None);
     let forced = json!({ "action": "fail", "force": true });
-    merchant.act(&failed, &forced).expect(200);
-    let waits = merchant.processing(by_hand, Some(&failed.to));
+    merchant.apply(&failed, &forced).expect(200);
+    let waits = merchant.new_processing(by_hand, Some(&failed.to));
     // While a transfer is in progress, the server polls its chain more often.
     merchant.restart_and_read();
-    let runs = merchant.processing(by_signer, Some(&failed.to));
+    let runs = merchant.new_processing(by_signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);
     let proposals = format!(
         "select count(*) || '' from transfer_proposals where txid = '{}'",
         made.txid
     );
-    merchant.till.served.poll(&proposals, &["3"]);
-    merchant.wait_until(&failed, ["failed", "settled"]);
-    merchant.wait_until(&waits, ["processing", "waiting"]);
-    merchant.enter(&runs, &made.txid);
-    merchant.mine(CONFIRMATIONS);
+    merchant.till.served.wait_for_query(&proposals, &["3"]);
+    merchant.wait_for_state(&failed, ["failed", "settled"]);
+    merchant.wait_for_state(&waits, ["processing", "waiting"]);
+    merchant.enter_txid(&runs, &made.txid);
+    merchant.mine_and_read(CONFIRMATIONS);
     merchant.assert_paid(&runs, &made.txid);
-    merchant.wait_until(&failed, ["failed", "settled"]);
-    merchant.wait_until(&waits, ["processing", "waiting"]);
+    merchant.wait_for_state(&failed, ["failed", "settled"]);
+    merchant.wait_for_state(&waits, ["processing", "waiting"]);
     let own = merchant.payer.pay(&[(&waits.to, waits.units)]);
-    merchant.mine(CONFIRMATIONS);
+    merchant.mine_and_read(CONFIRMATIONS);
     merchant.assert_paid(&waits, &own.txid);
-    merchant.audited();
+    merchant.assert_audit_clean();
 }

@@ -2,8 +2,8 @@
 //!
 //! Invariant: [`LitecoinMerchant::restart_and_read`] kills the server, so later assertions hold after `kill -9`.
 
-use super::signer::{answer, waiting_signer};
-use crate::chain::till::Till;
+use super::signer::{waiting_signer, write_signer_response};
+use crate::chain::till::TestnetShop;
 use crate::support::Response;
 use crate::support::electrumx::Electrumx;
 use crate::support::installation::RunningServer;
@@ -25,14 +25,14 @@ pub const HORIZON: usize = 200;
 /// Number of coins that the payer starts with.
 const COINS: usize = 60;
 /// Both kinds of transfer, each once by hand and once by the signer.
-pub const ROUNDS: [[(&str, Sender); 2]; 2] = [
-    [("payouts", Sender::Hand), ("refunds", Sender::Signer)],
-    [("refunds", Sender::Hand), ("payouts", Sender::Signer)],
+pub const ROUNDS: [[(&str, SentBy); 2]; 2] = [
+    [("payouts", SentBy::Hand), ("refunds", SentBy::Signer)],
+    [("refunds", SentBy::Hand), ("payouts", SentBy::Signer)],
 ];
 
 /// Sender of a transfer: a person, or the signer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sender {
+pub enum SentBy {
     Hand,
     Signer,
 }
@@ -41,7 +41,7 @@ pub enum Sender {
 #[derive(Clone, Debug)]
 pub struct LitecoinTransfer {
     pub kind: &'static str,
-    pub by: Sender,
+    pub by: SentBy,
     pub id: String,
     /// Destination address.
     pub to: String,
@@ -53,7 +53,7 @@ pub struct LitecoinTransfer {
 pub struct LitecoinMerchant<'n> {
     pub node: &'n Litecoind,
     pub payer: Payer<'n>,
-    pub till: Till,
+    pub till: TestnetShop,
     pub running: RunningServer,
     account_key: Xpriv,
     signer: String,
@@ -66,7 +66,7 @@ pub struct LitecoinMerchant<'n> {
 
 /// Starts a node that does not store its mempool; `None` where the machine has no litecoind.
 #[track_caller]
-pub fn node(options: &[&str]) -> Option<Litecoind> {
+pub fn start_node(options: &[&str]) -> Option<Litecoind> {
     Litecoind::start(
         &[&["-persistmempool=0", "-walletbroadcast=0"], options].concat(),
         UNTESTED,
@@ -104,7 +104,7 @@ impl<'n> LitecoinMerchant<'n> {
         url: impl FnOnce(&Litecoind) -> String,
     ) -> LitecoinMerchant<'n> {
         let payer = Payer::with_coins(node, COINS);
-        let till = Till::new(&["--node", &format!("litecoin={}", url(node))]);
+        let till = TestnetShop::new(&["--node", &format!("litecoin={}", url(node))]);
         let account_key = account_key();
         let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
         crate::operator::wallets::parse_output(&till.add_wallet("litecoin", &public, &[]));
@@ -125,14 +125,14 @@ impl<'n> LitecoinMerchant<'n> {
             branches: 0,
             ahead_ms: 0,
         };
-        merchant.deposits(&[25_000_000]);
+        merchant.pay_invoice_in_parts(&[25_000_000]);
         merchant
     }
 
     /// Pays an invoice of 20 EUR in parts of these base units, and returns the outputs at its deposit address.
     #[track_caller]
-    pub fn deposits(&mut self, parts: &[u64]) -> Vec<Coin> {
-        let invoice = self.till.invoice(&self.running, "LTC");
+    pub fn pay_invoice_in_parts(&mut self, parts: &[u64]) -> Vec<Coin> {
+        let invoice = self.till.create_invoice(&self.running, "LTC");
         let to = invoice["depositAddress"].as_str().unwrap().to_owned();
         let pays: Vec<_> = parts.iter().map(|units| (to.as_str(), *units)).collect();
         let made = self.payer.pay(&pays);
@@ -157,23 +157,23 @@ impl<'n> LitecoinMerchant<'n> {
 
     /// Returns an address that does not belong to the shop.
     #[track_caller]
-    pub fn address(&self) -> String {
-        self.node.address("bech32")
+    pub fn foreign_address(&self) -> String {
+        self.node.new_address("bech32")
     }
 
     /// Requests a payout of 20 EUR, or a refund of `euros` EUR, by default 1.00.
     #[track_caller]
-    pub fn request(
+    pub fn request_transfer(
         &self,
-        (kind, by): (&'static str, Sender),
+        (kind, by): (&'static str, SentBy),
         to: Option<&str>,
         euros: Option<&str>,
     ) -> LitecoinTransfer {
-        let to = to.map_or_else(|| self.address(), str::to_owned);
+        let to = to.map_or_else(|| self.foreign_address(), str::to_owned);
         let served = &self.till.served;
         let (id, euros) = if kind == "payouts" {
             let payee = ["LTC", "litecoin", &to];
-            (served.requested_payout_in(&self.running, payee), "20.00")
+            (served.request_payout_to(&self.running, payee), "20.00")
         } else {
             let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
             let euros = euros.unwrap_or("1.00");
@@ -198,7 +198,7 @@ impl<'n> LitecoinMerchant<'n> {
 
     #[track_caller]
     pub fn approve(&self, of: &LitecoinTransfer) {
-        let by = if of.by == Sender::Hand {
+        let by = if of.by == SentBy::Hand {
             "hand"
         } else {
             "signer"
@@ -206,13 +206,17 @@ impl<'n> LitecoinMerchant<'n> {
         let body = json!({
             "action": "approve", "rate": "100", "acceptRate": true, "networkFee": "0.001", "sentBy": by,
         });
-        self.act(of, &body).expect(200);
+        self.apply(of, &body).expect(200);
     }
 
     /// Requests and approves a transfer, and starts to process it by hand or waits until its signer runs.
     #[track_caller]
-    pub fn processing(&self, who: (&'static str, Sender), to: Option<&str>) -> LitecoinTransfer {
-        let sent = self.request(who, to, None);
+    pub fn new_processing(
+        &self,
+        who: (&'static str, SentBy),
+        to: Option<&str>,
+    ) -> LitecoinTransfer {
+        let sent = self.request_transfer(who, to, None);
         self.approve(&sent);
         self.start_processing(&sent);
         sent
@@ -222,26 +226,26 @@ impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn start_processing(&self, of: &LitecoinTransfer) {
         match of.by {
-            Sender::Hand => drop(self.act(of, &json!({ "action": "process" })).expect(200)),
-            Sender::Signer => assert!(polling::until(|| self.starts(of) == 1)),
+            SentBy::Hand => drop(self.apply(of, &json!({ "action": "process" })).expect(200)),
+            SentBy::Signer => assert!(polling::wait_until(|| self.signer_starts(of) == 1)),
         }
     }
 
     /// Writes this text as the response of the running signer.
     #[track_caller]
-    pub fn answer(&self, of: &LitecoinTransfer, text: &str) {
-        answer(&self.till.served, &of.id, text);
+    pub fn write_signer_response(&self, of: &LitecoinTransfer, text: &str) {
+        write_signer_response(&self.till.served, &of.id, text);
     }
 
     /// Enters a transaction id by hand, or as the response of the signer.
     #[track_caller]
-    pub fn enter(&self, of: &LitecoinTransfer, txid: &str) {
+    pub fn enter_txid(&self, of: &LitecoinTransfer, txid: &str) {
         match of.by {
-            Sender::Hand => drop(self.pay(of, txid).expect(200)),
-            Sender::Signer => {
-                self.answer(of, &format!(r#"{{"txid": "{txid}"}}"#));
+            SentBy::Hand => drop(self.apply_pay(of, txid).expect(200)),
+            SentBy::Signer => {
+                self.write_signer_response(of, &format!(r#"{{"txid": "{txid}"}}"#));
                 let attached = format!("select txid from transfers where id = '{}'", of.id);
-                self.till.served.poll(&attached, &[txid]);
+                self.till.served.wait_for_query(&attached, &[txid]);
             }
         }
     }
@@ -249,26 +253,26 @@ impl<'n> LitecoinMerchant<'n> {
     /// Sends this percentage of the amount of a new transfer, and enters the transaction id. The transaction stays in
     /// the mempool.
     #[track_caller]
-    pub fn sent(
+    pub fn send_transfer(
         &mut self,
-        who: (&'static str, Sender),
+        who: (&'static str, SentBy),
         percent: u64,
     ) -> (LitecoinTransfer, SignedTransaction) {
-        let sent = self.processing(who, None);
+        let sent = self.new_processing(who, None);
         let made = self.payer.pay(&[(&sent.to, sent.units * percent / 100)]);
-        self.enter(&sent, &made.txid);
+        self.enter_txid(&sent, &made.txid);
         (sent, made)
     }
 
     #[track_caller]
-    pub fn act(&self, of: &LitecoinTransfer, body: &Value) -> Response {
+    pub fn apply(&self, of: &LitecoinTransfer, body: &Value) -> Response {
         let path = format!("/dashboard/api/{}/{}", of.kind, of.id);
         self.running.operator_request("POST", &path, body)
     }
 
     #[track_caller]
-    pub fn pay(&self, of: &LitecoinTransfer, txid: &str) -> Response {
-        self.act(of, &json!({ "action": "pay", "txid": txid }))
+    pub fn apply_pay(&self, of: &LitecoinTransfer, txid: &str) -> Response {
+        self.apply(of, &json!({ "action": "pay", "txid": txid }))
     }
 
     /// Kills the server, starts it again, and waits until it has read all blocks and the mempool.
@@ -289,7 +293,7 @@ impl<'n> LitecoinMerchant<'n> {
             let read = format!(
                 "select (height = {height} and stepped_at > {before}) || '' from chain_cursors"
             );
-            self.till.served.poll(&read, &["1"]);
+            self.till.served.wait_for_query(&read, &["1"]);
             if number(rescans) == 0 {
                 return;
             }
@@ -307,7 +311,7 @@ impl<'n> LitecoinMerchant<'n> {
     pub fn start_with(&mut self, settings: &[&str]) {
         let settings = [&self.till.settings()[..], settings].concat();
         let served = &self.till.served;
-        self.running = match self.time_ahead() {
+        self.running = match self.simulated_time() {
             Some(now) => {
                 // A server starts no earlier than the latest time in its file. By then, the password confirmation of
                 // the operator has expired.
@@ -315,15 +319,15 @@ impl<'n> LitecoinMerchant<'n> {
                 served.open_file().execute(tick, [now]).unwrap();
                 served.start(&settings)
             }
-            None => served.start_again(&self.running, &settings),
+            None => served.restart(&self.running, &settings),
         };
     }
 
     /// Restores a copy of the file, starts the server, and returns the output of the command.
     #[track_caller]
-    pub fn restore(&mut self, copy: &str) -> String {
+    pub fn restore_copy(&mut self, copy: &str) -> String {
         self.running.process.kill();
-        let told = self.till.coffer(&["restore", copy, "--force"]);
+        let told = self.till.run_coffer(&["restore", copy, "--force"]);
         // The restore ended every session, so the operator signs in again.
         let settings = [&self.till.settings()[..], &["--signer", &self.signer]].concat();
         self.running = self.till.served.start(&settings);
@@ -332,7 +336,7 @@ impl<'n> LitecoinMerchant<'n> {
 
     /// Mines blocks, restarts the server, and waits until it has read them.
     #[track_caller]
-    pub fn mine(&mut self, blocks: usize) {
+    pub fn mine_and_read(&mut self, blocks: usize) {
         self.payer.mine(blocks);
         self.restart_and_read();
     }
@@ -345,7 +349,7 @@ impl<'n> LitecoinMerchant<'n> {
     }
 
     /// Returns the simulated time of server and node, in Unix milliseconds; `None` for the wall clock.
-    fn time_ahead(&self) -> Option<i64> {
+    fn simulated_time(&self) -> Option<i64> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
         (self.ahead_ms > 0).then_some(now)
@@ -354,7 +358,7 @@ impl<'n> LitecoinMerchant<'n> {
     /// Sets the clock of the node to the simulated time, at which it stays.
     #[track_caller]
     fn set_node_time(&self) {
-        if let Some(now) = self.time_ahead() {
+        if let Some(now) = self.simulated_time() {
             self.node.set_time(now / SECOND_MS);
         }
     }
@@ -363,11 +367,11 @@ impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn empty_mempool(&self) {
         self.node.stop();
-        self.begin_node();
+        self.start_node();
     }
 
     #[track_caller]
-    pub fn begin_node(&self) {
+    pub fn start_node(&self) {
         self.set_node_time();
         self.node.start_process();
         self.node.call("loadwallet", json!(["test"]));

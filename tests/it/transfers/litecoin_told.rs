@@ -1,22 +1,22 @@
 //! Assertions about state, events and balances of transfers on Litecoin.
 
 use super::litecoin_shop::{LitecoinMerchant, LitecoinTransfer};
-use super::signer::starts_for;
+use super::signer::signer_starts;
 use crate::file::audit::findings;
-use crate::support::payer::decimal;
+use crate::support::payer::format_units;
 use crate::support::polling;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 
 impl LitecoinMerchant<'_> {
     /// Counts the starts of the signer for a transfer.
-    pub fn starts(&self, of: &LitecoinTransfer) -> usize {
-        starts_for(&self.till.served, &of.id)
+    pub fn signer_starts(&self, of: &LitecoinTransfer) -> usize {
+        signer_starts(&self.till.served, &of.id)
     }
 
     /// Returns the transfer as the operator interface shows it.
     #[track_caller]
-    pub fn read(&self, of: &LitecoinTransfer) -> Value {
+    pub fn read_transfer(&self, of: &LitecoinTransfer) -> Value {
         let account = &self.till.served.account;
         let path = format!("/dashboard/api/accounts/{account}/{}/{}", of.kind, of.id);
         self.running
@@ -27,26 +27,29 @@ impl LitecoinMerchant<'_> {
 
     #[track_caller]
     pub fn status(&self, of: &LitecoinTransfer) -> String {
-        self.read(of)["status"].as_str().unwrap().to_owned()
+        self.read_transfer(of)["status"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// Waits until the transfer has this status and chain state, and returns it.
     #[track_caller]
-    pub fn wait_until(&self, of: &LitecoinTransfer, expected: [&str; 2]) -> Value {
-        self.until_told(of, expected, "")
+    pub fn wait_for_state(&self, of: &LitecoinTransfer, expected: [&str; 2]) -> Value {
+        self.wait_for_problem(of, expected, "")
     }
 
     /// Waits until the transfer has a review with this problem, and returns it.
     #[track_caller]
     pub fn wait_for_review(&self, of: &LitecoinTransfer, status: &str, problem: &str) -> Value {
-        self.until_told(of, [status, "needs_review"], problem)
+        self.wait_for_problem(of, [status, "needs_review"], problem)
     }
 
     #[track_caller]
-    fn until_told(&self, of: &LitecoinTransfer, expected: [&str; 2], problem: &str) -> Value {
+    fn wait_for_problem(&self, of: &LitecoinTransfer, expected: [&str; 2], problem: &str) -> Value {
         let mut now = Value::Null;
-        let is_so = polling::until(|| {
-            now = self.read(of);
+        let is_so = polling::wait_until(|| {
+            now = self.read_transfer(of);
             let told = now["onChain"]["problem"].as_str().unwrap_or_default();
             [&now["status"], &now["onChain"]["state"]] == [&json!(expected[0]), &json!(expected[1])]
                 && told.contains(problem)
@@ -59,10 +62,10 @@ impl LitecoinMerchant<'_> {
     /// once.
     #[track_caller]
     pub fn assert_paid(&self, of: &LitecoinTransfer, txid: &str) {
-        let paid = self.wait_until(of, ["paid", "settled"]);
+        let paid = self.wait_for_state(of, ["paid", "settled"]);
         assert_eq!(paid["txid"], txid);
         self.assert_end_reported_once(of, "paid");
-        assert!(self.starts(of) <= 1);
+        assert!(self.signer_starts(of) <= 1);
     }
 
     /// Asserts that exactly one event reports the final status of a transfer.
@@ -73,17 +76,19 @@ impl LitecoinMerchant<'_> {
             "select group_concat(type) from events where object_id = '{}'",
             of.id
         );
-        self.till.served.poll(&told, &[&format!("{kind}.{end}")]);
+        self.till
+            .served
+            .wait_for_query(&told, &[&format!("{kind}.{end}")]);
     }
 
     #[track_caller]
-    pub fn audited(&self) {
+    pub fn assert_audit_clean(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
     }
 
     /// Returns the available balance of the merchant, in EUR cents.
     #[track_caller]
-    pub fn available(&self) -> i64 {
+    pub fn available_cents(&self) -> i64 {
         let url = format!("{}/v1/balances", self.running.url);
         let key = [("X-API-Key", self.till.served.key.as_str())];
         let balances = send(&agent(), "GET", &url, &key, "").expect(200).json();
@@ -95,6 +100,6 @@ impl LitecoinMerchant<'_> {
 }
 
 /// Formats the amount of a transfer as a decimal number of coins.
-pub fn amount(of: &LitecoinTransfer) -> String {
-    decimal(of.units)
+pub fn format_amount(of: &LitecoinTransfer) -> String {
+    format_units(of.units)
 }

@@ -10,14 +10,13 @@ mod restored;
 mod shared;
 mod untraced;
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, wallet};
+use crate::operator::wallets::{EVM, parse_output, run_wallet};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, transfer_calldata};
-use crate::support::installation::{RunningServer, approval};
-use crate::support::polling;
-use crate::support::{Response, agent, send};
+use crate::support::installation::{RunningServer, approval_body};
+use crate::support::{Response, agent, polling, send};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,7 +31,7 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 struct EthMerchant {
     node: Node,
     token: String,
-    till: Till,
+    till: TestnetShop,
     running: Option<RunningServer>,
     /// Invoices of 20 EUR, one paid in each coin: asset and invoice id.
     invoices: [(&'static str, String); 2],
@@ -55,17 +54,17 @@ struct EthTransfer {
 
 /// Plays a scene with transfers sent by hand, then with a signer, which must start once for each of its transfers.
 #[track_caller]
-fn by_each(untested: &str, scene: fn(&mut EthMerchant)) {
+fn play_with_each_sender(untested: &str, scene: fn(&mut EthMerchant)) {
     if let Some(mut merchant) = EthMerchant::open(untested) {
         scene(&mut merchant);
         merchant.assert_audit_clean();
     }
-    if let Some(mut merchant) = by_signer::with_signer() {
+    if let Some(mut merchant) = by_signer::open_with_signer() {
         scene(&mut merchant);
         merchant.assert_audit_clean();
         let given = "select count(*) || '' from transfers where sent_by = 'signer'";
-        let starts = merchant.starts().to_string();
-        merchant.till.served.poll(given, &[&starts]);
+        let starts = merchant.signer_starts().to_string();
+        merchant.till.served.wait_for_query(given, &[&starts]);
     }
 }
 
@@ -75,17 +74,22 @@ impl EthMerchant {
     fn open(untested: &str) -> Option<EthMerchant> {
         let node = Node::start(CHAIN_ID, untested)?;
         let url = node.url.clone();
-        Some(EthMerchant::of(node, &url, |_, _| Vec::new()))
+        Some(EthMerchant::open_with(node, &url, |_, _| Vec::new()))
     }
 
     /// Opens a shop that reads its node at this URL. `more` returns additional settings for the shop and its token.
     #[track_caller]
-    fn of(node: Node, url: &str, more: impl FnOnce(&Till, &str) -> Vec<String>) -> EthMerchant {
+    fn open_with(
+        node: Node,
+        url: &str,
+        more: impl FnOnce(&TestnetShop, &str) -> Vec<String>,
+    ) -> EthMerchant {
         let token = node.deploy_token();
         let settings = [format!("ethereum={url}"), format!("{USDC}={token}")];
-        let mut till = Till::new(&["--node", &settings[0], "--token", &settings[1]]);
+        let mut till = TestnetShop::new(&["--node", &settings[0], "--token", &settings[1]]);
         till.add_settings(more(&till, &token));
-        parse_output(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+        let add = ["add", "evm", "--yes"];
+        parse_output(&run_wallet(&till.served.file, &add, EVM));
         node.mine(FINAL);
         let mut merchant = EthMerchant {
             running: Some(till.start()),
@@ -97,23 +101,23 @@ impl EthMerchant {
             ahead_ms: 0,
             destinations: 0,
         };
-        merchant.sell();
+        merchant.sell_in_each_coin();
         merchant
     }
 
     #[track_caller]
-    fn sell(&mut self) {
+    fn sell_in_each_coin(&mut self) {
         self.till.wait_for_rate("ethereum", "ETH");
         for (at, units) in [(0, 10_u128.pow(16)), (1, 20_000_000)] {
             let asset = self.invoices[at].0;
-            let invoice = self.till.invoice(self.running(), asset);
+            let invoice = self.till.create_invoice(self.running(), asset);
             self.send(asset, invoice["depositAddress"].as_str().unwrap(), units);
             self.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
-        self.mine(FINAL);
+        self.mine_and_read(FINAL);
         let confirmed = "select group_concat(status) from invoices";
         let both = &["confirmed,confirmed"];
-        self.till.served.poll(confirmed, both);
+        self.till.served.wait_for_query(confirmed, both);
     }
 
     fn running(&self) -> &RunningServer {
@@ -136,12 +140,12 @@ impl EthMerchant {
              from chain_cursors",
             self.node.height()
         );
-        self.till.served.poll(&read, &["1"]);
+        self.till.served.wait_for_query(&read, &["1"]);
     }
 
     /// Mines blocks, restarts the server, and waits until it has read them.
     #[track_caller]
-    fn mine(&mut self, blocks: u32) {
+    fn mine_and_read(&mut self, blocks: u32) {
         self.node.mine(blocks);
         self.restart_and_read();
     }
@@ -150,13 +154,14 @@ impl EthMerchant {
     #[track_caller]
     fn advance_ms(&mut self, ms: i64) {
         self.ahead_ms += ms;
-        self.node.ask("evm_increaseTime", json!([ms / 1000]));
+        self.node.call_rpc("evm_increaseTime", json!([ms / 1000]));
     }
 
     /// Sends a coin from the node's account, and returns the transaction id.
     #[track_caller]
     fn send(&self, asset: &str, to: &str, units: u128) -> String {
-        let txid = self.node.transact(self.payment(asset, to, units));
+        let payment = self.payment_fields(asset, to, units);
+        let txid = self.node.send_transaction(payment);
         txid.as_str().unwrap().to_owned()
     }
 
@@ -166,7 +171,7 @@ impl EthMerchant {
     }
 
     /// Returns the fields of a transaction that sends this amount.
-    fn payment(&self, asset: &str, to: &str, units: u128) -> Value {
+    fn payment_fields(&self, asset: &str, to: &str, units: u128) -> Value {
         if asset == ETH {
             json!({ "to": to, "value": format!("{units:#x}") })
         } else {
@@ -175,7 +180,7 @@ impl EthMerchant {
     }
 
     /// Returns a new address that has received nothing.
-    fn destination(&mut self) -> String {
+    fn new_destination(&mut self) -> String {
         self.destinations += 1;
         format!(
             "0x{:040x}",
@@ -185,27 +190,27 @@ impl EthMerchant {
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin, and approves it with this sender.
     #[track_caller]
-    fn approved(&mut self, of: (&str, &'static str), sent_by: &str) -> EthTransfer {
-        let to = self.destination();
-        self.approved_to(of, sent_by, to)
+    fn new_approved(&mut self, of: (&str, &'static str), sent_by: &str) -> EthTransfer {
+        let to = self.new_destination();
+        self.new_approved_to(of, sent_by, to)
     }
 
     #[track_caller]
-    fn approved_to(&self, of: (&str, &'static str), sent_by: &str, to: String) -> EthTransfer {
-        let sent = self.requested_to(of, to);
+    fn new_approved_to(&self, of: (&str, &'static str), sent_by: &str, to: String) -> EthTransfer {
+        let sent = self.request_transfer(of, to);
         self.approve(&sent, sent_by);
         sent
     }
 
     #[track_caller]
-    fn requested_to(&self, (kind, asset): (&str, &'static str), to: String) -> EthTransfer {
+    fn request_transfer(&self, (kind, asset): (&str, &'static str), to: String) -> EthTransfer {
         let (id, thousandths) = if kind == "payouts" {
             let payee = [asset, "ethereum", &to];
             let running = self.running();
-            let id = self.till.served.requested_payout_in(running, payee);
+            let id = self.till.served.request_payout_to(running, payee);
             (id, 199)
         } else {
-            (self.refund(asset, &to), 9)
+            (self.request_refund(asset, &to), 9)
         };
         EthTransfer {
             path: format!("/dashboard/api/{kind}/{id}"),
@@ -218,13 +223,13 @@ impl EthMerchant {
 
     #[track_caller]
     fn approve(&self, of: &EthTransfer, sent_by: &str) {
-        let mut approval = approval();
+        let mut approval = approval_body();
         approval["sentBy"] = sent_by.into();
-        self.act(of, &approval).expect(200);
+        self.apply(of, &approval).expect(200);
     }
 
     #[track_caller]
-    fn refund(&self, asset: &str, to: &str) -> String {
+    fn request_refund(&self, asset: &str, to: &str) -> String {
         let account = &self.till.served.account;
         let path = format!("/dashboard/api/accounts/{account}/refunds");
         let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
@@ -235,38 +240,39 @@ impl EthMerchant {
 
     /// Returns a new transfer in processing that is sent by hand.
     #[track_caller]
-    fn processing(&mut self, of: (&str, &'static str)) -> EthTransfer {
-        let to = self.destination();
-        self.processing_to(of, to)
+    fn new_processing(&mut self, of: (&str, &'static str)) -> EthTransfer {
+        let to = self.new_destination();
+        self.new_processing_to(of, to)
     }
 
     #[track_caller]
-    fn processing_to(&self, of: (&str, &'static str), to: String) -> EthTransfer {
-        let sent = self.approved_to(of, "hand", to);
-        self.act(&sent, &json!({ "action": "process" })).expect(200);
+    fn new_processing_to(&self, of: (&str, &'static str), to: String) -> EthTransfer {
+        let sent = self.new_approved_to(of, "hand", to);
+        let process = json!({ "action": "process" });
+        self.apply(&sent, &process).expect(200);
         sent
     }
 
     /// Sends a new transfer and returns it with its transaction id. By hand, the id is not entered yet.
     #[track_caller]
-    fn sent(&mut self, of: (&str, &'static str)) -> (EthTransfer, String) {
+    fn send_transfer(&mut self, of: (&str, &'static str)) -> (EthTransfer, String) {
         if self.sent_by == "signer" {
-            let sent = self.approved(of, self.sent_by);
+            let sent = self.new_approved(of, self.sent_by);
             let txid = self.wait_for_signer_txid(&sent);
             return (sent, txid);
         }
-        let sent = self.processing(of);
+        let sent = self.new_processing(of);
         let txid = self.send_amount(&sent);
         (sent, txid)
     }
 
     /// Sends new transfers and enters the transaction ids. Returns the transfers and the ids.
     #[track_caller]
-    fn attached(&mut self, all: &[(&str, &'static str)]) -> (Vec<EthTransfer>, Vec<String>) {
+    fn send_and_attach(&mut self, all: &[(&str, &'static str)]) -> (Vec<EthTransfer>, Vec<String>) {
         let attached = all.iter().map(|of| {
-            let (sent, txid) = self.sent(*of);
+            let (sent, txid) = self.send_transfer(*of);
             if self.sent_by == "hand" {
-                self.enter(&sent, &txid);
+                self.enter_txid(&sent, &txid);
             }
             (sent, txid)
         });
@@ -274,22 +280,22 @@ impl EthMerchant {
     }
 
     #[track_caller]
-    fn act(&self, of: &EthTransfer, body: &Value) -> Response {
+    fn apply(&self, of: &EthTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
-    fn pay(&self, of: &EthTransfer, txid: &str) -> Response {
-        self.act(of, &json!({ "action": "pay", "txid": txid }))
+    fn apply_pay(&self, of: &EthTransfer, txid: &str) -> Response {
+        self.apply(of, &json!({ "action": "pay", "txid": txid }))
     }
 
     #[track_caller]
-    fn enter(&self, of: &EthTransfer, txid: &str) {
-        self.pay(of, txid).expect(200);
+    fn enter_txid(&self, of: &EthTransfer, txid: &str) {
+        self.apply_pay(of, txid).expect(200);
     }
 
     #[track_caller]
-    fn read(&self, of: &EthTransfer) -> Value {
+    fn read_transfer(&self, of: &EthTransfer) -> Value {
         let account = &self.till.served.account;
         let accounts = format!("/api/accounts/{account}/");
         let path = of.path.replace("/api/", &accounts);
@@ -300,10 +306,10 @@ impl EthMerchant {
     /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
     /// transfer.
     #[track_caller]
-    fn wait_until(&self, of: &EthTransfer, status: &str, state: &str, problem: &str) -> Value {
+    fn wait_for_state(&self, of: &EthTransfer, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
-        let is_so = polling::until(|| {
-            now = self.read(of);
+        let is_so = polling::wait_until(|| {
+            now = self.read_transfer(of);
             let found = now["onChain"]["problem"].as_str().unwrap_or_default();
             [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
                 && found.contains(problem)
@@ -314,14 +320,14 @@ impl EthMerchant {
 
     /// Waits until a transfer is in processing and waits for a transaction.
     #[track_caller]
-    fn wait_until_waiting(&self, of: &EthTransfer) {
-        self.wait_until(of, "processing", "waiting", "");
+    fn assert_waiting(&self, of: &EthTransfer) {
+        self.wait_for_state(of, "processing", "waiting", "");
     }
 
     /// Waits until a transfer is in processing and the server has seen this transaction.
     #[track_caller]
     fn assert_seen(&self, of: &EthTransfer, txid: &str) {
-        let seen = self.wait_until(of, "processing", "seen", "");
+        let seen = self.wait_for_state(of, "processing", "seen", "");
         assert_eq!(seen["onChain"]["txid"], txid);
     }
 
@@ -335,15 +341,15 @@ impl EthMerchant {
     /// Waits until a transfer is in processing and must be reviewed by a person.
     #[track_caller]
     fn wait_for_review(&self, of: &EthTransfer, problem: &str) -> Value {
-        self.wait_until(of, "processing", "needs_review", problem)
+        self.wait_for_state(of, "processing", "needs_review", problem)
     }
 
     /// Asserts that this transaction settled a transfer, and that one event reports it.
     #[track_caller]
     fn assert_paid(&self, of: &EthTransfer, txid: &str) {
-        let paid = self.wait_until(of, "paid", "settled", "");
+        let paid = self.wait_for_state(of, "paid", "settled", "");
         assert_eq!(paid["txid"], txid);
-        self.assert_event(of, "paid");
+        self.assert_only_event(of, "paid");
     }
 
     #[track_caller]
@@ -355,23 +361,23 @@ impl EthMerchant {
 
     /// Asserts that a transfer has exactly one event, of this kind.
     #[track_caller]
-    fn assert_event(&self, of: &EthTransfer, kind: &str) {
+    fn assert_only_event(&self, of: &EthTransfer, kind: &str) {
         let told = format!(
             "select group_concat(substr(type, 8)) from events where object_id = '{}'",
             of.id
         );
-        self.till.served.poll(&told, &[kind]);
+        self.till.served.wait_for_query(&told, &[kind]);
     }
 
     /// Resolves the only open review of a transfer by this action, and asserts that the review has this kind.
     #[track_caller]
-    fn end_review(&self, of: &EthTransfer, kind: &str, action: &str) -> Response {
-        let read = self.read(of);
+    fn resolve_review(&self, of: &EthTransfer, kind: &str, action: &str) -> Response {
+        let read = self.read_transfer(of);
         let mut reviews = read["reviews"].as_array().unwrap().iter();
         let open = reviews.find(|review| review["endedAt"].is_null());
         let open = open.unwrap();
         assert_eq!(open["kind"], kind, "{read:#}");
-        self.act(
+        self.apply(
             of,
             &json!({ "action": action, "review": open["id"], "reason": "looked at" }),
         )

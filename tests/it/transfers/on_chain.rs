@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 /// Creates an approved payout or refund, and returns its id.
 #[track_caller]
-fn approved(shop: &Shop, kind: &str) -> String {
-    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+fn new_approved(shop: &Shop, kind: &str) -> String {
+    let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     let id = match kind {
-        "payouts" => shop.payout("20.00"),
-        _ => shop.refund(&invoice, None),
+        "payouts" => shop.create_payout("20.00"),
+        _ => shop.create_refund(&invoice, None),
     };
-    shop.apply(kind, &id, &["approve"]);
+    shop.apply_actions(kind, &id, &["approve"]);
     id
 }
 
 /// Moves the transaction of a transfer to this state on the simulated chain.
 #[track_caller]
-fn chain(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
+fn simulate_transaction(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
     let body = json!({ "action": "chain", "state": state });
     let answer = shop.post(&format!("/sandbox/{kind}/{id}"), None, body);
     answer.expect(200).json()
@@ -26,7 +26,7 @@ fn chain(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
 
 /// Returns a transfer as the operator interface shows it.
 #[track_caller]
-fn seen(shop: &Shop, kind: &str, id: &str) -> Value {
+fn read_transfer(shop: &Shop, kind: &str, id: &str) -> Value {
     let cookie = shop.sign_in("operator@sandbox.test");
     let path = format!("/dashboard/api/{kind}");
     let list = shop.send("GET", &path, &[("cookie", &cookie)], "");
@@ -37,8 +37,8 @@ fn seen(shop: &Shop, kind: &str, id: &str) -> Value {
 
 /// Returns status, chain state, and problem of a transfer.
 #[track_caller]
-fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
-    let seen = seen(shop, kind, id);
+fn transfer_state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
+    let seen = read_transfer(shop, kind, id);
     let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
     let on_chain = &seen["onChain"];
     [
@@ -50,7 +50,7 @@ fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
 
 /// Sends an action of the operator.
 #[track_caller]
-fn act(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
+fn apply(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
     let cookie = shop.sign_in("operator@sandbox.test");
     let path = format!("/dashboard/api/{kind}/{id}");
     shop.send("POST", &path, &[("cookie", &cookie)], &body.to_string())
@@ -60,18 +60,21 @@ fn act(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Respo
 fn transaction_is_seen_then_settles() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = approved(&shop, kind);
-        assert_eq!(chain(&shop, kind, &id, "seen")["status"], "processing");
-        let [_, seen_state, problem] = state(&shop, kind, &id);
+        let id = new_approved(&shop, kind);
+        assert_eq!(
+            simulate_transaction(&shop, kind, &id, "seen")["status"],
+            "processing"
+        );
+        let [_, seen_state, problem] = transfer_state(&shop, kind, &id);
         assert_eq!(seen_state, "seen", "{problem}");
         assert!(shop.event_types(&id, LIVE).is_empty());
-        let paid = chain(&shop, kind, &id, "confirmed");
+        let paid = simulate_transaction(&shop, kind, &id, "confirmed");
         assert_eq!(paid["status"], "paid");
         let told = [format!("{}.paid", &kind[..kind.len() - 1])];
         assert_eq!(shop.event_types(&id, LIVE), told);
-        assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
+        assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
         // A repeated step changes nothing.
-        assert_eq!(chain(&shop, kind, &id, "confirmed"), paid);
+        assert_eq!(simulate_transaction(&shop, kind, &id, "confirmed"), paid);
         assert_eq!(shop.event_types(&id, LIVE), told);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
@@ -85,16 +88,19 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
             ("other_address", "pays another address"),
         ] {
             let shop = Shop::open();
-            let id = approved(&shop, kind);
-            chain(&shop, kind, &id, case);
-            let [status, found, problem] = state(&shop, kind, &id);
+            let id = new_approved(&shop, kind);
+            simulate_transaction(&shop, kind, &id, case);
+            let [status, found, problem] = transfer_state(&shop, kind, &id);
             assert_eq!([&*status, &*found], ["processing", "needs_review"]);
             assert!(problem.contains(wrong), "{problem}");
             let home = shop.sign_in("operator@sandbox.test");
             let home = shop.send("GET", "/dashboard/api/summary", &[("cookie", &home)], "");
             assert_eq!(home.expect(200).json()["transfersToReview"], 1);
             // The correct transaction settles the transfer.
-            assert_eq!(chain(&shop, kind, &id, "confirmed")["status"], "paid");
+            assert_eq!(
+                simulate_transaction(&shop, kind, &id, "confirmed")["status"],
+                "paid"
+            );
             assert_eq!(findings(shop.file()), Vec::<String>::new());
         }
     }
@@ -104,21 +110,21 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
 fn dropped_transaction_waits_and_returns() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = approved(&shop, kind);
-        chain(&shop, kind, &id, "seen");
-        chain(&shop, kind, &id, "dropped");
-        assert_eq!(state(&shop, kind, &id)[1], "waiting");
+        let id = new_approved(&shop, kind);
+        simulate_transaction(&shop, kind, &id, "seen");
+        simulate_transaction(&shop, kind, &id, "dropped");
+        assert_eq!(transfer_state(&shop, kind, &id)[1], "waiting");
         shop.advance("5h59m");
-        assert_eq!(state(&shop, kind, &id)[1], "waiting");
+        assert_eq!(transfer_state(&shop, kind, &id)[1], "waiting");
         shop.advance("1m");
-        let [status, found, problem] = state(&shop, kind, &id);
+        let [status, found, problem] = transfer_state(&shop, kind, &id);
         assert_eq!([&*status, &*found], ["processing", "needs_review"]);
         assert!(
             problem.ends_with("was in the mempool and is gone"),
             "{problem}"
         );
-        chain(&shop, kind, &id, "confirmed");
-        assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
+        simulate_transaction(&shop, kind, &id, "confirmed");
+        assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
 }
@@ -127,33 +133,33 @@ fn dropped_transaction_waits_and_returns() {
 fn lost_paid_transaction_is_reviewed_until_it_returns_or_is_reversed() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = approved(&shop, kind);
-        chain(&shop, kind, &id, "confirmed");
+        let id = new_approved(&shop, kind);
+        simulate_transaction(&shop, kind, &id, "confirmed");
         let before = shop.balance_fields(LIVE, "EUR");
-        chain(&shop, kind, &id, "dropped");
-        let gone = seen(&shop, kind, &id);
+        simulate_transaction(&shop, kind, &id, "dropped");
+        let gone = read_transfer(&shop, kind, &id);
         assert_eq!(gone["status"], "paid");
         assert_eq!(gone["onChain"]["state"], "needs_review");
         assert_eq!(gone["reviews"][0]["kind"], "gone");
-        chain(&shop, kind, &id, "confirmed");
-        assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
-        chain(&shop, kind, &id, "dropped");
-        let review = seen(&shop, kind, &id)["reviews"][0]["id"].clone();
+        simulate_transaction(&shop, kind, &id, "confirmed");
+        assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
+        simulate_transaction(&shop, kind, &id, "dropped");
+        let review = read_transfer(&shop, kind, &id)["reviews"][0]["id"].clone();
         for wrong in [
             json!({ "action": "adjust", "review": review }),
             json!({ "action": "adjust", "review": "x", "reason": "gone" }),
         ] {
-            act(&shop, kind, &id, &wrong).expect(400);
+            apply(&shop, kind, &id, &wrong).expect(400);
         }
         let resolved = json!({ "action": "resolve", "review": review, "reason": "fine" });
-        act(&shop, kind, &id, &resolved).assert_error(409, "invalid_transition", Some("action"));
+        apply(&shop, kind, &id, &resolved).assert_error(409, "invalid_transition", Some("action"));
         assert_eq!(shop.balance_fields(LIVE, "EUR"), before);
         let adjusted = json!({ "action": "adjust", "review": review, "reason": "never arrived" });
-        let after = act(&shop, kind, &id, &adjusted).expect(200).json();
+        let after = apply(&shop, kind, &id, &adjusted).expect(200).json();
         assert_eq!(after["status"], "paid");
         assert_ne!(shop.balance_fields(LIVE, "EUR"), before);
         // A repeated request changes nothing.
-        act(&shop, kind, &id, &adjusted).expect(400);
+        apply(&shop, kind, &id, &adjusted).expect(400);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
 }
@@ -162,16 +168,16 @@ fn lost_paid_transaction_is_reviewed_until_it_returns_or_is_reversed() {
 fn confirmation_after_a_reversal_books_the_amount_again() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = approved(&shop, kind);
-        chain(&shop, kind, &id, "confirmed");
+        let id = new_approved(&shop, kind);
+        simulate_transaction(&shop, kind, &id, "confirmed");
         let paid = shop.balance_fields(LIVE, "EUR");
-        let newest = || seen(&shop, kind, &id)["reviews"][0].clone();
+        let newest = || read_transfer(&shop, kind, &id)["reviews"][0].clone();
         let adjust = |review: &Value| {
             let body = json!({ "action": "adjust", "review": review["id"], "reason": "lost" });
-            act(&shop, kind, &id, &body).expect(200);
+            apply(&shop, kind, &id, &body).expect(200);
         };
         for _ in 0..2 {
-            chain(&shop, kind, &id, "dropped");
+            simulate_transaction(&shop, kind, &id, "dropped");
             let gone = newest();
             assert_eq!(
                 (&gone["kind"], &gone["endedAt"]),
@@ -181,20 +187,23 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
             let booked_back = shop.balance_fields(LIVE, "EUR");
             assert_ne!(booked_back, paid);
             // When the transaction is in the mempool again, the interface offers no second reversal.
-            chain(&shop, kind, &id, "seen");
+            simulate_transaction(&shop, kind, &id, "seen");
             assert_eq!(newest()["id"], gone["id"]);
-            chain(&shop, kind, &id, "confirmed");
+            simulate_transaction(&shop, kind, &id, "confirmed");
             let arrived = newest();
             assert_eq!(
                 (&arrived["kind"], &arrived["endedAt"]),
                 (&json!("arrived"), &json!(null))
             );
-            assert_eq!(state(&shop, kind, &id)[1], "needs_review");
+            assert_eq!(transfer_state(&shop, kind, &id)[1], "needs_review");
             adjust(&arrived);
-            assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
+            assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
         }
         assert_eq!(
-            seen(&shop, kind, &id)["reviews"].as_array().unwrap().len(),
+            read_transfer(&shop, kind, &id)["reviews"]
+                .as_array()
+                .unwrap()
+                .len(),
             4
         );
         assert_eq!(findings(shop.file()), Vec::<String>::new());
@@ -202,26 +211,29 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
 }
 
 #[test]
-fn late_arrival_is_reviewed_once() {
+fn payment_after_the_end_is_reviewed_once() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = approved(&shop, kind);
-        chain(&shop, kind, &id, "seen");
-        act(
+        let id = new_approved(&shop, kind);
+        simulate_transaction(&shop, kind, &id, "seen");
+        apply(
             &shop,
             kind,
             &id,
             &json!({ "action": "fail", "force": true }),
         )
         .expect(200);
-        chain(&shop, kind, &id, "confirmed");
-        let review = seen(&shop, kind, &id)["reviews"][0]["id"].clone();
+        simulate_transaction(&shop, kind, &id, "confirmed");
+        let review = read_transfer(&shop, kind, &id)["reviews"][0]["id"].clone();
         let adjusted = json!({ "action": "adjust", "review": review, "reason": "it arrived" });
-        act(&shop, kind, &id, &adjusted).expect(200);
+        apply(&shop, kind, &id, &adjusted).expect(200);
         for again in ["seen", "confirmed"] {
-            chain(&shop, kind, &id, again);
+            simulate_transaction(&shop, kind, &id, again);
             assert_eq!(
-                seen(&shop, kind, &id)["reviews"].as_array().unwrap().len(),
+                read_transfer(&shop, kind, &id)["reviews"]
+                    .as_array()
+                    .unwrap()
+                    .len(),
                 1
             );
         }
@@ -230,41 +242,41 @@ fn late_arrival_is_reviewed_once() {
 }
 
 #[test]
-fn reason_cannot_resolve_arrival_of_own_transaction() {
+fn own_transaction_cannot_be_resolved_by_a_reason() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = approved(&shop, kind);
-        chain(&shop, kind, &id, "seen");
-        shop.apply(kind, &id, &["fail"]);
-        chain(&shop, kind, &id, "confirmed");
-        let arrived = seen(&shop, kind, &id)["reviews"][0].clone();
+        let id = new_approved(&shop, kind);
+        simulate_transaction(&shop, kind, &id, "seen");
+        shop.apply_actions(kind, &id, &["fail"]);
+        simulate_transaction(&shop, kind, &id, "confirmed");
+        let arrived = read_transfer(&shop, kind, &id)["reviews"][0].clone();
         assert_eq!(arrived["kind"], "arrived", "{arrived}");
         let resolve = json!({ "action": "resolve", "review": arrived["id"], "reason": "fine" });
-        act(&shop, kind, &id, &resolve).assert_error(409, "invalid_transition", Some("action"));
+        apply(&shop, kind, &id, &resolve).assert_error(409, "invalid_transition", Some("action"));
     }
 }
 
 #[test]
 fn output_is_released_when_another_transaction_pays_its_transfer() {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     let (first, second) = (
-        shop.refund(&invoice, Some("20.00")),
-        shop.refund(&invoice, Some("20.00")),
+        shop.create_refund(&invoice, Some("20.00")),
+        shop.create_refund(&invoice, Some("20.00")),
     );
     for id in [&first, &second] {
-        shop.apply("refunds", id, &["approve", "process"]);
+        shop.apply_actions("refunds", id, &["approve", "process"]);
     }
-    let txid = chain(&shop, "refunds", &first, "confirmed")["txid"].clone();
-    assert_eq!(seen(&shop, "refunds", &first)["status"], "paid");
-    chain(&shop, "refunds", &second, "seen");
-    let own = seen(&shop, "refunds", &second)["txid"].clone();
+    let txid = simulate_transaction(&shop, "refunds", &first, "confirmed")["txid"].clone();
+    assert_eq!(read_transfer(&shop, "refunds", &first)["status"], "paid");
+    simulate_transaction(&shop, "refunds", &second, "seen");
+    let own = read_transfer(&shop, "refunds", &second)["txid"].clone();
     let word = json!({ "action": "pay", "reason": "inside an exchange", "txid": "an-order" });
-    act(&shop, "refunds", &second, &word).expect(200);
+    apply(&shop, "refunds", &second, &word).expect(200);
     let counted = |txid: &Value| {
         let counted = "select ifnull((select t.id from transfers t where t.seq = s.transfer), '-') \
             from sent_outputs s join observations o on o.seq = s.observation where o.txid = ";
-        crate::file::old_files::column(
+        crate::file::old_files::text_column(
             shop.file(),
             &format!("{counted}'{}'", txid.as_str().unwrap()),
         )
@@ -277,22 +289,22 @@ fn output_is_released_when_another_transaction_pays_its_transfer() {
 #[test]
 fn review_lists_contain_only_open_reviews() {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     let cookie = shop.sign_in("operator@sandbox.test");
     let get = |path: &str| {
         let answer = shop.send("GET", path, &[("cookie", &cookie)], "");
         answer.expect(200).json()
     };
-    let payout = shop.payout("20.00");
-    shop.apply("payouts", &payout, &["approve"]);
+    let payout = shop.create_payout("20.00");
+    shop.apply_actions("payouts", &payout, &["approve"]);
     let refunds = [(); 3].map(|()| {
-        let id = shop.refund(&invoice, Some("20.00"));
-        shop.apply("refunds", &id, &["approve"]);
+        let id = shop.create_refund(&invoice, Some("20.00"));
+        shop.apply_actions("refunds", &id, &["approve"]);
         id
     });
-    chain(&shop, "payouts", &payout, "seen");
+    simulate_transaction(&shop, "payouts", &payout, "seen");
     for id in &refunds[1..] {
-        chain(&shop, "refunds", id, "short");
+        simulate_transaction(&shop, "refunds", id, "short");
     }
     let account = get("/dashboard/api/accounts")["data"][0]["id"].clone();
     let of_account = format!("/dashboard/api/accounts/{}", account.as_str().unwrap());

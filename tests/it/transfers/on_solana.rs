@@ -2,19 +2,21 @@
 //!
 //! Invariant: the server polls its chain once after each start, and each start follows a kill.
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::support::Response;
-use crate::support::installation::{RunningServer, approval};
+use crate::support::installation::{RunningServer, approval_body};
 use crate::support::polling;
-use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, key_of, steps};
+use crate::support::surfpool::{
+    FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
+};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A shop that accepts SOL and a token, and the node of its chain.
 struct SolanaMerchant {
     node: Surfpool,
-    till: Till,
+    till: TestnetShop,
     running: Option<RunningServer>,
     /// Invoices of 20 EUR, one paid in each coin: asset and invoice id.
     invoices: [(&'static str, String); 2],
@@ -34,7 +36,7 @@ impl SolanaMerchant {
     #[track_caller]
     fn open() -> Option<SolanaMerchant> {
         let node = Surfpool::start("payouts and refunds on Solana")?;
-        let till = Till::of_solana(&node, &node.url);
+        let till = TestnetShop::with_solana(&node, &node.url);
         let mut merchant = SolanaMerchant {
             running: Some(till.start()),
             node,
@@ -45,17 +47,17 @@ impl SolanaMerchant {
         merchant.till.wait_for_rate("solana", SOL);
         for (at, units) in [(0, 200_000_000), (1, 20_000_000)] {
             let asset = merchant.invoices[at].0;
-            let invoice = merchant.till.invoice(merchant.running(), asset);
+            let invoice = merchant.till.create_invoice(merchant.running(), asset);
             let to = invoice["depositAddress"].as_str().unwrap();
             merchant.node.pay(asset, to, units);
             merchant.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
-        merchant.mine(FINAL + 1);
+        merchant.mine_and_read(FINAL + 1);
         let confirmed = "select group_concat(status) from invoices";
         merchant
             .till
             .served
-            .poll(confirmed, &["confirmed,confirmed"]);
+            .wait_for_query(confirmed, &["confirmed,confirmed"]);
         Some(merchant)
     }
 
@@ -79,31 +81,36 @@ impl SolanaMerchant {
              and not exists (select 1 from rescans)) || '' from chain_cursors",
             height + 1 - FINAL
         );
-        self.till.served.poll(&read, &["1"]);
+        self.till.served.wait_for_query(&read, &["1"]);
     }
 
     /// Adds slots, restarts the server, and waits until it has read them.
     #[track_caller]
-    fn mine(&mut self, slots: u32) {
+    fn mine_and_read(&mut self, slots: u32) {
         self.node.mine(slots);
         self.restart_and_read();
     }
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin.
     #[track_caller]
-    fn requested(&mut self, kind: &str, asset: &'static str) -> SolanaTransfer {
+    fn request_transfer(&mut self, kind: &str, asset: &'static str) -> SolanaTransfer {
         self.destinations += 1;
-        let to = key_of(self.destinations);
-        self.requested_to(kind, asset, to)
+        let to = address_without_key(self.destinations);
+        self.request_transfer_to(kind, asset, to)
     }
 
     #[track_caller]
-    fn requested_to(&mut self, kind: &str, asset: &'static str, to: String) -> SolanaTransfer {
+    fn request_transfer_to(
+        &mut self,
+        kind: &str,
+        asset: &'static str,
+        to: String,
+    ) -> SolanaTransfer {
         let milli = if asset == SOL { 1_000_000 } else { 1_000 };
         let (id, units) = if kind == "payouts" {
             let payee = [asset, "solana", &to];
             let running = self.running();
-            let id = self.till.served.requested_payout_in(running, payee);
+            let id = self.till.served.request_payout_to(running, payee);
             (id, 199 * milli)
         } else {
             let account = &self.till.served.account;
@@ -125,29 +132,29 @@ impl SolanaMerchant {
 
     #[track_caller]
     fn approve(&self, of: &SolanaTransfer) {
-        let mut approval = approval();
+        let mut approval = approval_body();
         approval["sentBy"] = "hand".into();
-        self.act(of, &approval).expect(200);
+        self.apply(of, &approval).expect(200);
     }
 
     #[track_caller]
     fn process(&self, of: &SolanaTransfer) {
-        self.act(of, &json!({ "action": "process" })).expect(200);
+        self.apply(of, &json!({ "action": "process" })).expect(200);
     }
 
     #[track_caller]
-    fn act(&self, of: &SolanaTransfer, body: &Value) -> Response {
+    fn apply(&self, of: &SolanaTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
-    fn enter(&self, of: &SolanaTransfer, txid: &str) {
+    fn enter_txid(&self, of: &SolanaTransfer, txid: &str) {
         let body = json!({ "action": "pay", "txid": txid });
-        self.act(of, &body).expect(200);
+        self.apply(of, &body).expect(200);
     }
 
     #[track_caller]
-    fn read(&self, of: &SolanaTransfer) -> Value {
+    fn read_transfer(&self, of: &SolanaTransfer) -> Value {
         let account = &self.till.served.account;
         let path = of
             .path
@@ -161,10 +168,16 @@ impl SolanaMerchant {
     /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
     /// transfer.
     #[track_caller]
-    fn wait_until(&self, of: &SolanaTransfer, status: &str, state: &str, problem: &str) -> Value {
+    fn wait_for_state(
+        &self,
+        of: &SolanaTransfer,
+        status: &str,
+        state: &str,
+        problem: &str,
+    ) -> Value {
         let mut now = Value::Null;
-        let is_so = polling::until(|| {
-            now = self.read(of);
+        let is_so = polling::wait_until(|| {
+            now = self.read_transfer(of);
             let found = now["onChain"]["problem"].as_str().unwrap_or_default();
             [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
                 && found.contains(problem)
@@ -182,36 +195,36 @@ impl SolanaMerchant {
 /// Moves a payout and a refund from requested to paid. The server is killed before each poll.
 #[track_caller]
 fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static str); 2]) {
-    let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
+    let all = kinds.map(|(kind, asset)| merchant.request_transfer(kind, asset));
     merchant.restart_and_read();
     all.iter().for_each(|sent| merchant.approve(sent));
     merchant.restart_and_read();
     for sent in &all {
         merchant.process(sent);
-        assert_eq!(merchant.read(sent)["paymentUri"], Value::Null);
+        assert_eq!(merchant.read_transfer(sent)["paymentUri"], Value::Null);
     }
     merchant.restart_and_read();
     let are = |merchant: &SolanaMerchant, status: &str, state: &str| {
         let each = all.iter();
-        each.for_each(|sent| drop(merchant.wait_until(sent, status, state, "")));
+        each.for_each(|sent| drop(merchant.wait_for_state(sent, status, state, "")));
     };
     are(merchant, "processing", "waiting");
     let pay = |sent: &SolanaTransfer| merchant.node.pay(sent.asset, &sent.to, sent.units);
     let txids = all.each_ref().map(pay);
     // One transaction is entered, and the other is found by its exact amount.
-    merchant.enter(&all[0], &txids[0]);
+    merchant.enter_txid(&all[0], &txids[0]);
     merchant.restart_and_read();
     are(merchant, "processing", "seen");
     for (sent, txid) in all.iter().zip(&txids) {
-        assert_eq!(merchant.read(sent)["onChain"]["txid"], **txid);
+        assert_eq!(merchant.read_transfer(sent)["onChain"]["txid"], **txid);
     }
-    merchant.mine(FINAL - 2);
-    merchant.wait_until(&all[1], "processing", "seen", "");
-    merchant.mine(2);
+    merchant.mine_and_read(FINAL - 2);
+    merchant.wait_for_state(&all[1], "processing", "seen", "");
+    merchant.mine_and_read(2);
     for _ in 0..2 {
         for (sent, txid) in all.iter().zip(&txids) {
             assert_eq!(
-                merchant.wait_until(sent, "paid", "settled", "")["txid"],
+                merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
                 **txid
             );
         }
@@ -235,30 +248,32 @@ fn final_failed_transaction_is_provably_lost() {
         return;
     };
     let both = [("payouts", SOL), ("refunds", USDC)];
-    let both = both.map(|(kind, asset)| merchant.requested(kind, asset));
+    let both = both.map(|(kind, asset)| merchant.request_transfer(kind, asset));
     for sent in &both {
         merchant.approve(sent);
         merchant.process(sent);
-        let mut failing = steps(sent.asset, &sent.to, sent.units);
+        let mut failing = payment_steps(sent.asset, &sent.to, sent.units);
         failing.as_array_mut().unwrap().push(json!(["fail"]));
         let txid = merchant.node.send(None, &failing);
-        merchant.enter(sent, &txid);
+        merchant.enter_txid(sent, &txid);
     }
-    merchant.mine(2);
+    merchant.mine_and_read(2);
     for sent in &both {
-        merchant.wait_until(
+        merchant.wait_for_state(
             sent,
             "processing",
             "needs_review",
             "reverted and moved nothing",
         );
-        let refused = merchant.act(sent, &json!({ "action": "fail" }));
+        let refused = merchant.apply(sent, &json!({ "action": "fail" }));
         refused.assert_error(409, "invalid_transition", Some("force"));
     }
-    merchant.mine(FINAL);
+    merchant.mine_and_read(FINAL);
     for sent in &both {
-        merchant.wait_until(sent, "processing", "needs_review", "reverted");
-        merchant.act(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
+        merchant
+            .apply(sent, &json!({ "action": "fail" }))
+            .expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -268,10 +283,10 @@ fn destination_is_the_credited_account_or_its_owner() {
     let Some(mut merchant) = SolanaMerchant::open() else {
         return;
     };
-    let (owner, other) = (key_of(1_000), key_of(1_001));
-    let account = merchant.node.account(USDC, &owner);
-    let to_account = merchant.requested_to("payouts", USDC, account);
-    let to_owner = merchant.requested_to("refunds", USDC, other);
+    let (owner, other) = (address_without_key(1_000), address_without_key(1_001));
+    let account = merchant.node.token_account(USDC, &owner);
+    let to_account = merchant.request_transfer_to("payouts", USDC, account);
+    let to_owner = merchant.request_transfer_to("refunds", USDC, other);
     for sent in [&to_account, &to_owner] {
         merchant.approve(sent);
         merchant.process(sent);
@@ -283,17 +298,17 @@ fn destination_is_the_credited_account_or_its_owner() {
         merchant.node.pay(USDC, &owner, to_account.units),
         merchant.node.pay(USDC, &to_owner.to, to_owner.units),
     ];
-    merchant.enter(&to_owner, &wrong);
-    merchant.mine(FINAL + 2);
-    merchant.wait_until(&to_owner, "processing", "needs_review", "");
-    merchant.enter(&to_owner, &less);
+    merchant.enter_txid(&to_owner, &wrong);
+    merchant.mine_and_read(FINAL + 2);
+    merchant.wait_for_state(&to_owner, "processing", "needs_review", "");
+    merchant.enter_txid(&to_owner, &less);
     merchant.restart_and_read();
-    merchant.wait_until(&to_owner, "processing", "needs_review", "");
-    merchant.enter(&to_owner, &txids[1]);
+    merchant.wait_for_state(&to_owner, "processing", "needs_review", "");
+    merchant.enter_txid(&to_owner, &txids[1]);
     merchant.restart_and_read();
     for (sent, txid) in [&to_account, &to_owner].iter().zip(&txids) {
         assert_eq!(
-            merchant.wait_until(sent, "paid", "settled", "")["txid"],
+            merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
             **txid
         );
     }

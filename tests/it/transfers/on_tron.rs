@@ -2,12 +2,14 @@
 //!
 //! Invariant: the server polls its chain once after each start, and each start follows a kill.
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::support::Response;
-use crate::support::installation::{RunningServer, approval};
+use crate::support::installation::{RunningServer, approval_body};
 use crate::support::polling;
-use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, address, bytes};
+use crate::support::tron::{
+    Action, ContractStep, Node, PAYER, SENDER, TOKEN, decode_address, encode_address,
+};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +21,7 @@ const FINAL: u32 = 20;
 /// A shop that accepts TRX and a token, and the node of its chain.
 struct TronMerchant {
     node: Node,
-    till: Till,
+    till: TestnetShop,
     running: Option<RunningServer>,
     /// Invoices of 20 EUR, one paid in each coin: asset and invoice id.
     invoices: [(&'static str, String); 2],
@@ -39,7 +41,8 @@ impl TronMerchant {
     #[track_caller]
     fn open() -> TronMerchant {
         let node = Node::start();
-        let till = Till::of_accounts("tron", &node.url(), (USDT, &address(TOKEN)));
+        let till =
+            TestnetShop::with_account_chain("tron", &node.url(), (USDT, &encode_address(TOKEN)));
         let mut merchant = TronMerchant {
             running: Some(till.start()),
             node,
@@ -50,16 +53,16 @@ impl TronMerchant {
         merchant.till.wait_for_rate("tron", TRX);
         for (at, units) in [(0, 200_000_000), (1, 20_000_000)] {
             let asset = merchant.invoices[at].0;
-            let invoice = merchant.till.invoice(merchant.running(), asset);
+            let invoice = merchant.till.create_invoice(merchant.running(), asset);
             merchant.send(asset, invoice["depositAddress"].as_str().unwrap(), units);
             merchant.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
-        merchant.mine(FINAL);
+        merchant.mine_and_read(FINAL);
         let confirmed = "select group_concat(status) from invoices";
         merchant
             .till
             .served
-            .poll(confirmed, &["confirmed,confirmed"]);
+            .wait_for_query(confirmed, &["confirmed,confirmed"]);
         merchant
     }
 
@@ -83,12 +86,12 @@ impl TronMerchant {
              and not exists (select 1 from rescans)) || '' from chain_cursors",
             height - FINAL + 1
         );
-        self.till.served.poll(&read, &["1"]);
+        self.till.served.wait_for_query(&read, &["1"]);
     }
 
     /// Mines blocks, restarts the server, and waits until it has read them.
     #[track_caller]
-    fn mine(&mut self, blocks: u32) {
+    fn mine_and_read(&mut self, blocks: u32) {
         self.node.mine(blocks);
         self.restart_and_read();
     }
@@ -105,16 +108,13 @@ impl TronMerchant {
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin.
     #[track_caller]
-    fn requested(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
+    fn request_transfer(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
         self.destinations += 1;
-        let to = address([self.destinations; 20]);
+        let to = encode_address([self.destinations; 20]);
         let (id, units) = if kind == "payouts" {
             let payee = [asset, "tron", &to];
             let running = self.running();
-            (
-                self.till.served.requested_payout_in(running, payee),
-                199_000,
-            )
+            (self.till.served.request_payout_to(running, payee), 199_000)
         } else {
             let account = &self.till.served.account;
             let path = format!("/dashboard/api/accounts/{account}/refunds");
@@ -135,33 +135,34 @@ impl TronMerchant {
 
     /// Returns a new transfer in processing that is sent by hand.
     #[track_caller]
-    fn processing(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
-        let sent = self.requested(kind, asset);
+    fn new_processing(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
+        let sent = self.request_transfer(kind, asset);
         self.approve(&sent);
-        self.act(&sent, &json!({ "action": "process" })).expect(200);
+        self.apply(&sent, &json!({ "action": "process" }))
+            .expect(200);
         sent
     }
 
     #[track_caller]
     fn approve(&self, of: &TronTransfer) {
-        let mut approval = approval();
+        let mut approval = approval_body();
         approval["sentBy"] = "hand".into();
-        self.act(of, &approval).expect(200);
+        self.apply(of, &approval).expect(200);
     }
 
     #[track_caller]
-    fn act(&self, of: &TronTransfer, body: &Value) -> Response {
+    fn apply(&self, of: &TronTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
-    fn enter(&self, of: &TronTransfer, txid: &str) {
+    fn enter_txid(&self, of: &TronTransfer, txid: &str) {
         let body = json!({ "action": "pay", "txid": txid });
-        self.act(of, &body).expect(200);
+        self.apply(of, &body).expect(200);
     }
 
     #[track_caller]
-    fn read(&self, of: &TronTransfer) -> Value {
+    fn read_transfer(&self, of: &TronTransfer) -> Value {
         let account = &self.till.served.account;
         let path = of
             .path
@@ -175,10 +176,10 @@ impl TronMerchant {
     /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
     /// transfer.
     #[track_caller]
-    fn wait_until(&self, of: &TronTransfer, status: &str, state: &str, problem: &str) -> Value {
+    fn wait_for_state(&self, of: &TronTransfer, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
-        let is_so = polling::until(|| {
-            now = self.read(of);
+        let is_so = polling::wait_until(|| {
+            now = self.read_transfer(of);
             let found = now["onChain"]["problem"].as_str().unwrap_or_default();
             [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
                 && found.contains(problem)
@@ -196,54 +197,54 @@ impl TronMerchant {
 /// Moves a payout and a refund from requested to paid. The server is killed before each poll.
 #[track_caller]
 fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str); 2]) {
-    let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
+    let all = kinds.map(|(kind, asset)| merchant.request_transfer(kind, asset));
     merchant.restart_and_read();
     all.iter().for_each(|sent| merchant.approve(sent));
     merchant.restart_and_read();
     for sent in &all {
         merchant
-            .act(sent, &json!({ "action": "process" }))
+            .apply(sent, &json!({ "action": "process" }))
             .expect(200);
-        let read = merchant.read(sent);
+        let read = merchant.read_transfer(sent);
         assert_eq!(read["paymentUri"], Value::Null, "{read:#}");
     }
     merchant.restart_and_read();
     all.iter()
-        .for_each(|sent| drop(merchant.wait_until(sent, "processing", "waiting", "")));
+        .for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
     let txids = all
         .each_ref()
         .map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
     // One id is entered before its block exists, in capitals and with `0x`. The other transaction is found by its
     // exact amount.
-    merchant.enter(&all[0], &format!("0x{}", txids[0].to_uppercase()));
+    merchant.enter_txid(&all[0], &format!("0x{}", txids[0].to_uppercase()));
     merchant.restart_and_read();
     all.iter()
-        .for_each(|sent| drop(merchant.wait_until(sent, "processing", "waiting", "")));
-    merchant.mine(1);
+        .for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
+    merchant.mine_and_read(1);
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(
-            merchant.wait_until(sent, "processing", "seen", "")["onChain"]["txid"],
+            merchant.wait_for_state(sent, "processing", "seen", "")["onChain"]["txid"],
             **txid
         );
     }
     // A reorg moves the transactions to another block.
-    merchant.node.chain().give_up(1, &[]);
+    merchant.node.chain().reorg(1, &[]);
     merchant.node.mine(2);
     merchant.restart_and_read();
-    merchant.mine(FINAL - 3);
+    merchant.mine_and_read(FINAL - 3);
     all.iter()
-        .for_each(|sent| drop(merchant.wait_until(sent, "processing", "seen", "")));
-    merchant.mine(1);
+        .for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "seen", "")));
+    merchant.mine_and_read(1);
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(
-            merchant.wait_until(sent, "paid", "settled", "")["txid"],
+            merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
             **txid
         );
     }
     merchant.restart_and_read();
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(
-            merchant.wait_until(sent, "paid", "settled", "")["txid"],
+            merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
             **txid
         );
     }
@@ -261,33 +262,39 @@ fn payout_and_refund_settle_despite_a_kill_at_each_step() {
 fn final_reverted_transaction_is_provably_lost() {
     let mut merchant = TronMerchant::open();
     let both = [("payouts", TRX), ("refunds", USDT)];
-    let both = both.map(|(kind, asset)| merchant.processing(kind, asset));
+    let both = both.map(|(kind, asset)| merchant.new_processing(kind, asset));
     for sent in &both {
-        let to = bytes(&sent.to);
+        let to = decode_address(&sent.to);
         let act = match sent.asset {
-            TRX => Act::steps(SENDER, PAYER, vec![Step::sends(SENDER, to, sent.units)]),
-            _ => Act::token(TOKEN, PAYER, to, sent.units),
+            TRX => Action::contract_call(
+                SENDER,
+                PAYER,
+                vec![ContractStep::trx_payment(SENDER, to, sent.units)],
+            ),
+            _ => Action::token_transfer(TOKEN, PAYER, to, sent.units),
         };
         let txid = merchant.node.send_failing(act);
-        merchant.enter(sent, &txid);
+        merchant.enter_txid(sent, &txid);
     }
     for blocks in [1, FINAL - 2] {
-        merchant.mine(blocks);
+        merchant.mine_and_read(blocks);
         for sent in &both {
-            merchant.wait_until(
+            merchant.wait_for_state(
                 sent,
                 "processing",
                 "needs_review",
                 "reverted and moved nothing",
             );
-            let refused = merchant.act(sent, &json!({ "action": "fail" }));
+            let refused = merchant.apply(sent, &json!({ "action": "fail" }));
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
-    merchant.mine(1);
+    merchant.mine_and_read(1);
     for sent in &both {
-        merchant.wait_until(sent, "processing", "needs_review", "reverted");
-        merchant.act(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
+        merchant
+            .apply(sent, &json!({ "action": "fail" }))
+            .expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -295,28 +302,28 @@ fn final_reverted_transaction_is_provably_lost() {
 #[test]
 fn contract_payment_settles_if_the_node_reports_it() {
     let mut merchant = TronMerchant::open();
-    let both = ["payouts", "refunds"].map(|kind| merchant.processing(kind, TRX));
+    let both = ["payouts", "refunds"].map(|kind| merchant.new_processing(kind, TRX));
     let pays = |sent: &TronTransfer| {
-        let step = Step::sends(SENDER, bytes(&sent.to), sent.units);
-        Act::steps(SENDER, PAYER, vec![step])
+        let step = ContractStep::trx_payment(SENDER, decode_address(&sent.to), sent.units);
+        Action::contract_call(SENDER, PAYER, vec![step])
     };
     let txids = both.each_ref().map(|sent| merchant.node.send(pays(sent)));
-    merchant.enter(&both[0], &txids[0]);
-    merchant.mine(FINAL);
+    merchant.enter_txid(&both[0], &txids[0]);
+    merchant.mine_and_read(FINAL);
     for (sent, txid) in both.iter().zip(&txids) {
         assert_eq!(
-            merchant.wait_until(sent, "paid", "settled", "")["txid"],
+            merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
             **txid
         );
     }
     merchant.assert_audit_clean();
     // A node that keeps no internal transactions does not report a payment by a contract.
-    let untold = merchant.processing("payouts", TRX);
+    let untold = merchant.new_processing("payouts", TRX);
     merchant.node.chain().keeps_internal = false;
     let txid = merchant.node.send(pays(&untold));
-    merchant.enter(&untold, &txid);
-    merchant.mine(FINAL);
-    let read = merchant.wait_until(&untold, "processing", "needs_review", &txid);
+    merchant.enter_txid(&untold, &txid);
+    merchant.mine_and_read(FINAL);
+    let read = merchant.wait_for_state(&untold, "processing", "needs_review", &txid);
     assert_eq!(read["status"], "processing");
     merchant.assert_audit_clean();
 }

@@ -10,14 +10,14 @@ const ETHEREUM: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
 
 /// Requests a payout with this body.
 #[track_caller]
-fn ask(shop: &Shop, key: &str, body: Value) -> Response {
+fn post_payout(shop: &Shop, key: &str, body: Value) -> Response {
     shop.post("/v1/payouts", Some(key), body)
 }
 
 #[test]
 fn payout_response_is_as_documented_and_debits_the_balance() {
     let shop = Shop::open();
-    shop.fund(LIVE, "500.00", "EUR");
+    shop.fund_balance(LIVE, "500.00", "EUR");
     let payout = shop.request_payout("150.00").expect(201).json();
     let id = payout["id"].as_str().unwrap();
     let state = shop.get("/sandbox", None).expect(200).json();
@@ -57,41 +57,41 @@ const INVALID_AMOUNTS: [&str; 10] = [
 #[test]
 fn checks_run_in_the_documented_order() {
     let shop = Shop::open();
-    shop.fund(LIVE, "50000.00", "EUR");
+    shop.fund_balance(LIVE, "50000.00", "EUR");
     shop.update_account(json!({ "payoutDailyLimit": "5000.00" }));
-    let open = shop.payout("4990.00");
+    let open = shop.create_payout("4990.00");
     shop.update_account(
         json!({ "status": "suspended", "maintenance": true, "payoutAddress": null }),
     );
     let wrong = json!({ "amount": 5, "currency": "GBP" });
-    ask(&shop, TEST, wrong.clone()).assert_error(400, "test_mode", None);
-    ask(&shop, LIVE, wrong.clone()).assert_error(403, "account_not_active", None);
+    post_payout(&shop, TEST, wrong.clone()).assert_error(400, "test_mode", None);
+    post_payout(&shop, LIVE, wrong.clone()).assert_error(403, "account_not_active", None);
     for status in ["pending", "rejected"] {
         shop.update_account(json!({ "status": status }));
-        ask(&shop, LIVE, wrong.clone()).assert_error(403, "account_not_active", None);
+        post_payout(&shop, LIVE, wrong.clone()).assert_error(403, "account_not_active", None);
     }
     shop.update_account(json!({ "status": "active" }));
-    let paused = ask(&shop, LIVE, wrong.clone());
+    let paused = post_payout(&shop, LIVE, wrong.clone());
     paused.assert_error(503, "maintenance", None);
     assert!(paused.headers.contains_key("retry-after"));
     shop.update_account(json!({ "maintenance": false }));
-    ask(&shop, LIVE, wrong).assert_error(400, "invalid_request", Some("amount"));
-    ask(&shop, LIVE, json!({})).assert_error(400, "invalid_request", Some("amount"));
+    post_payout(&shop, LIVE, wrong).assert_error(400, "invalid_request", Some("amount"));
+    post_payout(&shop, LIVE, json!({})).assert_error(400, "invalid_request", Some("amount"));
     let currency = json!({ "amount": "x", "currency": "GBP" });
-    ask(&shop, LIVE, currency).assert_error(400, "invalid_request", Some("currency"));
+    post_payout(&shop, LIVE, currency).assert_error(400, "invalid_request", Some("currency"));
     let unknown = json!({ "amount": "x", "asset": "BTC" });
-    ask(&shop, LIVE, unknown).assert_error(400, "invalid_request", Some("asset"));
+    post_payout(&shop, LIVE, unknown).assert_error(400, "invalid_request", Some("asset"));
     for text in INVALID_AMOUNTS {
-        let answer = ask(&shop, LIVE, json!({ "amount": text }));
+        let answer = post_payout(&shop, LIVE, json!({ "amount": text }));
         answer.assert_error(400, "invalid_amount", Some("amount"));
     }
     // One open payout blocks new payouts in both currencies.
     for currency in ["EUR", "USD"] {
         let body = json!({ "amount": "0.01", "currency": currency });
-        ask(&shop, LIVE, body).assert_error(409, "payout_open", None);
+        post_payout(&shop, LIVE, body).assert_error(409, "payout_open", None);
     }
     let paid = ["approve", "process", "pay"];
-    shop.apply("payouts", &open, &paid);
+    shop.apply_actions("payouts", &open, &paid);
     shop.request_payout("0.01")
         .assert_error(400, "no_address", None);
     // The address must be on the chain of the payout coin.
@@ -105,8 +105,8 @@ fn checks_run_in_the_documented_order() {
     // One day later, the cooling period is over and the first payout no longer counts. Another payout uses most of
     // the limit.
     shop.advance("1d");
-    let other = shop.payout("4990.00");
-    shop.apply("payouts", &other, &paid);
+    let other = shop.create_payout("4990.00");
+    shop.apply_actions("payouts", &other, &paid);
     shop.request_payout("19.99")
         .assert_error(400, "below_minimum", Some("amount"));
     shop.request_payout("40020.01")
@@ -129,7 +129,7 @@ fn invalid_body_and_wrong_key_are_rejected_first() {
     bare("").assert_error(400, "invalid_request", None);
     let public = shop.post("/v1/payouts", Some("pk_live_sandbox"), json!({}));
     public.assert_error(403, "wrong_key_type", None);
-    ask(&shop, "sandbox.sandbox", json!({ "amount": "20.00" })).assert_error(
+    post_payout(&shop, "sandbox.sandbox", json!({ "amount": "20.00" })).assert_error(
         400,
         "insufficient_balance",
         Some("amount"),
@@ -139,9 +139,9 @@ fn invalid_body_and_wrong_key_are_rejected_first() {
 #[test]
 fn amount_all_is_the_available_balance() {
     let shop = Shop::open();
-    shop.fund(LIVE, "123.45", "USD");
+    shop.fund_balance(LIVE, "123.45", "USD");
     let body = json!({ "amount": "all", "currency": "USD" });
-    let payout = ask(&shop, LIVE, body.clone()).expect(201).json();
+    let payout = post_payout(&shop, LIVE, body.clone()).expect(201).json();
     assert_eq!(
         (&payout["amount"], &payout["currency"]),
         (&json!("123.45"), &json!("USD"))
@@ -150,51 +150,55 @@ fn amount_all_is_the_available_balance() {
         shop.balance_fields(LIVE, "USD"),
         ["0.00", "123.45", "-123.45", "0.00"]
     );
-    shop.apply("payouts", payout["id"].as_str().unwrap(), &["cancel"]);
+    shop.apply_actions("payouts", payout["id"].as_str().unwrap(), &["cancel"]);
     assert_eq!(
         shop.balance_fields(LIVE, "USD"),
         ["123.45", "0.00", "0.00", "0.00"]
     );
     // A zero or negative balance is below the minimum payout.
-    ask(&shop, LIVE, json!({ "amount": "all" })).assert_error(400, "below_minimum", Some("amount"));
+    post_payout(&shop, LIVE, json!({ "amount": "all" })).assert_error(
+        400,
+        "below_minimum",
+        Some("amount"),
+    );
     // A request above the daily limit is rejected, not reduced.
     shop.update_account(json!({ "payoutDailyLimit": "100.00" }));
-    ask(&shop, LIVE, body).assert_error(400, "daily_limit", Some("amount"));
+    post_payout(&shop, LIVE, body).assert_error(400, "daily_limit", Some("amount"));
 }
 
 #[test]
 fn daily_limit_is_rolling_and_per_currency() {
     let shop = Shop::open();
     shop.update_account(json!({ "payoutDailyLimit": "100.00" }));
-    shop.fund(LIVE, "1000.00", "EUR");
-    shop.fund(LIVE, "1000.00", "USD");
+    shop.fund_balance(LIVE, "1000.00", "EUR");
+    shop.fund_balance(LIVE, "1000.00", "USD");
     let paid = ["approve", "process", "pay"];
-    shop.apply("payouts", &shop.payout("60.00"), &paid);
+    shop.apply_actions("payouts", &shop.create_payout("60.00"), &paid);
     shop.advance("12h");
     // A payout whose amount was returned does not count towards the limit, whatever its final status.
     for way in [&["reject"][..], &["cancel"], &["approve", "fail"]] {
-        shop.apply("payouts", &shop.payout("40.00"), way);
+        shop.apply_actions("payouts", &shop.create_payout("40.00"), way);
     }
-    shop.apply("payouts", &shop.payout("40.00"), &paid);
+    shop.apply_actions("payouts", &shop.create_payout("40.00"), &paid);
     let refused = shop.request_payout("20.00");
     refused.assert_error(400, "daily_limit", Some("amount"));
     assert!(refused.text.contains("100.00 EUR"), "{}", refused.text);
     let dollars = json!({ "amount": "100.00", "currency": "USD" });
-    let dollars = ask(&shop, LIVE, dollars).expect(201).json();
-    shop.apply("payouts", dollars["id"].as_str().unwrap(), &paid);
+    let dollars = post_payout(&shop, LIVE, dollars).expect(201).json();
+    shop.apply_actions("payouts", dollars["id"].as_str().unwrap(), &paid);
     shop.advance("11h59m59s");
     shop.request_payout("60.00")
         .assert_error(400, "daily_limit", Some("amount"));
     shop.advance("1s");
     shop.request_payout("60.01")
         .assert_error(400, "daily_limit", Some("amount"));
-    shop.apply("payouts", &shop.payout("60.00"), &paid);
+    shop.apply_actions("payouts", &shop.create_payout("60.00"), &paid);
 }
 
 #[test]
 fn new_address_cools_down_for_a_day() {
     let shop = Shop::open();
-    shop.fund(LIVE, "100.00", "EUR");
+    shop.fund_balance(LIVE, "100.00", "EUR");
     let at = json!({ "set": "2030-01-01T12:00:00.000Z" });
     shop.post("/sandbox/clock", None, at).expect(200);
     shop.update_account(json!({ "payoutAsset": "LTC", "payoutAddress": LITECOIN }));
@@ -218,9 +222,9 @@ fn new_address_cools_down_for_a_day() {
 }
 
 #[test]
-fn concurrent_payouts_create_one() {
+fn concurrent_payout_requests_create_one() {
     let shop = Shop::open();
-    shop.fund(LIVE, "1000.00", "EUR");
+    shop.fund_balance(LIVE, "1000.00", "EUR");
     let answers: Vec<Response> = std::thread::scope(|scope| {
         let asking: Vec<_> = (0..50)
             .map(|_| scope.spawn(|| shop.request_payout("900.00")))
@@ -246,7 +250,7 @@ fn concurrent_payouts_create_one() {
 #[test]
 fn retry_reuses_idempotency_response() {
     let shop = Shop::open();
-    shop.fund(LIVE, "100.00", "EUR");
+    shop.fund_balance(LIVE, "100.00", "EUR");
     let ask = |key: &str, body: Value| {
         let headers = [("X-API-Key", LIVE), ("Idempotency-Key", key)];
         shop.send("POST", "/v1/payouts", &headers, &body.to_string())
@@ -263,7 +267,7 @@ fn retry_reuses_idempotency_response() {
     ask("a", json!({ "amount": "50" })).assert_error(409, "idempotency_conflict", Some("amount"));
     ask("b", json!({ "amount": "50.00" })).assert_error(409, "payout_open", None);
     let id = first.json()["id"].as_str().unwrap().to_owned();
-    shop.apply("payouts", &id, &["approve", "process", "pay"]);
+    shop.apply_actions("payouts", &id, &["approve", "process", "pay"]);
     // The retry returns the original response, not the present state of the payout.
     assert_eq!(
         ask("a", json!({ "amount": "50.00" })).expect(201).text,
@@ -281,11 +285,11 @@ fn retry_reuses_idempotency_response() {
 #[test]
 fn payouts_are_listed_newest_first_within_limits() {
     let shop = Shop::open();
-    shop.fund(LIVE, "1000.00", "EUR");
+    shop.fund_balance(LIVE, "1000.00", "EUR");
     let ids: Vec<String> = (0..3)
         .map(|_| {
-            let id = shop.payout("20.00");
-            shop.apply("payouts", &id, &["reject"]);
+            let id = shop.create_payout("20.00");
+            shop.apply_actions("payouts", &id, &["reject"]);
             id
         })
         .collect();
@@ -316,11 +320,11 @@ fn payouts_are_listed_newest_first_within_limits() {
 #[test]
 fn payout_uses_the_requested_coin() {
     let shop = Shop::open();
-    shop.fund(LIVE, "100.00", "EUR");
+    shop.fund_balance(LIVE, "100.00", "EUR");
     let requested = shop.request_payout("20.00").expect(201).json();
     shop.update_account(json!({ "payoutAsset": "LTC", "payoutAddress": LITECOIN }));
     let id = requested["id"].as_str().unwrap();
-    let approved = shop.apply("payouts", id, &["approve"]);
+    let approved = shop.apply_actions("payouts", id, &["approve"]);
     for field in ["asset", "assetSymbol", "chain", "toAddress", "currency"] {
         assert_eq!(approved[field], requested[field], "{field}");
     }
@@ -333,14 +337,14 @@ fn payout_uses_the_requested_coin() {
 #[test]
 fn amount_has_at_most_two_decimals() {
     let shop = Shop::open();
-    shop.fund(LIVE, "100.00", "EUR");
+    shop.fund_balance(LIVE, "100.00", "EUR");
     for (amount, printed) in [("20", "20.00"), ("20.5", "20.50"), ("20.55", "20.55")] {
         let payout = shop.request_payout(amount).expect(201).json();
         assert_eq!(
             (&payout["amount"], &payout["currency"]),
             (&json!(printed), &json!("EUR"))
         );
-        shop.apply("payouts", payout["id"].as_str().unwrap(), &["reject"]);
+        shop.apply_actions("payouts", payout["id"].as_str().unwrap(), &["reject"]);
     }
     shop.request_payout("20.555")
         .assert_error(400, "invalid_amount", Some("amount"));

@@ -1,10 +1,10 @@
 //! Payouts approved and sent before the server watched their chain, on a real litecoind. The server reads the chain
 //! from the time of their approval.
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::file::old_files::downgraded_copy;
-use crate::support::installation::approval;
+use crate::support::installation::approval_body;
 use crate::support::litecoind::Litecoind;
 use serde_json::json;
 
@@ -13,20 +13,20 @@ const UNTESTED: &str = "payouts that were sent before their chain was watched";
 /// Returns a stopped shop with a payout in processing. Its transaction was confirmed while the server was down. Also
 /// returns the transaction id.
 #[track_caller]
-fn sent_payout() -> Option<(Litecoind, Till, String)> {
+fn create_sent_payout() -> Option<(Litecoind, TestnetShop, String)> {
     let node = Litecoind::start(&[], UNTESTED)?;
-    node.fund();
-    let till = Till::of_outputs("litecoin", &node.url());
+    node.fund_wallet();
+    let till = TestnetShop::with_utxo_chain("litecoin", &node.url());
     let mut running = till.start();
     till.wait_for_rate("litecoin", "LTC");
-    let to = node.address("bech32");
+    let to = node.new_address("bech32");
     let payee = ["LTC", "litecoin", &to];
-    let id = till.served.requested_payout_in(&running, payee);
+    let id = till.served.request_payout_to(&running, payee);
     let path = format!("/dashboard/api/payouts/{id}");
-    for step in [approval(), json!({ "action": "process" })] {
+    for step in [approval_body(), json!({ "action": "process" })] {
         running.operator_request("POST", &path, &step).expect(200);
     }
-    assert!(running.process.close());
+    assert!(running.process.close_input());
     let txid = node.pay(&to, "0.199");
     node.mine(20);
     Some((node, till, txid))
@@ -34,39 +34,40 @@ fn sent_payout() -> Option<(Litecoind, Till, String)> {
 
 /// Asserts that a server finds the transaction, which settles the payout.
 #[track_caller]
-fn assert_found(till: &Till, txid: &str) {
+fn assert_payout_settled(till: &TestnetShop, txid: &str) {
     let running = till.start();
     let settled = "select status || ' ' || ifnull(settled_by, '-') || ' ' || ifnull(txid, '-') from transfers";
-    till.served.poll(settled, &[&format!("paid chain {txid}")]);
+    till.served
+        .wait_for_query(settled, &[&format!("paid chain {txid}")]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }
 
 #[test]
 fn payout_sent_before_the_first_cursor_is_found() {
-    let Some((_node, till, txid)) = sent_payout() else {
+    let Some((_node, till, txid)) = create_sent_payout() else {
         return;
     };
     let unwatched = "delete from chain_blocks; delete from chain_cursors; update transfers set watched_from = null";
     till.served.open_file().execute_batch(unwatched).unwrap();
-    assert_found(&till, &txid);
+    assert_payout_settled(&till, &txid);
 }
 
 #[test]
 fn payout_sent_before_the_upgrade_is_found() {
-    let Some((node, mut till, txid)) = sent_payout() else {
+    let Some((node, mut till, txid)) = create_sent_payout() else {
         return;
     };
     let older = till.served.path("older.db");
     let old = downgraded_copy(&till.served.file, &older, 21);
     // The older server has read the blocks, but has not searched them for payouts.
     let height = node.call("getblockcount", json!([])).to_string();
-    let hash = node.text("getbestblockhash", json!([]));
+    let hash = node.call_text("getbestblockhash", json!([]));
     let read = "update chain_cursors set height = ?1, hash = ?2, complete_height = ?1, complete_hash = ?2, head_height = ?1";
     assert_eq!(old.execute(read, [&height, &hash]), Ok(1));
     let kept = "insert into chain_blocks (chain, height, hash) values ('litecoin', ?1, ?2)";
     assert_eq!(old.execute(kept, [&height, &hash]), Ok(1));
     drop(old);
     till.served.file = older;
-    assert_found(&till, &txid);
+    assert_payout_settled(&till, &txid);
 }

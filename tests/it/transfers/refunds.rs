@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Requests a refund with this body.
 #[track_caller]
-fn ask(shop: &Shop, body: Value) -> Response {
+fn post_refund(shop: &Shop, body: Value) -> Response {
     shop.post("/sandbox/refunds", None, body)
 }
 
@@ -20,17 +20,17 @@ impl Shop {
 
 /// Returns `refundedAmount` of an invoice in test mode.
 #[track_caller]
-fn refunded(shop: &Shop, invoice: &str) -> Value {
+fn refunded_amount(shop: &Shop, invoice: &str) -> Value {
     shop.get_invoice(invoice)["refundedAmount"].clone()
 }
 
 #[test]
 fn refund_response_is_as_documented_and_shown_on_its_invoice() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
-    assert_eq!(refunded(&shop, &invoice), Value::Null);
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
+    assert_eq!(refunded_amount(&shop, &invoice), Value::Null);
     let body = json!({ "invoice": invoice, "amount": "30.00", "reason": "One too many" });
-    let refund = ask(&shop, body).expect(201).json();
+    let refund = post_refund(&shop, body).expect(201).json();
     let id = refund["id"].as_str().unwrap();
     let expected = json!({
         "object": "refund", "id": id, "invoiceId": invoice, "status": "requested", "livemode": false,
@@ -46,20 +46,20 @@ fn refund_response_is_as_documented_and_shown_on_its_invoice() {
     );
     let read = shop.get(&format!("/v1/refunds/{id}"), Some(TEST));
     assert_eq!(read.expect(200).json(), refund);
-    assert_eq!(refunded(&shop, &invoice), "30.00");
+    assert_eq!(refunded_amount(&shop, &invoice), "30.00");
     assert_eq!(
         shop.balance_fields(TEST, "EUR"),
         ["70.00", "30.00", "0.00", "-30.00"]
     );
     assert_eq!(shop.transfer_ledger(id, TEST), "refund -30.00");
-    shop.apply("refunds", id, &["approve", "fail"]);
-    assert_eq!(refunded(&shop, &invoice), Value::Null);
+    shop.apply_actions("refunds", id, &["approve", "fail"]);
+    assert_eq!(refunded_amount(&shop, &invoice), Value::Null);
 }
 
 #[test]
 fn retry_creates_no_second_refund() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     let ask = |amount: &str| {
         let body = json!({ "invoice": invoice, "amount": amount }).to_string();
         let key = [("Idempotency-Key", "one")];
@@ -68,13 +68,13 @@ fn retry_creates_no_second_refund() {
     let made = ask("30.00").expect(201);
     assert_eq!(ask("30.00").expect(201).text, made.text);
     ask("31.00").assert_error(409, "idempotency_conflict", Some("amount"));
-    assert_eq!(refunded(&shop, &invoice), "30.00");
+    assert_eq!(refunded_amount(&shop, &invoice), "30.00");
 }
 
 #[test]
 fn refunds_never_exceed_the_confirmed_amount() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     let refuse = |amount: Option<&str>| {
         let refused = shop.request_refund(&invoice, amount);
         refused.assert_error(400, "invalid_amount", Some("amount"));
@@ -91,22 +91,22 @@ fn refunds_never_exceed_the_confirmed_amount() {
     ] {
         refuse(Some(amount));
     }
-    let first = shop.refund(&invoice, Some("60.00"));
+    let first = shop.create_refund(&invoice, Some("60.00"));
     refuse(Some("40.01"));
-    let second = shop.refund(&invoice, Some("30.00"));
-    assert_eq!(refunded(&shop, &invoice), "90.00");
+    let second = shop.create_refund(&invoice, Some("30.00"));
+    assert_eq!(refunded_amount(&shop, &invoice), "90.00");
     // A refund without an amount refunds the remaining amount.
-    shop.refund(&invoice, None);
-    assert_eq!(refunded(&shop, &invoice), "100.00");
+    shop.create_refund(&invoice, None);
+    assert_eq!(refunded_amount(&shop, &invoice), "100.00");
     refuse(None);
     refuse(Some("0.01"));
     // The amount of a rejected refund may be refunded again. The amount of a paid refund may not.
-    shop.apply("refunds", &first, &["approve", "process", "pay"]);
+    shop.apply_actions("refunds", &first, &["approve", "process", "pay"]);
     refuse(Some("0.01"));
-    shop.apply("refunds", &second, &["reject"]);
+    shop.apply_actions("refunds", &second, &["reject"]);
     refuse(Some("30.01"));
-    shop.refund(&invoice, Some("30.00"));
-    assert_eq!(refunded(&shop, &invoice), "100.00");
+    shop.create_refund(&invoice, Some("30.00"));
+    assert_eq!(refunded_amount(&shop, &invoice), "100.00");
     assert_eq!(
         shop.balance_fields(TEST, "EUR"),
         ["0.00", "40.00", "0.00", "-100.00"]
@@ -116,9 +116,9 @@ fn refunds_never_exceed_the_confirmed_amount() {
 #[test]
 fn refund_count_limit_includes_returned_refunds() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
-    let first = shop.refund(&invoice, Some("0.01"));
-    shop.apply("refunds", &first, &["reject"]);
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
+    let first = shop.create_refund(&invoice, Some("0.01"));
+    shop.apply_actions("refunds", &first, &["reject"]);
     shop.execute_sql(
         "create temp table made as
            with recursive n (n) as (select 2 union all select n + 1 from n where n < 999) select n.n as number, t.* from n, transfers t;
@@ -126,7 +126,7 @@ fn refund_count_limit_includes_returned_refunds() {
          alter table made drop column number;
          insert into transfers select * from made;",
     );
-    shop.refund(&invoice, Some("0.99"));
+    shop.create_refund(&invoice, Some("0.99"));
     for amount in [Some("0.01"), None, Some("x")] {
         let refused = shop.request_refund(&invoice, amount);
         refused.assert_error(400, "invoice_not_refundable", None);
@@ -136,17 +136,17 @@ fn refund_count_limit_includes_returned_refunds() {
             "{message}"
         );
     }
-    assert_eq!(refunded(&shop, &invoice), "0.99");
+    assert_eq!(refunded_amount(&shop, &invoice), "0.99");
     assert_eq!(shop.balance_fields(TEST, "EUR")[0], "99.01");
     // Each invoice has its own limit.
-    let other = shop.fund(TEST, "100.00", "EUR");
-    shop.refund(&other, None);
+    let other = shop.fund_balance(TEST, "100.00", "EUR");
+    shop.create_refund(&other, None);
 }
 
 #[test]
 fn concurrent_refunds_never_exceed_the_confirmed_amount() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     let answers: Vec<Response> = std::thread::scope(|scope| {
         let asking: Vec<_> = (0..20)
             .map(|_| scope.spawn(|| shop.request_refund(&invoice, Some("15.00"))))
@@ -161,7 +161,7 @@ fn concurrent_refunds_never_exceed_the_confirmed_amount() {
     for answer in answers.iter().filter(|answer| answer.status != 201) {
         answer.assert_error(400, "invalid_amount", Some("amount"));
     }
-    assert_eq!(refunded(&shop, &invoice), "90.00");
+    assert_eq!(refunded_amount(&shop, &invoice), "90.00");
     assert_eq!(
         shop.balance_fields(TEST, "EUR"),
         ["10.00", "90.00", "0.00", "-90.00"]
@@ -176,9 +176,9 @@ fn only_confirmed_payments_can_be_refunded() {
         let refused = shop.request_refund(invoice, Some("1.00"));
         refused.assert_error(400, "invoice_not_refundable", None);
     };
-    let created = shop.invoice("20.00", json!({}));
+    let created = shop.create_invoice("20.00", json!({}));
     refuse(created["id"].as_str().unwrap());
-    let seen = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let seen = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     let seen = seen["id"].as_str().unwrap();
     refuse(seen);
     let payment = shop.pay(json!({ "invoice": seen, "amount": "0.125" }));
@@ -192,7 +192,7 @@ fn only_confirmed_payments_can_be_refunded() {
     assert_eq!(refund["amount"], "10.00");
     assert_eq!(shop.get_invoice(seen)["status"], "underpaid");
     // A dropped payment is no longer refundable.
-    shop.apply("refunds", refund["id"].as_str().unwrap(), &["cancel"]);
+    shop.apply_actions("refunds", refund["id"].as_str().unwrap(), &["cancel"]);
     shop.move_payment(&payment, "dropped");
     refuse(seen);
 }
@@ -200,10 +200,10 @@ fn only_confirmed_payments_can_be_refunded() {
 #[test]
 fn refund_may_make_the_balance_negative() {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "100.00", "EUR");
-    let payout = shop.payout("90.00");
-    shop.apply("payouts", &payout, &["approve", "process", "pay"]);
-    let refund = shop.refund(&invoice, None);
+    let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
+    let payout = shop.create_payout("90.00");
+    shop.apply_actions("payouts", &payout, &["approve", "process", "pay"]);
+    let refund = shop.create_refund(&invoice, None);
     assert_eq!(
         shop.balance_fields(LIVE, "EUR"),
         ["-90.00", "100.00", "-90.00", "-100.00"]
@@ -211,7 +211,7 @@ fn refund_may_make_the_balance_negative() {
     // A negative balance does not allow a payout.
     let all = shop.request_payout("all");
     all.assert_error(400, "below_minimum", Some("amount"));
-    shop.apply("refunds", &refund, &["approve", "process", "pay"]);
+    shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
     assert_eq!(
         shop.balance_fields(LIVE, "EUR"),
         ["-90.00", "0.00", "-90.00", "-100.00"]
@@ -221,9 +221,9 @@ fn refund_may_make_the_balance_negative() {
 #[test]
 fn refund_defaults_to_the_coin_of_the_invoice() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     let to = |asset: Value, address: &str| {
-        ask(
+        post_refund(
             &shop,
             json!({ "invoice": invoice, "amount": "1.00", "asset": asset, "toAddress": address }),
         )
@@ -237,7 +237,8 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
         "the address is in canonical form"
     );
     // The default address does not change, and may also be given explicitly.
-    let unnamed = || shop.read_refund(&shop.refund(&invoice, Some("1.00")))["toAddress"].clone();
+    let unnamed =
+        || shop.read_refund(&shop.create_refund(&invoice, Some("1.00")))["toAddress"].clone();
     let fixed = unnamed();
     assert_eq!(unnamed(), fixed);
     to(Value::Null, fixed.as_str().unwrap()).expect(201);
@@ -259,7 +260,7 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
 #[test]
 fn invalid_body_names_the_field() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     for (field, value) in [
         ("invoice", Value::Null),
         ("invoice", json!(1)),
@@ -271,26 +272,26 @@ fn invalid_body_names_the_field() {
     ] {
         let mut body = json!({ "invoice": invoice });
         body[field] = value;
-        ask(&shop, body).assert_error(400, "invalid_request", Some(field));
+        post_refund(&shop, body).assert_error(400, "invalid_request", Some(field));
     }
     for nobodys in ["x", "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946"] {
-        ask(&shop, json!({ "invoice": nobodys })).assert_error(404, "not_found", None);
+        post_refund(&shop, json!({ "invoice": nobodys })).assert_error(404, "not_found", None);
     }
-    assert_eq!(refunded(&shop, &invoice), Value::Null);
+    assert_eq!(refunded_amount(&shop, &invoice), Value::Null);
 }
 
 #[test]
 fn refunds_are_listed_newest_first_by_mode_and_invoice() {
     let shop = Shop::open();
     let (one, other) = (
-        shop.fund(TEST, "100.00", "EUR"),
-        shop.fund(TEST, "100.00", "EUR"),
+        shop.fund_balance(TEST, "100.00", "EUR"),
+        shop.fund_balance(TEST, "100.00", "EUR"),
     );
-    let live = shop.fund(LIVE, "100.00", "EUR");
-    let of_one = shop.refund(&one, Some("1.00"));
-    let of_other = shop.refund(&other, Some("1.00"));
-    let again = shop.refund(&one, Some("2.00"));
-    let of_live = shop.refund(&live, Some("1.00"));
+    let live = shop.fund_balance(LIVE, "100.00", "EUR");
+    let of_one = shop.create_refund(&one, Some("1.00"));
+    let of_other = shop.create_refund(&other, Some("1.00"));
+    let again = shop.create_refund(&one, Some("2.00"));
+    let of_live = shop.create_refund(&live, Some("1.00"));
     let listed = |query: &str, key: &str| -> Vec<String> {
         let list = shop.get(&format!("/v1/refunds{query}"), Some(key));
         let list = list.expect(200).json();

@@ -1,18 +1,18 @@
 //! Sender of an approved transfer: the signer within its limit, otherwise a person. Also changes of the sender.
 
 use crate::support::installation::{
-    ETHEREUM, Installation, RunningServer, SOLANA, approval, with_signer,
+    ETHEREUM, Installation, RunningServer, SOLANA, approval_body, signer_settings,
 };
 use serde_json::{Value, json};
 use std::process::Command;
 
 /// A shop with fixed rates and a signer that never exits.
-struct Shop {
+struct SignerShop {
     served: Installation,
     running: RunningServer,
 }
 
-impl Drop for Shop {
+impl Drop for SignerShop {
     fn drop(&mut self) {
         // The signer process outlives a killed server, so it is killed separately.
         self.running.process.kill();
@@ -23,31 +23,34 @@ impl Drop for Shop {
     }
 }
 
-impl Shop {
+impl SignerShop {
     #[track_caller]
-    fn open() -> Shop {
+    fn open() -> SignerShop {
         let served = Installation::new();
         // The signer never completes its first order, so later transfers stay approved.
         let script = format!(
             "echo $$ > {}; exec sleep 100000",
             served.path("number").display()
         );
-        let program = served.program("signer", &script);
-        let running = served.start(&with_signer(&program));
+        let program = served.write_program("signer", &script);
+        let running = served.start(&signer_settings(&program));
         let adjustment = json!({ "currency": "EUR", "amount": "100000.00", "memo": "for a test" });
         let path = format!("/dashboard/api/accounts/{}/adjustments", served.account);
         running
             .operator_request("POST", &path, &adjustment)
             .expect(201);
-        Shop { served, running }
+        SignerShop { served, running }
     }
 
     /// Requests a refund of this amount in ether and returns its path.
     #[track_caller]
-    fn refund(&self, amount: &str) -> String {
+    fn request_refund(&self, amount: &str) -> String {
         let cents: i64 = amount.replace('.', "").parse().unwrap();
         let conn = self.served.open_file();
-        let id = format!("01a1fd8d-2c10-7b41-9e07-{:012x}", next_number(&conn));
+        let id = format!(
+            "01a1fd8d-2c10-7b41-9e07-{:012x}",
+            next_transfer_number(&conn)
+        );
         conn.execute(
             "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, \
                expires_at) values (?1 || 'i', 1, 'live', 'created', 100, 'EUR', '{}', 0, 0, 0, 9e15)",
@@ -72,7 +75,7 @@ impl Shop {
     /// Approves with these additional fields.
     #[track_caller]
     fn approve(&self, path: &str, fields: Value) -> crate::support::Response {
-        let mut body = approval();
+        let mut body = approval_body();
         body["networkFee"] = json!("0");
         let fields = fields.as_object().unwrap().clone();
         body.as_object_mut().unwrap().extend(fields);
@@ -82,13 +85,13 @@ impl Shop {
     /// Requests and approves a refund of this amount, and returns its path and sender.
     #[track_caller]
     fn approve_refund(&self, amount: &str) -> (String, String) {
-        let path = self.refund(amount);
+        let path = self.request_refund(amount);
         let approved = self.approve(&path, json!({})).expect(200).json();
         (path, approved["sentBy"].as_str().unwrap().to_owned())
     }
 
     #[track_caller]
-    fn step(&self, path: &str, body: Value) -> crate::support::Response {
+    fn apply(&self, path: &str, body: Value) -> crate::support::Response {
         self.running.operator_request("POST", path, &body)
     }
 
@@ -106,14 +109,14 @@ impl Shop {
 }
 
 /// Returns the number of the next transfer.
-fn next_number(conn: &rusqlite::Connection) -> i64 {
+fn next_transfer_number(conn: &rusqlite::Connection) -> i64 {
     conn.query_row("select count(*) + 1 from transfers", [], |row| row.get(0))
         .unwrap()
 }
 
 #[test]
-fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
-    let shop = Shop::open();
+fn transfers_above_the_daily_signer_limit_are_sent_by_hand() {
+    let shop = SignerShop::open();
     let path = format!("/dashboard/api/accounts/{}", shop.served.account);
     let account = shop.running.operator_request("GET", &path, &Value::Null);
     assert_eq!(account.expect(200).json()["signerLimit"], "1000.00");
@@ -122,7 +125,7 @@ fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
     assert_eq!([first.as_str(), sent_by.as_str()], ["signer", "signer"]);
     let (over, sent_by) = shop.approve_refund("0.01");
     assert_eq!(sent_by, "hand", "the limit is reached");
-    let path = shop.refund("0.01");
+    let path = shop.request_refund("0.01");
     let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
     refused.assert_error(400, "invalid_request", Some("sentBy"));
     assert!(
@@ -131,7 +134,7 @@ fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
         refused.text
     );
     // A cancelled transfer no longer counts towards the limit.
-    shop.step(&second, json!({ "action": "cancel" }))
+    shop.apply(&second, json!({ "action": "cancel" }))
         .expect(200);
     assert_eq!(
         shop.approve(&path, json!({ "sentBy": "signer" }))
@@ -141,7 +144,7 @@ fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
     );
     let back = json!({ "action": "reassign", "sentBy": "signer" });
     assert_eq!(
-        shop.step(&over, back).expect(200).json()["sentBy"],
+        shop.apply(&over, back).expect(200).json()["sentBy"],
         "signer"
     );
     // A day later, only the two transfers of 0.01 EUR count towards the limit.
@@ -153,7 +156,7 @@ fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
 
 #[test]
 fn operator_sets_signer_limit_to_amount_zero_or_null() {
-    let shop = Shop::open();
+    let shop = SignerShop::open();
     shop.set_limit(json!("0.00"));
     assert_eq!(shop.approve_refund("0.50").1, "hand");
     shop.set_limit(Value::Null);
@@ -190,17 +193,17 @@ fn operator_sets_signer_limit_to_amount_zero_or_null() {
 
 #[test]
 fn person_cannot_send_a_signer_transfer_until_reassigned() {
-    let shop = Shop::open();
+    let shop = SignerShop::open();
     let (_, first) = shop.approve_refund("1.00");
     assert_eq!(first, "signer", "the signer runs and holds later transfers");
-    shop.served.poll(
+    shop.served.wait_for_query(
         "select status from transfers order by seq limit 1",
         &["processing"],
     );
     let (path, sent_by) = shop.approve_refund("2.00");
     assert_eq!(sent_by, "signer");
     let process = json!({ "action": "process" });
-    shop.step(&path, process.clone())
+    shop.apply(&path, process.clone())
         .assert_error(409, "invalid_transition", Some("action"));
     for (body, param) in [
         (json!({ "action": "reassign" }), "sentBy"),
@@ -211,29 +214,29 @@ fn person_cannot_send_a_signer_transfer_until_reassigned() {
         ),
         (json!({ "action": "process", "sentBy": "hand" }), "sentBy"),
     ] {
-        shop.step(&path, body)
+        shop.apply(&path, body)
             .assert_error(400, "invalid_request", Some(param));
     }
     let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
     assert_eq!(
-        shop.step(&path, by_hand.clone()).expect(200).json()["sentBy"],
+        shop.apply(&path, by_hand.clone()).expect(200).json()["sentBy"],
         "hand"
     );
-    shop.step(&path, by_hand.clone())
+    shop.apply(&path, by_hand.clone())
         .assert_error(409, "invalid_transition", Some("sentBy"));
-    shop.step(&path, process).expect(200);
-    shop.step(&path, by_hand)
+    shop.apply(&path, process).expect(200);
+    shop.apply(&path, by_hand)
         .assert_error(409, "invalid_transition", Some("action"));
-    let requested = shop.refund("3.00");
+    let requested = shop.request_refund("3.00");
     let early = json!({ "action": "reassign", "sentBy": "hand" });
-    shop.step(&requested, early)
+    shop.apply(&requested, early)
         .assert_error(409, "invalid_transition", Some("action"));
 }
 
 #[test]
 fn transfer_without_a_node_is_sent_by_hand() {
-    let shop = Shop::open();
-    let id = shop.served.requested_payout_in(&shop.running, SOLANA);
+    let shop = SignerShop::open();
+    let id = shop.served.request_payout_to(&shop.running, SOLANA);
     let path = format!("/dashboard/api/payouts/{id}");
     let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
     refused.assert_error(400, "invalid_request", Some("sentBy"));
@@ -245,7 +248,7 @@ fn transfer_without_a_node_is_sent_by_hand() {
     let approved = shop.approve(&path, json!({})).expect(200).json();
     assert_eq!(approved["sentBy"], "hand");
     let reassign = json!({ "action": "reassign", "sentBy": "signer" });
-    shop.step(&path, reassign)
+    shop.apply(&path, reassign)
         .assert_error(400, "invalid_request", Some("sentBy"));
 }
 
@@ -253,13 +256,13 @@ fn transfer_without_a_node_is_sent_by_hand() {
 fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
     let served = Installation::new();
     let mut running = served.start(&[]);
-    let id = served.approved_payout_in(&running, ETHEREUM);
-    assert!(running.process.close());
+    let id = served.create_approved_payout_to(&running, ETHEREUM);
+    assert!(running.process.close_input());
     let sent_by = "select ifnull(sent_by, '') || (signer_at is not null) from transfers";
     let forget = "update transfers set sent_by = null, signer_at = null";
     // The cases: no signer, a partial configuration, too low a limit, and a sufficient limit.
-    let program = served.program("signer", "sleep 100000");
-    let with_signer = with_signer(&program);
+    let program = served.write_program("signer", "sleep 100000");
+    let with_signer = signer_settings(&program);
     for (settings, limit, expected) in [
         (&[][..], 100_000, "hand0"),
         (&with_signer[..2], 100_000, "hand0"),
@@ -272,13 +275,13 @@ fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
             .unwrap();
         drop(conn);
         let mut running = served.start(settings);
-        served.poll(sent_by, &[expected]);
-        assert!(running.process.close());
+        served.wait_for_query(sent_by, &[expected]);
+        assert!(running.process.close_input());
     }
     let noted = "select group_concat(actor || ' ' || action || ' ' || json_extract(detail, '$.sentBy'), ';') \
         from audit_log where action = 'payout.reassign'";
     let hand = "upgrade payout.reassign hand";
-    served.poll(
+    served.wait_for_query(
         noted,
         &[&format!(
             "{hand};{hand};{hand};upgrade payout.reassign signer"
@@ -291,7 +294,7 @@ fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
 fn summary_counts_transfers_without_a_signer() {
     let served = Installation::new();
     let mut running = served.start(&[]);
-    let id = served.approved_payout_in(&running, ETHEREUM);
+    let id = served.create_approved_payout_to(&running, ETHEREUM);
     let waiting = |running: &RunningServer| {
         let summary = running.operator_request("GET", "/dashboard/api/summary", &Value::Null);
         summary.expect(200).json()["transfersWithoutSigner"].clone()
@@ -299,7 +302,7 @@ fn summary_counts_transfers_without_a_signer() {
     assert_eq!(waiting(&running), 0);
     served.assign_to_signer(&id);
     assert_eq!(waiting(&running), 1);
-    assert!(running.process.close());
+    assert!(running.process.close_input());
     let doctor = |signer: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let command = command.args(["doctor", "--rates", "fixed:/nowhere", "--file"]);
@@ -326,13 +329,13 @@ fn summary_counts_transfers_without_a_signer() {
 
 #[test]
 fn release_of_a_held_transfer_sets_its_sender() {
-    let shop = Shop::open();
+    let shop = SignerShop::open();
     // The signer works on the first transfer.
     shop.approve_refund("600.00");
     let held: Vec<String> = (0..5).map(|_| shop.approve_refund("80.00").0).collect();
     let hold = "update transfers set sending = 'restored', signer_at = signer_at - 100000000 where amount = 8000";
     assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 5);
-    let requested = shop.refund("1.00");
+    let requested = shop.request_refund("1.00");
     let hold = "update transfers set sending = 'restored' where amount = 100";
     assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 1);
     // A transfer on hold accepts no other action, whatever the body.
@@ -340,17 +343,17 @@ fn release_of_a_held_transfer_sets_its_sender() {
         json!({ "action": "approve" }),
         json!({ "action": "approve", "rate": "0.01" }),
     ] {
-        shop.step(&requested, body)
+        shop.apply(&requested, body)
             .assert_error(409, "invalid_transition", Some("action"));
     }
-    shop.step(&held[0], json!({ "action": "reassign" }))
+    shop.apply(&held[0], json!({ "action": "reassign" }))
         .assert_error(409, "invalid_transition", Some("action"));
     let release = |path: &str, sent_by: Value| {
         let mut body = json!({ "action": "release" });
         if !sent_by.is_null() {
             body["sentBy"] = sent_by;
         }
-        shop.step(path, body)
+        shop.apply(path, body)
     };
     release(&requested, json!("hand")).assert_error(400, "invalid_request", Some("sentBy"));
     let after = release(&requested, Value::Null).expect(200).json();
@@ -362,7 +365,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
         ["approved", "hand"]
     );
     let process = json!({ "action": "process" });
-    shop.step(&held[0], process.clone()).expect(200);
+    shop.apply(&held[0], process.clone()).expect(200);
     // A transfer that is assigned to the signer again counts towards the limit from now on.
     shop.set_limit(json!("840.00"));
     for (path, asked, sent_by) in [
@@ -379,7 +382,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
         );
         release(path, Value::Null).assert_error(409, "invalid_transition", Some("action"));
     }
-    shop.step(&held[1], process.clone())
+    shop.apply(&held[1], process.clone())
         .assert_error(409, "invalid_transition", Some("action"));
-    shop.step(&held[4], process).expect(200);
+    shop.apply(&held[4], process).expect(200);
 }

@@ -2,35 +2,35 @@
 
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::progress::ignore_progress;
-use coffer::domain::render::Links;
+use coffer::domain::render::LinkBuilder;
 use coffer::domain::server::order::ServerLimits;
 use coffer::domain::time::Time;
 use coffer::domain::transfer::inputs::MoveTransfer;
-use coffer::domain::transfer::{Sending, TransferKind, TransferStatus};
-use coffer::service::chains::live::Live;
-use coffer::service::operator::members::Given;
+use coffer::domain::transfer::{SendingState, TransferKind, TransferStatus};
+use coffer::service::chains::live::LiveMode;
+use coffer::service::operator::members::SignInCredentials;
 use coffer::service::operator::passwords::Hasher;
-use coffer::service::{Caches, Error, Service, open_beside};
-use coffer::store::Kind;
+use coffer::service::{Caches, Error, Service, open_shared};
+use coffer::store::FileKind;
 use serde_json::json;
 use std::sync::Arc;
 
 /// Returns the service of a production server, on the file of a running shop.
 fn production_service(shop: &Shop) -> Arc<Service> {
-    let links = Links {
+    let links = LinkBuilder {
         public_url: shop.url().to_owned(),
         checkout_secret: vec![0; 32],
     };
-    let store = open_beside(shop.file(), None, false, ignore_progress).unwrap();
+    let store = open_shared(shop.file(), None, false, ignore_progress).unwrap();
     let caches = Arc::new(Caches::default());
     Arc::new(Service::new(
         store,
         links,
-        Kind::Production,
+        FileKind::Production,
         Box::new(|_| Ok(())),
         ServerLimits::default(),
         caches,
-        Live::default(),
+        LiveMode::default(),
     ))
 }
 
@@ -56,7 +56,7 @@ const PAYOUT: TransferKind = TransferKind::Payout;
 /// Approves a payout for the signer. The database is changed directly, because a sandbox has no signer.
 #[track_caller]
 fn approve_for_signer(shop: &Shop, id: &str) {
-    shop.apply("payouts", id, &["approve"]);
+    shop.apply_actions("payouts", id, &["approve"]);
     shop.execute_sql(&format!(
         "update transfers set sent_by = 'signer', signer_at = approved_at where id = '{id}'"
     ));
@@ -64,7 +64,7 @@ fn approve_for_signer(shop: &Shop, id: &str) {
 
 /// Returns the state of the signer command, as the operator interface shows it.
 #[track_caller]
-fn sending(shop: &Shop, id: &str) -> serde_json::Value {
+fn signer_command_state(shop: &Shop, id: &str) -> serde_json::Value {
     let cookie = shop.sign_in("operator@sandbox.test");
     let list = shop.send("GET", "/dashboard/api/payouts", &[("cookie", &cookie)], "");
     let list = list.expect(200).json();
@@ -74,16 +74,16 @@ fn sending(shop: &Shop, id: &str) -> serde_json::Value {
 }
 
 /// Returns a well-formed transaction id of Solana, the chain of these payouts.
-fn signature(byte: u8) -> String {
+fn solana_txid(byte: u8) -> String {
     bs58::encode([byte; 64]).into_string()
 }
 
 /// Creates a payout, starts its signer command, and returns the payout's id.
 #[track_caller]
-fn started_payout(shop: &Shop, service: &Arc<Service>) -> String {
-    let id = shop.payout("20.00");
+fn create_started_payout(shop: &Shop, service: &Arc<Service>) -> String {
+    let id = shop.create_payout("20.00");
     assert!(
-        service.to_send(NOW, 9).unwrap().is_empty(),
+        service.transfers_to_send(NOW, 9).unwrap().is_empty(),
         "not approved yet"
     );
     assert_eq!(
@@ -91,13 +91,13 @@ fn started_payout(shop: &Shop, service: &Arc<Service>) -> String {
         "invalid_transition"
     );
     approve_for_signer(shop, &id);
-    assert_eq!(service.to_send(NOW, 9).unwrap().len(), 1);
+    assert_eq!(service.transfers_to_send(NOW, 9).unwrap().len(), 1);
     let begun = block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
     assert_eq!(
         (begun.status, begun.sending),
-        (TransferStatus::Processing, Some(Sending::Running))
+        (TransferStatus::Processing, Some(SendingState::Running))
     );
-    assert!(service.to_send(NOW, 9).unwrap().is_empty());
+    assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
     assert_eq!(
         error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
         "invalid_transition"
@@ -106,7 +106,7 @@ fn started_payout(shop: &Shop, service: &Arc<Service>) -> String {
 }
 
 /// Applies an operator action in production, and returns the response or the error.
-fn step(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
+fn apply_action(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
     let serde_json::Value::Object(body) = body else {
         unreachable!("{body} is no object")
     };
@@ -124,10 +124,10 @@ fn step(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
 #[test]
 fn signer_response_settles_nothing_and_counts_once() {
     let shop = Shop::open();
-    shop.fund(LIVE, "1000.00", "EUR");
+    shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
     for is_sent in [true, false] {
-        let id = started_payout(&shop, &service);
+        let id = create_started_payout(&shop, &service);
         // While the command runs, other actions are rejected.
         for action in ["process", "pay", "fail", "cancel"] {
             let path = format!("/sandbox/payouts/{id}");
@@ -135,38 +135,43 @@ fn signer_response_settles_nothing_and_counts_once() {
             refused.assert_error(409, "invalid_transition", Some("action"));
         }
         let ended = if is_sent {
-            block_on(service.sent(NOW, PAYOUT, &id, &signature(1))).unwrap()
+            block_on(service.record_sent(NOW, PAYOUT, &id, &solana_txid(1))).unwrap()
         } else {
-            block_on(service.not_sent(NOW, PAYOUT, &id, ("no funds", false))).unwrap()
+            block_on(service.record_not_sent(NOW, PAYOUT, &id, ("no funds", false))).unwrap()
         };
         assert_eq!(ended.status, TransferStatus::Processing);
         assert!(shop.event_types(&id, LIVE).is_empty());
         let left = if is_sent {
-            (Some(signature(1)), None)
+            (Some(solana_txid(1)), None)
         } else {
-            (None, Some(Sending::Declined))
+            (None, Some(SendingState::Declined))
         };
         assert_eq!((ended.txid, ended.sending), left);
         // The signer command has responded, so it is not run again.
         assert_eq!(
-            error_code(block_on(service.sent(NOW, PAYOUT, &id, "x"))),
+            error_code(block_on(service.record_sent(NOW, PAYOUT, &id, "x"))),
             "invalid_transition"
         );
         assert_eq!(
-            error_code(block_on(service.not_sent(NOW, PAYOUT, &id, ("x", true)))),
+            error_code(block_on(service.record_not_sent(
+                NOW,
+                PAYOUT,
+                &id,
+                ("x", true)
+            ))),
             "invalid_transition"
         );
-        assert!(service.to_send(NOW, 9).unwrap().is_empty());
+        assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
         let (end, status) = if is_sent {
             (
-                json!({ "action": "pay", "txid": signature(1), "unverified": true }),
+                json!({ "action": "pay", "txid": solana_txid(1), "unverified": true }),
                 "paid",
             )
         } else {
             // The signer signed no transaction, so `force` is not needed.
             (json!({ "action": "fail", "reason": "no funds" }), "failed")
         };
-        let ended = step(&service, &id, end);
+        let ended = apply_action(&service, &id, end);
         assert!(
             ended.contains(&format!(r#""status":"{status}""#)),
             "{ended}"
@@ -182,44 +187,49 @@ fn signer_response_settles_nothing_and_counts_once() {
 #[test]
 fn signer_retry_runs_after_ten_minutes() {
     let shop = Shop::open();
-    shop.fund(LIVE, "1000.00", "EUR");
+    shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
-    let id = started_payout(&shop, &service);
+    let id = create_started_payout(&shop, &service);
     let later = |minutes: i64| NOW.plus_ms(minutes * 60_000);
-    let retry = |at| block_on(service.not_sent(at, PAYOUT, &id, ("fees are high", true)));
-    assert_eq!(retry(NOW).unwrap().sending, Some(Sending::Retry));
-    assert_eq!(service.next_retry(NOW).unwrap(), Some(later(10)));
+    let retry = |at| block_on(service.record_not_sent(at, PAYOUT, &id, ("fees are high", true)));
+    assert_eq!(retry(NOW).unwrap().sending, Some(SendingState::Retry));
+    assert_eq!(service.next_signer_retry(NOW).unwrap(), Some(later(10)));
     for minutes in [0, 9] {
-        assert!(service.to_send(later(minutes), 9).unwrap().is_empty());
+        assert!(
+            service
+                .transfers_to_send(later(minutes), 9)
+                .unwrap()
+                .is_empty()
+        );
         let early = block_on(service.begin_sending(later(minutes), PAYOUT, &id));
         assert_eq!(error_code(early), "invalid_transition");
     }
-    assert_eq!(service.to_send(later(10), 9).unwrap().len(), 1);
+    assert_eq!(service.transfers_to_send(later(10), 9).unwrap().len(), 1);
     let again = block_on(service.begin_sending(later(10), PAYOUT, &id)).unwrap();
-    assert_eq!(again.sending, Some(Sending::Running));
+    assert_eq!(again.sending, Some(SendingState::Running));
     assert_eq!(
         retry(later(11)).unwrap().dispatch.retry,
         Some((NOW, later(21)))
     );
     // The signer signed no transaction, so `force` is not needed.
-    let failed = step(&service, &id, json!({ "action": "fail" }));
+    let failed = apply_action(&service, &id, json!({ "action": "fail" }));
     assert!(failed.contains(r#""status":"failed""#), "{failed}");
-    assert_eq!(service.next_retry(NOW).unwrap(), None);
+    assert_eq!(service.next_signer_retry(NOW).unwrap(), None);
 }
 
 #[test]
-fn arrival_before_the_signer_starts_holds_it() {
+fn payment_by_others_holds_the_signer_before_its_start() {
     let shop = Shop::open();
-    shop.fund(LIVE, "1000.00", "EUR");
+    shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
-    let id = shop.payout("20.00");
+    let id = shop.create_payout("20.00");
     approve_for_signer(&shop, &id);
-    assert_eq!(service.to_send(NOW, 9).unwrap().len(), 1);
+    assert_eq!(service.transfers_to_send(NOW, 9).unwrap().len(), 1);
     shop.execute_sql(&format!(
         "insert into transfer_proposals (transfer, txid, position, amount, seen_at) \
          select seq, 'a', 0, amount_crypto, approved_at / 1000 * 1000 from transfers where id = '{id}'"
     ));
-    assert!(service.to_send(NOW, 9).unwrap().is_empty());
+    assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
     assert_eq!(
         error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
         "invalid_transition"
@@ -231,7 +241,7 @@ fn arrival_before_the_signer_starts_holds_it() {
 #[test]
 fn unknown_outcome_waits_for_a_person() {
     let shop = Shop::open();
-    shop.fund(LIVE, "1000.00", "EUR");
+    shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
     for (end, status) in [
         (
@@ -240,49 +250,51 @@ fn unknown_outcome_waits_for_a_person() {
         ),
         (json!({ "action": "fail", "force": true }), "failed"),
     ] {
-        let id = started_payout(&shop, &service);
+        let id = create_started_payout(&shop, &service);
         assert_eq!(
-            error_code(block_on(service.sent(NOW, PAYOUT, &id, "no id"))),
+            error_code(block_on(service.record_sent(NOW, PAYOUT, &id, "no id"))),
             "invalid_request"
         );
         // The service stores an id that no transaction can have, but settles nothing.
-        let answered = block_on(service.sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
+        let answered = block_on(service.record_sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
         let reason = answered.dispatch.sending_reason.unwrap();
         assert!(reason.contains("deadbeef"), "{reason}");
-        assert_eq!(sending(&shop, &id), "unknown");
+        assert_eq!(signer_command_state(&shop, &id), "unknown");
         // The signer command does not start again, and a late response changes nothing.
-        assert!(service.to_send(NOW, 9).unwrap().is_empty());
+        assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
         for late in [
             error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
-            error_code(block_on(service.sent(NOW, PAYOUT, &id, "x"))),
-            error_code(block_on(service.sending_unknown(NOW, PAYOUT, &id, "x"))),
+            error_code(block_on(service.record_sent(NOW, PAYOUT, &id, "x"))),
+            error_code(block_on(
+                service.record_unknown_outcome(NOW, PAYOUT, &id, "x"),
+            )),
         ] {
             assert_eq!(late, "invalid_transition");
         }
-        let unforced = step(&service, &id, json!({ "action": "fail" }));
+        let unforced = apply_action(&service, &id, json!({ "action": "fail" }));
         assert!(unforced.starts_with("must be true"), "{unforced}");
         assert_eq!(shop.balance_fields(LIVE, "EUR")[1], "20.00");
-        let ended = step(&service, &id, end);
+        let ended = apply_action(&service, &id, end);
         assert!(
             ended.contains(&format!(r#""status":"{status}""#)),
             "{ended}"
         );
-        assert_eq!(sending(&shop, &id), json!(null));
+        assert_eq!(signer_command_state(&shop, &id), json!(null));
     }
 }
 
 #[test]
 fn signer_run_interrupted_by_exit_has_unknown_outcome() {
     let shop = Shop::open();
-    shop.fund(LIVE, "1000.00", "EUR");
+    shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
     assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
-    let id = shop.payout("20.00");
+    let id = shop.create_payout("20.00");
     approve_for_signer(&shop, &id);
     block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
-    assert_eq!(sending(&shop, &id), "running");
+    assert_eq!(signer_command_state(&shop, &id), "running");
     assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 1);
-    assert_eq!(sending(&shop, &id), "unknown");
+    assert_eq!(signer_command_state(&shop, &id), "unknown");
     assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
 }
 
@@ -290,10 +302,10 @@ fn signer_run_interrupted_by_exit_has_unknown_outcome() {
 #[test]
 fn production_approval_requires_rate_and_fee() {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
-    let id = shop.payout("20.00");
-    let step = |body| step(&service, &id, body);
+    let id = shop.create_payout("20.00");
+    let step = |body| apply_action(&service, &id, body);
     for body in [
         json!({ "action": "approve" }),
         json!({ "action": "approve", "rate": "150" }),
@@ -316,19 +328,19 @@ fn production_approval_requires_rate_and_fee() {
         wrong.starts_with("txid must be the id of a transaction on solana"),
         "{wrong}"
     );
-    let unchecked = step(json!({ "action": "pay", "txid": signature(2) }));
+    let unchecked = step(json!({ "action": "pay", "txid": solana_txid(2) }));
     assert!(
         unchecked.starts_with("unverified must be true"),
         "{unchecked}"
     );
-    let unchecked = json!({ "action": "pay", "txid": signature(2), "unverified": true });
+    let unchecked = json!({ "action": "pay", "txid": solana_txid(2), "unverified": true });
     let paid = step(unchecked);
     assert!(paid.contains(r#""status":"paid""#), "{paid}");
     assert!(paid.contains(r#""state":"unwatched""#), "{paid}");
 
     let credentials = service.credentials("operator@sandbox.test").unwrap();
-    let proven = credentials.prove(&mut Hasher::default(), "sandbox");
-    let given = Given {
+    let proven = credentials.verify(&mut Hasher::default(), "sandbox");
+    let given = SignInCredentials {
         proven: proven.unwrap(),
         code: None,
         client: "test".to_owned(),
@@ -351,15 +363,15 @@ fn production_approval_requires_rate_and_fee() {
 #[test]
 fn test_transfer_starts_no_signer() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
-    let refund = shop.refund(&invoice, None);
-    shop.apply("refunds", &refund, &["approve"]);
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
+    let refund = shop.create_refund(&invoice, None);
+    shop.apply_actions("refunds", &refund, &["approve"]);
     let service = production_service(&shop);
-    assert!(service.to_send(NOW, 9).unwrap().is_empty());
+    assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
     let begun = block_on(service.begin_sending(NOW, TransferKind::Refund, &refund));
     assert_eq!(error_code(begun), "invalid_transition");
     assert_eq!(
-        shop.apply("refunds", &refund, &["process"])["status"],
+        shop.apply_actions("refunds", &refund, &["process"])["status"],
         "processing"
     );
 }

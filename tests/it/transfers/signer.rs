@@ -1,6 +1,6 @@
 //! The signer: its order, the effect of its response, and protection against sending twice.
 
-use crate::support::installation::{ETHEREUM, Installation, start_count, with_signer};
+use crate::support::installation::{ETHEREUM, Installation, signer_settings, start_count};
 use serde_json::{Value, json};
 
 /// Query for the state of the newest payout.
@@ -15,7 +15,7 @@ pub fn signer_with_response(served: &Installation, answer: &str) -> String {
         served.path("noted").display(),
         served.path("read").display()
     );
-    served.program("signer", &script)
+    served.write_program("signer", &script)
 }
 
 /// Returns a signer that records the id of each order, and waits for the response that a test writes.
@@ -28,17 +28,17 @@ pub fn waiting_signer(served: &Installation) -> String {
             mkfifo $id; echo $id >> started; exec cat $id",
         folder.display()
     );
-    served.program("signer", &script)
+    served.write_program("signer", &script)
 }
 
 /// Writes the response of [`waiting_signer`] to an order.
 #[track_caller]
-pub fn answer(served: &Installation, id: &str, text: &str) {
+pub fn write_signer_response(served: &Installation, id: &str, text: &str) {
     std::fs::write(served.path("orders").join(id), text).unwrap();
 }
 
 /// Counts the starts of [`waiting_signer`] for an order.
-pub fn starts_for(served: &Installation, id: &str) -> usize {
+pub fn signer_starts(served: &Installation, id: &str) -> usize {
     let started = served.path("orders").join("started");
     let started = std::fs::read_to_string(started).unwrap_or_default();
     started.lines().filter(|line| *line == id).count()
@@ -46,7 +46,7 @@ pub fn starts_for(served: &Installation, id: &str) -> usize {
 
 /// Returns a payout as the merchant API shows it.
 #[track_caller]
-pub fn payout(served: &Installation, url: &str, id: &str) -> Value {
+pub fn read_payout(served: &Installation, url: &str, id: &str) -> Value {
     let key = [("X-API-Key", served.key.as_str())];
     let url = format!("{url}/v1/payouts/{id}");
     let answer = crate::support::send(&crate::support::agent(), "GET", &url, &key, "");
@@ -58,9 +58,9 @@ fn approved_payout_is_sent_once() {
     let served = Installation::new();
     let txid = format!("0x{}", "5a".repeat(32));
     let program = signer_with_response(&served, &format!(r#"echo '{{"txid": "{txid}"}}'"#));
-    let running = served.start(&with_signer(&program));
-    let id = served.approved_payout_in(&running, ETHEREUM);
-    served.poll(STATE, &["processing "]);
+    let running = served.start(&signer_settings(&program));
+    let id = served.create_approved_payout_to(&running, ETHEREUM);
+    served.wait_for_query(STATE, &["processing "]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
@@ -68,7 +68,7 @@ fn approved_payout_is_sent_once() {
         json!({ "id": id, "kind": "payout", "asset": "ETH", "chain": "ethereum", "toAddress": ETHEREUM[2],
             "amount": "0.199", "amountBaseUnits": "199000000000000000" })
     );
-    let seen = payout(&served, &running.url, &id);
+    let seen = read_payout(&served, &running.url, &id);
     assert_eq!(
         (&seen["status"], &seen["txid"]),
         (&json!("processing"), &json!(txid))
@@ -89,16 +89,16 @@ fn unclear_signer_response_waits_for_a_person() {
     ] {
         let served = Installation::new();
         let program = signer_with_response(&served, answer);
-        let settings = [&with_signer(&program)[..], &["--command-timeout", "1s"]].concat();
+        let settings = [&signer_settings(&program)[..], &["--command-timeout", "1s"]].concat();
         let running = served.start(&settings);
-        let id = served.approved_payout_in(&running, ETHEREUM);
+        let id = served.create_approved_payout_to(&running, ETHEREUM);
         assert_eq!(
-            served.poll(STATE, &["processing declined", "processing unknown"]),
+            served.wait_for_query(STATE, &["processing declined", "processing unknown"]),
             state,
             "{answer}"
         );
         assert_eq!(start_count(&served.path("noted")), 1, "{answer}");
-        let seen = payout(&served, &running.url, &id);
+        let seen = read_payout(&served, &running.url, &id);
         assert_eq!(seen["status"], "processing");
         let path = format!("/dashboard/api/payouts/{id}");
         let body = json!({ "action": "pay", "reason": "found by looking" });
@@ -120,22 +120,22 @@ fn signer_killed_with_the_server_is_not_run_again() {
         .unwrap();
     assert!(made.success());
     let program = signer_with_response(&served, &format!("cat {}", fifo.display()));
-    let mut running = served.start(&with_signer(&program));
-    let id = served.approved_payout_in(&running, ETHEREUM);
+    let mut running = served.start(&signer_settings(&program));
+    let id = served.create_approved_payout_to(&running, ETHEREUM);
     while start_count(&served.path("noted")) == 0 {
         std::thread::yield_now();
     }
     running.process.kill();
     // The signer sends its response after the server was killed.
     std::fs::write(&fifo, r#"{"txid": "sent-unheard"}"#).unwrap();
-    let running = served.start(&with_signer(&program));
+    let running = served.start(&signer_settings(&program));
     assert_eq!(
-        served.poll(STATE, &["processing unknown"]),
+        served.wait_for_query(STATE, &["processing unknown"]),
         "processing unknown"
     );
     let path = format!("/dashboard/api/payouts/{id}");
     let body = json!({ "action": "pay", "reason": "the signer sent it" });
     running.operator_request("POST", &path, &body).expect(200);
-    assert_eq!(payout(&served, &running.url, &id)["status"], "paid");
+    assert_eq!(read_payout(&served, &running.url, &id)["status"], "paid");
     assert_eq!(start_count(&served.path("noted")), 1);
 }

@@ -17,11 +17,11 @@ const WAYS: [(&[&str], &str); 6] = [
 
 /// Requests a payout or refund of 20.00 from a live balance of 100.00.
 #[track_caller]
-fn requested(shop: &Shop, kind: &str) -> String {
-    let invoice = shop.fund(LIVE, "100.00", "EUR");
+fn request_transfer(shop: &Shop, kind: &str) -> String {
+    let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
     match kind {
-        "payouts" => shop.payout("20.00"),
-        _ => shop.refund(&invoice, Some("20.00")),
+        "payouts" => shop.create_payout("20.00"),
+        _ => shop.create_refund(&invoice, Some("20.00")),
     }
 }
 
@@ -31,7 +31,7 @@ fn every_path_of_a_transfer_balances_the_ledger() {
         let entry = kind.trim_end_matches('s');
         for (way, end) in WAYS {
             let shop = Shop::open();
-            let id = requested(&shop, kind);
+            let id = request_transfer(&shop, kind);
             let purse = |available: &str, reserved: &str, out: &str| {
                 let (payouts, refunds) = if kind == "payouts" {
                     (out, "0.00")
@@ -47,7 +47,7 @@ fn every_path_of_a_transfer_balances_the_ledger() {
             for (at, action) in way.iter().enumerate() {
                 purse("80.00", "20.00", "-20.00");
                 shop.advance("1s");
-                let after = shop.apply(kind, &id, &[action]);
+                let after = shop.apply_actions(kind, &id, &[action]);
                 let is_last = at + 1 == way.len();
                 assert_eq!(after["finalizedAt"].is_string(), is_last);
                 assert_eq!(after["approvedAt"].is_string(), way[0] == "approve");
@@ -80,8 +80,8 @@ fn unknown_action_changes_nothing() {
         let ways = ways.chain([&[][..], &["approve"], &["approve", "process"]]);
         for way in ways {
             let shop = Shop::open();
-            let id = requested(&shop, kind);
-            shop.apply(kind, &id, way);
+            let id = request_transfer(&shop, kind);
+            shop.apply_actions(kind, &id, way);
             let read = || {
                 let of = shop
                     .get(&format!("/v1/{kind}/{id}"), Some(LIVE))
@@ -112,12 +112,12 @@ fn unknown_action_changes_nothing() {
 #[test]
 fn reset_deletes_payouts_and_refunds() {
     let shop = Shop::open();
-    shop.apply(
+    shop.apply_actions(
         "payouts",
-        &requested(&shop, "payouts"),
+        &request_transfer(&shop, "payouts"),
         &["approve", "fail"],
     );
-    requested(&shop, "refunds");
+    request_transfer(&shop, "refunds");
     let counts = |state: Value| ["payouts", "refunds"].map(|kind| state["counts"][kind].clone());
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(counts(state), [1, 1]);
@@ -129,8 +129,8 @@ fn reset_deletes_payouts_and_refunds() {
 #[test]
 fn approval_fixes_rate_fee_and_coin_amount() {
     let shop = Shop::open();
-    let id = requested(&shop, "payouts");
-    let approved = shop.apply("payouts", &id, &["approve"]);
+    let id = request_transfer(&shop, "payouts");
+    let approved = shop.apply_actions("payouts", &id, &["approve"]);
     // Amount in coins: 20.00 at a rate of 150, minus a fee of 0.000005, rounded down to eight places.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(
@@ -138,9 +138,9 @@ fn approval_fixes_rate_fee_and_coin_amount() {
         [json!("150"), json!("0.000005"), json!("0.13332833")]
     );
     assert_eq!(approved["approvedAt"], shop.now());
-    let dollars = shop.fund(LIVE, "64.80", "USD");
-    let refund = shop.refund(&dollars, None);
-    let approved = shop.apply("refunds", &refund, &["approve"]);
+    let dollars = shop.fund_balance(LIVE, "64.80", "USD");
+    let refund = shop.create_refund(&dollars, None);
+    let approved = shop.apply_actions("refunds", &refund, &["approve"]);
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(terms, [json!("86.4"), json!("0.0001"), json!("0.7499")]);
 }
@@ -148,7 +148,7 @@ fn approval_fixes_rate_fee_and_coin_amount() {
 #[test]
 fn approval_rejects_a_fee_that_leaves_nothing() {
     let shop = Shop::open();
-    let invoice = shop.fund(LIVE, "100.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
     let to = "0x52908400098527886E0F7030069857D2E4169EE7";
     // 0.92 EUR is one USDC, which equals the network fee.
     let body =
@@ -159,15 +159,15 @@ fn approval_rejects_a_fee_that_leaves_nothing() {
     refused.assert_error(400, "invalid_request", Some("networkFee"));
     let read = path.replace("/sandbox/", "/v1/");
     assert_eq!(shop.get(&read, Some(LIVE)).expect(200).json(), refund);
-    shop.apply("refunds", refund["id"].as_str().unwrap(), &["reject"]);
+    shop.apply_actions("refunds", refund["id"].as_str().unwrap(), &["reject"]);
 }
 
 #[test]
 fn action_stores_its_txid_and_reason() {
     let shop = Shop::open();
-    let id = requested(&shop, "payouts");
+    let id = request_transfer(&shop, "payouts");
     let path = format!("/sandbox/payouts/{id}");
-    shop.apply("payouts", &id, &["approve", "process"]);
+    shop.apply_actions("payouts", &id, &["approve", "process"]);
     let pay = json!({ "action": "pay", "txid": "5wHu1qwD7q3j6dRk" });
     let paid = shop.post(&path, None, pay).expect(200).json();
     assert_eq!(
@@ -179,8 +179,8 @@ fn action_stores_its_txid_and_reason() {
         (&[], "cancel"),
         (&["approve", "process"], "fail"),
     ] {
-        let id = shop.payout("20.00");
-        shop.apply("payouts", &id, way);
+        let id = shop.create_payout("20.00");
+        shop.apply_actions("payouts", &id, way);
         let body = json!({ "action": action, "reason": "The wallet is empty" });
         let ended = shop
             .post(&format!("/sandbox/payouts/{id}"), None, body)
@@ -193,7 +193,7 @@ fn action_stores_its_txid_and_reason() {
 #[test]
 fn invalid_action_names_the_field() {
     let shop = Shop::open();
-    let id = requested(&shop, "payouts");
+    let id = request_transfer(&shop, "payouts");
     let path = format!("/sandbox/payouts/{id}");
     for (body, param) in [
         (json!({}), "action"),
@@ -214,7 +214,7 @@ fn invalid_action_names_the_field() {
         shop.post(&path, None, body)
             .assert_error(400, "invalid_request", Some(param));
     }
-    shop.apply("payouts", &id, &["approve", "process"]);
+    shop.apply_actions("payouts", &id, &["approve", "process"]);
     for txid in ["a b", "ä"] {
         let body = json!({ "action": "pay", "txid": txid });
         shop.post(&path, None, body)

@@ -1,26 +1,31 @@
 //! The shop's own deposit addresses are not valid destinations, and destinations are not assigned as deposit
 //! addresses.
 
-use crate::chain::till::Till;
-use crate::operator::wallets::{EVM, parse_output, wallet};
+use crate::chain::till::TestnetShop;
+use crate::operator::wallets::{EVM, parse_output, run_wallet};
 use crate::support::anvil::Node;
 use crate::support::audit_log::record_direct_writes;
-use crate::support::installation::{Installation, RunningServer, approval};
-use crate::support::surfpool::key_of;
+use crate::support::installation::{Installation, RunningServer, approval_body};
+use crate::support::surfpool::address_without_key;
 use crate::support::{agent, send};
 use coffer::domain::chain::Chain;
 use coffer::domain::wallet::{WalletHints, read};
 use serde_json::{Value, json};
 
 /// Derives the address of the wallet at an index.
-fn address(index: u32) -> String {
+fn wallet_address(index: u32) -> String {
     let wallet = read(Chain::Ethereum, EVM, &WalletHints::default()).unwrap();
-    wallet.receiving().unwrap().derive(index).unwrap().address
+    wallet
+        .receiving_branch()
+        .unwrap()
+        .derive_address(index)
+        .unwrap()
+        .address
 }
 
 /// Sets the payout address of a chain.
 #[track_caller]
-fn pays_out_to(
+fn set_payout_address(
     served: &Installation,
     running: &RunningServer,
     chain: &str,
@@ -37,11 +42,11 @@ fn pays_out_to(
 fn payout_address_cannot_be_a_next_wallet_address() {
     let served = Installation::new();
     let add = ["add", "evm", "--yes", "--next", "5"];
-    parse_output(&wallet(&served.file, &add, EVM));
+    parse_output(&run_wallet(&served.file, &add, EVM));
     let running = served.start(&[]);
     for chain in ["ethereum", "base"] {
         for index in [5, 6, 500, 1005] {
-            let answer = pays_out_to(&served, &running, chain, &address(index));
+            let answer = set_payout_address(&served, &running, chain, &wallet_address(index));
             answer.assert_error(400, "invalid_request", Some("address"));
             assert!(
                 answer.text.contains("is a deposit address of this service"),
@@ -50,20 +55,20 @@ fn payout_address_cannot_be_a_next_wallet_address() {
             );
         }
         // Addresses are compared without regard to case.
-        let small = address(7).to_ascii_lowercase();
-        pays_out_to(&served, &running, chain, &small).assert_error(
+        let small = wallet_address(7).to_ascii_lowercase();
+        set_payout_address(&served, &running, chain, &small).assert_error(
             400,
             "invalid_request",
             Some("address"),
         );
-        pays_out_to(&served, &running, chain, &address(1006)).expect(200);
+        set_payout_address(&served, &running, chain, &wallet_address(1006)).expect(200);
     }
     // The range of reserved indexes moves with the next index of the wallet.
     served
         .open_file()
         .execute("update wallets set next_index = 6 where id is not null", [])
         .unwrap();
-    pays_out_to(&served, &running, "ethereum", &address(1006)).assert_error(
+    set_payout_address(&served, &running, "ethereum", &wallet_address(1006)).assert_error(
         400,
         "invalid_request",
         Some("address"),
@@ -83,17 +88,17 @@ fn imported_addresses_and_destinations_are_disjoint() {
         running.operator_request("POST", path, &json!({ "addresses": list }))
     };
     import(&[ours]).expect(200);
-    pays_out_to(&served, &running, "solana", ours).assert_error(
+    set_payout_address(&served, &running, "solana", ours).assert_error(
         400,
         "invalid_request",
         Some("address"),
     );
-    pays_out_to(&served, &running, "solana", theirs).expect(200);
-    let refused = import(&[&key_of(1), theirs]);
+    set_payout_address(&served, &running, "solana", theirs).expect(200);
+    let refused = import(&[&address_without_key(1), theirs]);
     refused.assert_error(400, "invalid_request", Some("addresses"));
     assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
     let count = "select count(*) || '' from pool_addresses";
-    served.poll(count, &["1"]);
+    served.wait_for_query(count, &["1"]);
 }
 
 #[test]
@@ -101,10 +106,10 @@ fn approval_checks_the_destination_again() {
     let served = Installation::new();
     let running = served.start(&[]);
     // The address was set and the payout requested before the wallet was added.
-    let id = served.requested_payout_in(&running, ["ETH", "ethereum", &address(3)]);
-    parse_output(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
+    let id = served.request_payout_to(&running, ["ETH", "ethereum", &wallet_address(3)]);
+    parse_output(&run_wallet(&served.file, &["add", "evm", "--yes"], EVM));
     let path = format!("/dashboard/api/payouts/{id}");
-    let refused = running.operator_request("POST", &path, &approval());
+    let refused = running.operator_request("POST", &path, &approval_body());
     refused.assert_error(400, "invalid_request", Some("toAddress"));
     let reject = json!({ "action": "reject" });
     running.operator_request("POST", &path, &reject).expect(200);
@@ -121,30 +126,33 @@ fn wallet_skips_a_payout_destination() {
         return;
     };
     let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
-    let till = Till::of_accounts("ethereum", &node.url, token);
+    let till = TestnetShop::with_account_chain("ethereum", &node.url, token);
     // This payout address was set when the next index of the wallet was far below it.
     let conn = till.served.open_file();
     conn.execute(
         "insert into payout_addresses (account, chain, address, changed_at) values (1, 'base', ?1, 0)",
-        [address(1)],
+        [wallet_address(1)],
     )
     .unwrap();
     drop(conn);
     record_direct_writes(&till.served.file);
     let running = till.start();
     till.wait_for_rate("ethereum", "ETH");
-    let given = |_: usize| till.invoice(&running, "ETH")["depositAddress"].clone();
+    let given = |_: usize| till.create_invoice(&running, "ETH")["depositAddress"].clone();
     let addresses: Vec<Value> = (0..2).map(given).collect();
-    assert_eq!(addresses, [json!(address(0)), json!(address(2))]);
+    assert_eq!(
+        addresses,
+        [json!(wallet_address(0)), json!(wallet_address(2))]
+    );
     // An assigned deposit address is not a valid destination of a refund.
-    let invoice = till.invoice(&running, "ETH");
+    let invoice = till.create_invoice(&running, "ETH");
     let path = format!("/dashboard/api/accounts/{}/refunds", till.served.account);
-    let body = json!({ "invoice": invoice["id"], "asset": "ETH", "toAddress": address(0) });
+    let body = json!({ "invoice": invoice["id"], "asset": "ETH", "toAddress": wallet_address(0) });
     running.operator_request("POST", &path, &body).assert_error(
         400,
         "invalid_request",
         Some("toAddress"),
     );
-    let audit = till.coffer(&["audit"]);
+    let audit = till.run_coffer(&["audit"]);
     assert!(audit.starts_with("nothing found"), "{audit}");
 }

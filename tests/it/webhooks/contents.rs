@@ -1,6 +1,6 @@
 //! Webhook contents: body, signatures, timestamps, filters and the legacy format.
 
-use crate::support::receiver::{Message, Receiver, Reply};
+use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
 use crate::support::{LIVE, Shop, TEST};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -26,7 +26,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Asserts that both signatures of a message are valid and recent, by the system clock.
 #[track_caller]
-fn verify(message: &Message, secret: &str, standard_key: &[u8]) {
+fn assert_signatures_valid(message: &ReceivedRequest, secret: &str, standard_key: &[u8]) {
     let header = |name: &str| message.headers[name].as_str();
     let body = &message.body;
     let (t, v1) = header("x-service-signature").split_once(',').unwrap();
@@ -61,18 +61,18 @@ fn verify(message: &Message, secret: &str, standard_key: &[u8]) {
 fn delivery_contains_the_signed_event() {
     let shop = Shop::open();
     let (endpoint, own) = (
-        Receiver::replying(Reply::Status(200)),
-        Receiver::replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(200)),
     );
     shop.update_account(json!({ "endpoints": [{ "url": endpoint.url() }] }));
     shop.advance("30d");
     let more = json!({ "webhookUrl": own.url(), "metadata": { "n": 1.10, "ü": "\"\\" } });
-    let invoice = shop.invoice("20.00", more);
+    let invoice = shop.create_invoice("20.00", more);
     shop.advance("0s");
     let standard = STANDARD.decode("Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh").unwrap();
-    let (told, own_told) = (endpoint.wait(1), own.wait(1));
-    verify(&told[0], ENDPOINT_SECRET, &standard);
-    verify(&own_told[0], LEGACY_SECRET, LEGACY_SECRET.as_bytes());
+    let (told, own_told) = (endpoint.wait_for_requests(1), own.wait_for_requests(1));
+    assert_signatures_valid(&told[0], ENDPOINT_SECRET, &standard);
+    assert_signatures_valid(&own_told[0], LEGACY_SECRET, LEGACY_SECRET.as_bytes());
     let id = told[0].json()["id"].as_str().unwrap().to_owned();
     let event = shop
         .get(&format!("/v1/events/{id}"), Some(TEST))
@@ -87,22 +87,22 @@ fn delivery_contains_the_signed_event() {
         "the sandbox's time"
     );
     assert_eq!(event.json()["data"]["object"], invoice);
-    assert_eq!((endpoint.messages().len(), own.messages().len()), (1, 1));
+    assert_eq!((endpoint.requests().len(), own.requests().len()), (1, 1));
 }
 
 #[test]
 fn every_form_of_secret_signs() {
     let shop = Shop::open();
-    let receiver = Receiver::replying(Reply::Status(200));
+    let receiver = Receiver::start_replying(Reply::Status(200));
     for (secret, key) in [
         ("plain text", b"plain text".to_vec()),
         ("whsec_not base64!", b"whsec_not base64!".to_vec()),
         ("whsec_AAECAw==", vec![0, 1, 2, 3]),
     ] {
         shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "secret": secret }] }));
-        shop.invoice("20.00", json!({}));
+        shop.create_invoice("20.00", json!({}));
         shop.advance("0s");
-        verify(receiver.messages().last().unwrap(), secret, &key);
+        assert_signatures_valid(receiver.requests().last().unwrap(), secret, &key);
     }
 }
 
@@ -110,7 +110,7 @@ fn every_form_of_secret_signs() {
 fn event_can_be_read_when_delivered() {
     let shop = Shop::open();
     let url = Arc::new(OnceLock::from(shop.url().to_owned()));
-    let receiver = Receiver::scripted(move |_, message| {
+    let receiver = Receiver::start_scripted(move |_, message| {
         let event = format!(
             "{}/v1/events/{}",
             url.get().unwrap(),
@@ -126,7 +126,7 @@ fn event_can_be_read_when_delivered() {
     });
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url() }] }));
     for _ in 0..20 {
-        shop.invoice("20.00", json!({}));
+        shop.create_invoice("20.00", json!({}));
     }
     shop.advance("0s");
     for delivery in shop.deliveries() {
@@ -137,13 +137,17 @@ fn event_can_be_read_when_delivered() {
             "{delivery}"
         );
     }
-    assert_eq!(receiver.messages().len(), 20);
+    assert_eq!(receiver.requests().len(), 20);
 }
 
 /// Returns the event types that a receiver got, in the order of the events.
 #[track_caller]
 fn received_types(receiver: &Receiver) -> Vec<String> {
-    let mut events: Vec<Value> = receiver.messages().iter().map(Message::json).collect();
+    let mut events: Vec<Value> = receiver
+        .requests()
+        .iter()
+        .map(ReceivedRequest::json)
+        .collect();
     events.sort_by_key(|event| event["id"].as_str().unwrap().to_owned());
     let kind = |event: &Value| event.get("type").or(event.get("event")).unwrap().clone();
     events
@@ -155,7 +159,7 @@ fn received_types(receiver: &Receiver) -> Vec<String> {
 #[test]
 fn endpoint_gets_only_its_event_types() {
     let shop = Shop::open();
-    let make = || Receiver::replying(Reply::Status(200));
+    let make = || Receiver::start_replying(Reply::Status(200));
     let (all, test, live, expired, own) = (make(), make(), make(), make(), make());
     shop.update_account(json!({ "endpoints": [
         { "url": all.url() },
@@ -163,7 +167,7 @@ fn endpoint_gets_only_its_event_types() {
         { "url": live.url(), "mode": "live" },
         { "url": expired.url(), "types": ["invoice.expired", "account.suspended"] },
     ] }));
-    shop.invoice("20.00", json!({ "webhookUrl": own.url() }));
+    shop.create_invoice("20.00", json!({ "webhookUrl": own.url() }));
     let body = json!({ "amount": "20.00", "currency": "EUR", "ttlSeconds": 60 });
     shop.post("/v1/invoices", Some(LIVE), body).expect(201);
     shop.update_account(json!({ "status": "suspended" }));
@@ -177,9 +181,9 @@ fn endpoint_gets_only_its_event_types() {
         received_types(&expired),
         ["account.suspended", "invoice.expired", "invoice.expired"]
     );
-    assert_eq!(all.messages().len(), 5);
-    let account = &live.messages();
-    let account = account.iter().map(Message::json);
+    assert_eq!(all.requests().len(), 5);
+    let account = &live.requests();
+    let account = account.iter().map(ReceivedRequest::json);
     let account = account.filter(|event| event["type"] == "account.suspended");
     let account = account.collect::<Vec<_>>()[0]["data"]["object"].clone();
     assert_eq!(
@@ -191,14 +195,14 @@ fn endpoint_gets_only_its_event_types() {
 #[test]
 fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
     let shop = Shop::open();
-    let receiver = Receiver::replying(Reply::Status(200));
+    let receiver = Receiver::start_replying(Reply::Status(200));
     shop.update_account(
         json!({ "endpoints": [{ "url": receiver.url(), "format": "legacy", "secret": "s" }] }),
     );
-    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let over = shop.pay(json!({ "invoice": invoice["id"], "amount": "1.5" }));
     shop.move_payment(&over, "confirmed");
-    let other = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let other = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let under = shop.pay(json!({ "invoice": other["id"], "amount": "0.5" }));
     shop.move_payment(&under, "confirmed");
     shop.update_account(json!({ "status": "suspended" }));
@@ -216,7 +220,7 @@ fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
         received_types(&receiver),
         told.map(|name| format!("invoice.{name}"))
     );
-    let messages = receiver.messages();
+    let messages = receiver.requests();
     let of = |event: &str| {
         let found = messages
             .iter()
@@ -224,7 +228,7 @@ fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
         found.unwrap()
     };
     let message = of("invoice.confirmed");
-    verify(message, "s", b"s");
+    assert_signatures_valid(message, "s", b"s");
     let body = message.json();
     let event = shop.get(
         &format!("/v1/events/{}", body["id"].as_str().unwrap()),
@@ -257,7 +261,7 @@ fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
 #[test]
 fn filter_accepts_legacy_name_or_event_type() {
     let shop = Shop::open();
-    let receivers = [(); 4].map(|()| Receiver::replying(Reply::Status(200)));
+    let receivers = [(); 4].map(|()| Receiver::start_replying(Reply::Status(200)));
     let [by_name, by_type, by_both, as_event] = &receivers;
     let endpoint = |receiver: &Receiver, format: &str, types: &[&str]| json!({ "url": receiver.url(), "format": format, "types": types });
     let (confirmed, overpaid) = ("invoice.confirmed", "invoice.overpaid");
@@ -268,7 +272,7 @@ fn filter_accepts_legacy_name_or_event_type() {
         endpoint(as_event, "event", &[confirmed]),
     ] }));
     for case in ["exact", "over"] {
-        let id = shop.invoice("100.00", json!({}))["id"].clone();
+        let id = shop.create_invoice("100.00", json!({}))["id"].clone();
         let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
         shop.post(&path, Some(TEST), json!({ "case": case }))
             .expect(200);
@@ -276,7 +280,7 @@ fn filter_accepts_legacy_name_or_event_type() {
     shop.advance("0s");
     // Two deliveries to one endpoint may arrive in either order.
     let told = |receiver: &Receiver| -> Vec<bool> {
-        let messages = receiver.messages();
+        let messages = receiver.requests();
         let legacy = messages
             .iter()
             .filter(|one| one.json()["event"] == confirmed);
@@ -296,17 +300,17 @@ fn filter_accepts_legacy_name_or_event_type() {
 fn webhook_url_of_invoice_gets_only_its_events() {
     let shop = Shop::open();
     let (all, own) = (
-        Receiver::replying(Reply::Status(200)),
-        Receiver::replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(200)),
     );
     shop.update_account(json!({ "endpoints": [{ "url": all.url() }] }));
     let more = json!({ "asset": "LTC", "webhookUrl": own.url() });
-    let invoice = shop.invoice("20.00", more);
+    let invoice = shop.create_invoice("20.00", more);
     let payment = shop.pay(json!({ "invoice": invoice["id"] }));
     shop.move_payment(&payment, "confirmed");
-    let refund = shop.refund(invoice["id"].as_str().unwrap(), Some("1.00"));
-    shop.apply("refunds", &refund, &["approve", "fail"]);
-    shop.invoice("20.00", json!({}));
+    let refund = shop.create_refund(invoice["id"].as_str().unwrap(), Some("1.00"));
+    shop.apply_actions("refunds", &refund, &["approve", "fail"]);
+    shop.create_invoice("20.00", json!({}));
     shop.advance("0s");
     let of_invoice = ["invoice.created", "invoice.detected", "invoice.confirmed"];
     assert_eq!(received_types(&own), of_invoice);

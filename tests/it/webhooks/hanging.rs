@@ -14,7 +14,7 @@ const PAGE: usize = 4_096;
 
 /// Starts a receiver that hangs. Returns URLs with different origins that lead to it.
 fn hanging_origins(origins: usize) -> (Receiver, Vec<String>) {
-    let receiver = Receiver::at(SocketAddr::from(([0; 4], 0)), |_, _| Reply::Hang);
+    let receiver = Receiver::start_at(SocketAddr::from(([0; 4], 0)), |_, _| Reply::Hang);
     let port = receiver.url().rsplit(':').next().unwrap().to_owned();
     let url = |number: usize| format!("http://127.1.{}.{}:{port}", number / 250, number % 250);
     (receiver, (0..origins).map(url).collect())
@@ -38,32 +38,32 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
         create_second_account(shop.file(), "test"),
         create_second_account(shop.file(), "test"),
     );
-    let quick = [(); 2].map(|()| Receiver::replying(Reply::Status(200)));
+    let quick = [(); 2].map(|()| Receiver::start_replying(Reply::Status(200)));
     for (key, quick) in [&own, &other].into_iter().zip(&quick) {
         create_invoice(&shop, key, &quick.url());
-        quick.wait(1);
+        quick.wait_for_requests(1);
     }
     let (hanging, urls) = hanging_origins(1_000);
     for url in &urls {
         create_invoice(&shop, &own, url);
     }
-    hanging.wait(ACCOUNT_SENDERS);
+    hanging.wait_for_requests(ACCOUNT_SENDERS);
     for (key, quick) in [&own, &other].into_iter().zip(&quick) {
         create_invoice(&shop, key, &quick.url());
-        quick.wait(2);
+        quick.wait_for_requests(2);
     }
     // A new origin, a new endpoint, and another account's delivery to a hanging origin are served at once.
     let (new, endpoint) = (
-        Receiver::replying(Reply::Status(200)),
-        Receiver::replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(200)),
     );
     create_invoice(&shop, &other, &new.url());
-    new.wait(1);
+    new.wait_for_requests(1);
     shop.update_account(json!({ "endpoints": [{ "url": endpoint.url() }] }));
-    shop.invoice("20.00", json!({ "webhookUrl": urls[0] }));
-    endpoint.wait(1);
-    hanging.wait(ACCOUNT_SENDERS + 1);
-    assert_eq!(hanging.messages().len(), ACCOUNT_SENDERS + 1);
+    shop.create_invoice("20.00", json!({ "webhookUrl": urls[0] }));
+    endpoint.wait_for_requests(1);
+    hanging.wait_for_requests(ACCOUNT_SENDERS + 1);
+    assert_eq!(hanging.requests().len(), ACCOUNT_SENDERS + 1);
 }
 
 #[test]
@@ -77,21 +77,21 @@ fn new_origin_is_served_after_hanging_ones_time_out() {
     for url in &urls {
         create_invoice(&shop, crate::support::TEST, url);
     }
-    let new = Receiver::replying(Reply::Status(200));
-    shop.invoice("20.00", json!({ "webhookUrl": new.url() }));
-    new.wait(1);
-    hanging.wait(urls.len());
+    let new = Receiver::start_replying(Reply::Status(200));
+    shop.create_invoice("20.00", json!({ "webhookUrl": new.url() }));
+    new.wait_for_requests(1);
+    hanging.wait_for_requests(urls.len());
     // Each URL is tried once before the server retries any URL.
-    assert_eq!(hanging.messages().len(), urls.len());
+    assert_eq!(hanging.requests().len(), urls.len());
 }
 
 #[test]
 fn queues_beyond_one_page_are_processed() {
     let shop = Shop::open();
     let refusing = Receiver::unused_address();
-    let good = Receiver::replying(Reply::Status(200));
-    shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
-    good.wait(1);
+    let good = Receiver::start_replying(Reply::Status(200));
+    shop.create_invoice("20.00", json!({ "webhookUrl": good.url() }));
+    good.wait_for_requests(1);
     // Each of these queues has a delivery due in an hour.
     let queues = PAGE + 500;
     shop.execute_sql(&format!(
@@ -105,8 +105,8 @@ fn queues_beyond_one_page_are_processed() {
     ));
     // The queue of this URL is the first in the order of names.
     for told in 2..10 {
-        shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
-        good.wait(told);
+        shop.create_invoice("20.00", json!({ "webhookUrl": good.url() }));
+        good.wait_for_requests(told);
     }
     let tried = || {
         shop.query_text(
@@ -118,6 +118,6 @@ fn queues_beyond_one_page_are_processed() {
     assert_eq!(tried(), "0");
     shop.advance("1m");
     assert_eq!(tried(), queues.to_string());
-    shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
-    good.wait(10);
+    shop.create_invoice("20.00", json!({ "webhookUrl": good.url() }));
+    good.wait_for_requests(10);
 }

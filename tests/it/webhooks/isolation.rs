@@ -1,7 +1,7 @@
 //! Hanging receivers, one or a hundred, do not delay others.
 
 use crate::support::Shop;
-use crate::support::receiver::{Message, Receiver, Reply};
+use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
 use coffer::Config;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -26,15 +26,15 @@ fn shop_with_endpoints(urls: &[String]) -> Shop {
 /// Creates this many invoices. Returns the time from each request to its delivery.
 #[track_caller]
 fn latencies(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<Duration> {
-    let already = receiver.messages().len();
+    let already = receiver.requests().len();
     let mut asked = HashMap::new();
     for _ in 0..count {
         let at = Instant::now();
-        let id = shop.invoice("20.00", json!({}))["id"].clone();
+        let id = shop.create_invoice("20.00", json!({}))["id"].clone();
         asked.insert(id.as_str().unwrap().to_owned(), at);
     }
-    let messages = receiver.wait(already + count);
-    let latency = |message: &Message| {
+    let messages = receiver.wait_for_requests(already + count);
+    let latency = |message: &ReceivedRequest| {
         let id = message.json()["data"]["object"]["id"].clone();
         message.at - asked[id.as_str().unwrap()]
     };
@@ -42,7 +42,7 @@ fn latencies(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<Duration> {
 }
 
 /// Returns the 99th percentile.
-fn p99(mut latencies: Vec<Duration>) -> Duration {
+fn percentile_99(mut latencies: Vec<Duration>) -> Duration {
     latencies.sort();
     latencies[latencies.len() * 99 / 100 - 1]
 }
@@ -50,21 +50,21 @@ fn p99(mut latencies: Vec<Duration>) -> Duration {
 #[test]
 fn hanging_receiver_does_not_slow_down_another() {
     let (alone, beside) = (
-        Receiver::replying(Reply::Status(200)),
-        Receiver::replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(200)),
     );
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         // Each round uses a new sandbox, which has no statistics about the receivers.
         let quiet = shop_with_endpoints(&[alone.url()]);
         without.extend(latencies(&quiet, &alone, EVENTS));
-        let hanging = Receiver::replying(Reply::Hang);
+        let hanging = Receiver::start_replying(Reply::Hang);
         let crowded = shop_with_endpoints(&[hanging.url(), beside.url()]);
         with.extend(latencies(&crowded, &beside, EVENTS));
-        assert!(!hanging.messages().is_empty(), "it was tried");
+        assert!(!hanging.requests().is_empty(), "it was tried");
         drop(hanging);
     }
-    let (without, with) = (p99(without), p99(with));
+    let (without, with) = (percentile_99(without), percentile_99(with));
     assert!(
         with <= without * 2 + NOISE,
         "{with:?} beside one that hangs, {without:?} alone"
@@ -73,7 +73,7 @@ fn hanging_receiver_does_not_slow_down_another() {
 
 #[test]
 fn hanging_path_does_not_delay_another_path_of_the_host() {
-    let receiver = Receiver::scripted(|_, message| {
+    let receiver = Receiver::start_scripted(|_, message| {
         if message.path == "/slow" {
             Reply::Hang
         } else {
@@ -84,17 +84,17 @@ fn hanging_path_does_not_delay_another_path_of_the_host() {
     let shop = shop_with_endpoints(&[url.replace("/hook", "/slow"), url]);
     let begun = Instant::now();
     for _ in 0..40 {
-        shop.invoice("20.00", json!({}));
+        shop.create_invoice("20.00", json!({}));
     }
     let good = || {
         receiver
-            .messages()
+            .requests()
             .iter()
             .filter(|message| message.path == "/hook")
             .count()
     };
     while good() < 40 {
-        receiver.wait(receiver.messages().len());
+        receiver.wait_for_requests(receiver.requests().len());
         assert!(
             begun.elapsed() < Duration::from_secs(8),
             "{} of 40 came",
@@ -106,8 +106,8 @@ fn hanging_path_does_not_delay_another_path_of_the_host() {
 #[test]
 fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
     let (good, hanging) = (
-        Receiver::replying(Reply::Status(200)),
-        Receiver::replying(Reply::Hang),
+        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Hang),
     );
     let mut urls = vec![hanging.url(); 100];
     urls.push(good.url());
@@ -121,13 +121,13 @@ fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
         begun.elapsed()
     );
     // Each hanging receiver got an attempt.
-    hanging.wait(100);
+    hanging.wait_for_requests(100);
     drop(hanging);
 }
 
 #[test]
 fn reset_discards_hanging_attempts() {
-    let receiver = Receiver::scripted(|number, _| {
+    let receiver = Receiver::start_scripted(|number, _| {
         if number < 4 {
             Reply::Hang
         } else {
@@ -136,14 +136,14 @@ fn reset_discards_hanging_attempts() {
     });
     let shop = shop_with_endpoints(&[receiver.url()]);
     for _ in 0..4 {
-        shop.invoice("20.00", json!({}));
+        shop.create_invoice("20.00", json!({}));
     }
-    receiver.wait(4);
+    receiver.wait_for_requests(4);
     let begun = Instant::now();
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url() }] }));
-    let invoice = shop.invoice("20.00", json!({}));
-    let told = receiver.wait(5);
+    let invoice = shop.create_invoice("20.00", json!({}));
+    let told = receiver.wait_for_requests(5);
     assert_eq!(told[4].json()["data"]["object"], invoice);
     assert!(
         begun.elapsed() < Duration::from_secs(8),
@@ -160,8 +160,8 @@ fn hanging_receivers_beyond_all_senders_do_not_delay_fast_ones() {
     };
     let shop = Shop::with_config(config);
     let (good, hanging) = (
-        Receiver::replying(Reply::Status(200)),
-        Receiver::replying(Reply::Hang),
+        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Hang),
     );
     let to = |url: String, types: Value| json!({ "url": url, "types": types });
     let mut endpoints = vec![to(hanging.url(), json!(["invoice.cancelled"])); 400];
@@ -170,14 +170,17 @@ fn hanging_receivers_beyond_all_senders_do_not_delay_fast_ones() {
         json!(["invoice.created", "invoice.cancelled"]),
     ));
     shop.update_account(json!({ "endpoints": endpoints }));
-    let invoices: Vec<Value> = (0..4).map(|_| shop.invoice("20.00", json!({}))).collect();
+    let invoices: Vec<Value> = (0..4)
+        .map(|_| shop.create_invoice("20.00", json!({})))
+        .collect();
     // The receiver still counts as fast when nothing is queued for it.
-    good.wait(4);
+    good.wait_for_requests(4);
     for (number, invoice) in invoices.iter().enumerate() {
-        shop.cancel(invoice["id"].as_str().unwrap()).expect(200);
+        shop.cancel_invoice(invoice["id"].as_str().unwrap())
+            .expect(200);
         // The account has more hanging origins than senders for such origins.
-        hanging.wait(200);
-        let told = good.wait(5 + number);
+        hanging.wait_for_requests(200);
+        let told = good.wait_for_requests(5 + number);
         assert_eq!(told[4 + number].json()["type"], "invoice.cancelled");
     }
     drop(hanging);

@@ -24,9 +24,9 @@ fn installation_with_endpoints(urls: &[String]) -> Installation {
 }
 
 /// Starts the server in this process with this pause.
-fn start(served: &Installation, webhook_pause_ms: u32) -> Server {
+fn start_with_pause(served: &Installation, webhook_pause_ms: u32) -> Server {
     let config = Config {
-        kind: coffer::store::Kind::Production,
+        kind: coffer::store::FileKind::Production,
         file: Some(served.file.clone()),
         webhook_allow: vec!["127.0.0.0/8".parse().unwrap()],
         webhook_pause_ms,
@@ -50,55 +50,55 @@ fn create_invoices(served: &Installation, server: &Server, count: usize, more: &
 #[test]
 fn receiver_pauses_after_twenty_failures_and_others_do_not() {
     let (refusing, good) = (
-        Receiver::replying(Reply::Status(500)),
-        Receiver::replying(Reply::Status(200)),
+        Receiver::start_replying(Reply::Status(500)),
+        Receiver::start_replying(Reply::Status(200)),
     );
     let served = installation_with_endpoints(&[refusing.url(), good.url()]);
-    let server = start(&served, AN_HOUR_MS);
+    let server = start_with_pause(&served, AN_HOUR_MS);
     create_invoices(&served, &server, 60, &json!({}));
-    good.wait(60);
-    refusing.wait(20);
+    good.wait_for_requests(60);
+    refusing.wait_for_requests(20);
     // New deliveries do not end the pause, and other receivers get theirs.
     create_invoices(&served, &server, 5, &json!({}));
-    good.wait(65);
-    assert_eq!(refusing.messages().len(), 20);
+    good.wait_for_requests(65);
+    assert_eq!(refusing.requests().len(), 20);
     drop(server);
     // Without pauses, all waiting deliveries are sent at once.
-    let _server = start(&served, 0);
-    refusing.wait(20 + 45);
+    let _server = start_with_pause(&served, 0);
+    refusing.wait_for_requests(20 + 45);
 }
 
 #[test]
 fn success_ends_the_pauses() {
     let receiver =
-        Receiver::scripted(|number, _| Reply::Status(if number == 19 { 200 } else { 500 }));
-    let good = Receiver::replying(Reply::Status(200));
+        Receiver::start_scripted(|number, _| Reply::Status(if number == 19 { 200 } else { 500 }));
+    let good = Receiver::start_replying(Reply::Status(200));
     let served = installation_with_endpoints(&[receiver.url(), good.url()]);
-    let server = start(&served, AN_HOUR_MS);
+    let server = start_with_pause(&served, AN_HOUR_MS);
     create_invoices(&served, &server, 60, &json!({}));
-    good.wait(60);
-    receiver.wait(40);
+    good.wait_for_requests(60);
+    receiver.wait_for_requests(40);
     create_invoices(&served, &server, 5, &json!({}));
-    good.wait(65);
-    assert_eq!(receiver.messages().len(), 40);
+    good.wait_for_requests(65);
+    assert_eq!(receiver.requests().len(), 40);
 }
 
 #[test]
 fn receiver_is_tried_again_after_its_pause() {
     let receiver =
-        Receiver::scripted(|number, _| Reply::Status(if number < 22 { 500 } else { 200 }));
+        Receiver::start_scripted(|number, _| Reply::Status(if number < 22 { 500 } else { 200 }));
     let served = installation_with_endpoints(&[receiver.url()]);
-    let server = start(&served, 50);
+    let server = start_with_pause(&served, 50);
     create_invoices(&served, &server, 60, &json!({}));
-    receiver.wait(60);
+    receiver.wait_for_requests(60);
 }
 
 #[test]
 fn failing_origins_of_an_account_share_pauses() {
-    let refusing = Receiver::replying(Reply::Status(500));
-    let good = Receiver::replying(Reply::Status(200));
+    let refusing = Receiver::start_replying(Reply::Status(500));
+    let good = Receiver::start_replying(Reply::Status(200));
     let served = installation_with_endpoints(&[]);
-    let server = start(&served, AN_HOUR_MS);
+    let server = start_with_pause(&served, AN_HOUR_MS);
     let port = refusing.url().split(':').nth(2).unwrap().to_owned();
     // Each URL is a different origin. Either the same receiver listens there, or no server does.
     let tell = |host: u32| {
@@ -107,19 +107,19 @@ fn failing_origins_of_an_account_share_pauses() {
     };
     (1..=40).for_each(tell);
     let failed = "select cast(count(*) as text) from attempts where status is not 200";
-    served.poll(failed, &["40"]);
+    served.wait_for_query(failed, &["40"]);
     // All deliveries become due again. Known origins are still paused, and new origins are tried at once.
     let due = "update deliveries set next_attempt_at = 0 where state = 'pending'";
     served.open_file().execute(due, []).unwrap();
     for host in 41..=44 {
         tell(host);
-        served.poll(failed, &[&host.to_string()]);
+        served.wait_for_query(failed, &[&host.to_string()]);
     }
     create_invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
-    good.wait(1);
+    good.wait_for_requests(1);
     // The success has ended the pause.
     let goes_on = "select cast(count(*) > 44 as text) from attempts where status is not 200";
-    served.poll(goes_on, &["1"]);
+    served.wait_for_query(goes_on, &["1"]);
 }
 
 #[test]
@@ -128,13 +128,13 @@ fn sandbox_advance_ignores_pauses() {
         webhook_pause_ms: AN_HOUR_MS,
         ..Config::sandbox()
     });
-    let refusing = Receiver::replying(Reply::Status(500));
+    let refusing = Receiver::start_replying(Reply::Status(500));
     shop.update_account(
         json!({ "endpoints": [{ "url": refusing.url(), "types": ["invoice.created"] }] }),
     );
-    (0..5).for_each(|_| drop(shop.invoice("20.00", json!({}))));
+    (0..5).for_each(|_| drop(shop.create_invoice("20.00", json!({}))));
     shop.advance("2d");
-    assert_eq!(refusing.messages().len(), 55);
+    assert_eq!(refusing.requests().len(), 55);
 }
 
 #[test]

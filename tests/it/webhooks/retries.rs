@@ -14,7 +14,7 @@ const TABLE: [i64; 11] = [
 ];
 
 /// Returns a sandbox configuration with a short webhook timeout.
-fn shop_with_short_timeout() -> Config {
+fn config_with_short_timeout() -> Config {
     Config {
         webhook_timeout_ms: 300,
         ..Config::sandbox()
@@ -70,11 +70,11 @@ fn failing_replies(elsewhere: &Receiver) -> [(Reply, Value, Value); 8] {
 
 #[test]
 fn failing_delivery_is_tried_eleven_times_in_a_day() {
-    let shop = Shop::with_config(shop_with_short_timeout());
-    let elsewhere = Receiver::replying(Reply::Status(200));
+    let shop = Shop::with_config(config_with_short_timeout());
+    let elsewhere = Receiver::start_replying(Reply::Status(200));
     let nobody = format!("http://{}/hook", Receiver::unused_address());
     let receivers = failing_replies(&elsewhere)
-        .map(|(does, status, error)| (Receiver::replying(does), status, error));
+        .map(|(does, status, error)| (Receiver::start_replying(does), status, error));
     let mut endpoints = vec![json!({ "url": nobody, "types": ["invoice.created"] })];
     endpoints.extend(
         receivers
@@ -82,7 +82,7 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
             .map(|(receiver, ..)| json!({ "url": receiver.url(), "types": ["invoice.created"] })),
     );
     shop.update_account(json!({ "endpoints": endpoints }));
-    let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
+    let start = shop.create_invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("85359s");
     assert!(
         shop.deliveries()
@@ -113,7 +113,7 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
     };
     for (receiver, status, error) in &receivers {
         check(&receiver.url(), status, error);
-        let messages = receiver.messages();
+        let messages = receiver.requests();
         assert_eq!(messages.len(), 11);
         assert!(
             messages
@@ -123,7 +123,7 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
     }
     check(&nobody, &Value::Null, &json!("connection refused"));
     assert!(
-        elsewhere.messages().is_empty(),
+        elsewhere.requests().is_empty(),
         "redirects are not followed"
     );
 }
@@ -132,14 +132,14 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
 fn recovered_receiver_gets_the_next_attempt() {
     let shop = Shop::open();
     let receiver =
-        Receiver::scripted(|number, _| Reply::Status(if number < 3 { 503 } else { 204 }));
+        Receiver::start_scripted(|number, _| Reply::Status(if number < 3 { 503 } else { 204 }));
     let down = Receiver::unused_address();
     let down_url = format!("http://{down}/hook");
     let types = json!(["invoice.created"]);
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }, { "url": down_url, "types": types }] }));
-    let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
+    let start = shop.create_invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("100s");
-    let back = Receiver::at(down, |_, _| Reply::Status(200));
+    let back = Receiver::start_at(down, |_, _| Reply::Status(200));
     shop.advance("10d");
     for url in [receiver.url(), down_url] {
         let delivery = shop.delivery_to(&url);
@@ -149,16 +149,16 @@ fn recovered_receiver_gets_the_next_attempt() {
             (&json!("delivered"), &Value::Null)
         );
     }
-    assert_eq!((receiver.messages().len(), back.messages().len()), (4, 1));
+    assert_eq!((receiver.requests().len(), back.requests().len()), (4, 1));
 }
 
 #[test]
 fn retry_after_is_ignored() {
     let shop = Shop::open();
-    let receiver = Receiver::replying(Reply::RetryAfter(86_400));
+    let receiver = Receiver::start_replying(Reply::RetryAfter(86_400));
     let types = json!(["invoice.created"]);
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
-    let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
+    let start = shop.create_invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("2m");
     let delivery = shop.delivery_to(&receiver.url());
     assert_eq!(attempt_seconds(&delivery, &start), TABLE[..3]);
@@ -176,7 +176,7 @@ fn retry_gap_starts_at_the_attempt() {
     shop.update_account(json!({ "endpoints": [{ "url": url, "types": ["invoice.created"] }] }));
     shop.post("/sandbox/clock", None, json!({ "frozen": false }))
         .expect(200);
-    let invoice = shop.invoice("20.00", json!({}));
+    let invoice = shop.create_invoice("20.00", json!({}));
     let attempted = loop {
         let delivery = shop.delivery_to(&url);
         if delivery["attempts"][0]["at"].is_string() {
@@ -196,15 +196,15 @@ fn retry_gap_starts_at_the_attempt() {
 #[test]
 fn deliveries_of_a_removed_endpoint_are_cancelled() {
     let shop = Shop::open();
-    let failing = Receiver::replying(Reply::Status(500));
-    let hanging = Receiver::replying(Reply::Delayed(Duration::from_millis(300)));
+    let failing = Receiver::start_replying(Reply::Status(500));
+    let hanging = Receiver::start_replying(Reply::Delayed(Duration::from_millis(300)));
     shop.update_account(
         json!({ "endpoints": [{ "url": failing.url() }, { "url": hanging.url() }] }),
     );
-    shop.invoice("20.00", json!({}));
-    hanging.wait(1);
-    failing.wait(1);
-    let good = Receiver::replying(Reply::Status(200));
+    shop.create_invoice("20.00", json!({}));
+    hanging.wait_for_requests(1);
+    failing.wait_for_requests(1);
+    let good = Receiver::start_replying(Reply::Status(200));
     shop.update_account(json!({ "endpoints": [{ "url": good.url() }] }));
     for delivery in shop.deliveries() {
         assert_eq!(
@@ -221,8 +221,8 @@ fn deliveries_of_a_removed_endpoint_are_cancelled() {
         (json!(200), &Value::Null)
     );
     shop.advance("2d");
-    assert_eq!((failing.messages().len(), hanging.messages().len()), (1, 1));
-    assert_eq!(good.messages().len(), 1, "only what happened since");
+    assert_eq!((failing.requests().len(), hanging.requests().len()), (1, 1));
+    assert_eq!(good.requests().len(), 1, "only what happened since");
 }
 
 #[test]
@@ -233,12 +233,12 @@ fn kept_file_resumes_pending_deliveries() {
         ..Config::sandbox()
     };
     let receiver =
-        Receiver::scripted(|number, _| Reply::Status(if number < 2 { 500 } else { 200 }));
+        Receiver::start_scripted(|number, _| Reply::Status(if number < 2 { 500 } else { 200 }));
     let shop = Shop::with_config(config.clone());
     shop.update_account(
         json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }),
     );
-    let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
+    let start = shop.create_invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("9s");
     drop(shop);
     let shop = Shop::with_config(config.clone());
@@ -258,7 +258,7 @@ fn server_stops_despite_hanging_receiver_and_resends() {
         file: Some(scratch.path("kept.db")),
         ..Config::sandbox()
     };
-    let receiver = Receiver::scripted(|number, _| {
+    let receiver = Receiver::start_scripted(|number, _| {
         if number < 8 {
             Reply::Hang
         } else {
@@ -273,9 +273,9 @@ fn server_stops_despite_hanging_receiver_and_resends() {
     let types = json!(["invoice.created"]);
     shop.update_account(json!({ "endpoints": [{ "url": url, "types": types }, { "url": inbox, "types": types }, { "url": url, "types": types }] }));
     for _ in 0..4 {
-        shop.invoice("20.00", json!({}));
+        shop.create_invoice("20.00", json!({}));
     }
-    receiver.wait(8);
+    receiver.wait_for_requests(8);
     let stopping = Instant::now();
     drop(shop);
     assert!(
@@ -284,7 +284,7 @@ fn server_stops_despite_hanging_receiver_and_resends() {
         stopping.elapsed()
     );
     let shop = Shop::with_config(config);
-    receiver.wait(16);
+    receiver.wait_for_requests(16);
     shop.advance("0s");
     let mut to_receiver = shop.deliveries();
     to_receiver.retain(|delivery| delivery["url"] == url);

@@ -44,7 +44,7 @@ const STATUSES: [&str; 10] = [
 
 /// Returns the entries of a list.
 #[track_caller]
-fn entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
+fn list_entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
     let list = shop.get(path, Some(key)).expect(200).json();
     list["data"].as_array().unwrap().clone()
 }
@@ -54,7 +54,7 @@ fn entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
 fn assert_last_event(shop: &Shop, id: &str, status: &str) {
     let invoice = shop.get_invoice(id);
     assert_eq!(invoice["status"], status);
-    let last = entries(shop, &format!("/v1/events?limit=1&object={id}"), TEST).remove(0);
+    let last = list_entries(shop, &format!("/v1/events?limit=1&object={id}"), TEST).remove(0);
     assert_eq!(last["type"], format!("invoice.{status}"));
     assert_eq!(last["data"]["object"], invoice, "{status}");
     assert_eq!(last["created"], shop.now());
@@ -62,10 +62,10 @@ fn assert_last_event(shop: &Shop, id: &str, status: &str) {
 
 /// Creates test invoices in each status except `awaiting_payment`, which has no event. Returns their ids in order.
 #[track_caller]
-fn create_one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
+fn create_invoice_per_status(shop: &Shop) -> Vec<(&'static str, String)> {
     let make = || {
         let more = json!({ "asset": "LTC", "ttlSeconds": 60, "metadata": { "n": 1.10 } });
-        let invoice = shop.invoice("100.00", more);
+        let invoice = shop.create_invoice("100.00", more);
         invoice["id"].as_str().unwrap().to_owned()
     };
     let confirmed = |id: &str, amount: &str| {
@@ -84,10 +84,10 @@ fn create_one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
     confirmed(&paid, "1.25");
     confirmed(&over, "1.5");
     confirmed(&under, "0.5");
-    shop.cancel(&cancelled).expect(200);
+    shop.cancel_invoice(&cancelled).expect(200);
     let gone = confirmed(&failed, "1.25");
     shop.move_payment(&gone, "dropped");
-    let created = shop.invoice("100.00", json!({}))["id"].clone();
+    let created = shop.create_invoice("100.00", json!({}))["id"].clone();
     let all = [
         ("created", created.as_str().unwrap().to_owned()),
         ("detected", detected),
@@ -105,7 +105,7 @@ fn create_one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
 #[test]
 fn event_contains_the_invoice_as_read() {
     let shop = Shop::open();
-    for (status, id) in create_one_of_each(&shop) {
+    for (status, id) in create_invoice_per_status(&shop) {
         if status != "expired" {
             assert_last_event(&shop, &id, status);
         }
@@ -116,12 +116,12 @@ fn event_contains_the_invoice_as_read() {
 fn status_filter_accepts_documented_statuses_only() {
     assert_eq!(InvoiceStatus::TEXTS, STATUSES);
     let shop = Shop::open();
-    let mut all = create_one_of_each(&shop);
-    let picked = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let mut all = create_invoice_per_status(&shop);
+    let picked = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let picked = picked["id"].as_str().unwrap().to_owned();
     all.push(("awaiting_payment", picked));
     for (status, id) in &all {
-        let found = entries(&shop, &format!("/v1/invoices?status={status}"), TEST);
+        let found = list_entries(&shop, &format!("/v1/invoices?status={status}"), TEST);
         assert_eq!(found, [shop.get_invoice(id)], "{status}");
         let paid = ["confirmed", "overpaid"].contains(status);
         assert_eq!(found[0]["paid"], paid, "{status}");
@@ -137,21 +137,25 @@ fn status_filter_accepts_documented_statuses_only() {
 fn type_filter_accepts_documented_types_only() {
     assert_eq!(EventType::TEXTS, TYPES);
     let shop = Shop::open();
-    create_one_of_each(&shop);
-    shop.addresses(TEST, "ada").expect(201);
+    create_invoice_per_status(&shop);
+    shop.create_addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.001" });
     shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
         .expect(201);
-    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     for way in [&["approve", "fail"][..], &["approve", "process", "pay"]] {
-        shop.apply("payouts", &shop.payout("20.00"), way);
-        shop.apply("refunds", &shop.refund(&invoice, Some("20.00")), way);
+        shop.apply_actions("payouts", &shop.create_payout("20.00"), way);
+        shop.apply_actions("refunds", &shop.create_refund(&invoice, Some("20.00")), way);
     }
     shop.update_account(json!({ "status": "suspended" }));
     shop.update_account(json!({ "status": "active" }));
     for kind in TYPES {
         let path = format!("/v1/events?limit=200&type={kind}");
-        let found = [entries(&shop, &path, TEST), entries(&shop, &path, LIVE)].concat();
+        let found = [
+            list_entries(&shop, &path, TEST),
+            list_entries(&shop, &path, LIVE),
+        ]
+        .concat();
         assert!(!found.is_empty(), "{kind}");
         assert!(found.iter().all(|event| event["type"] == kind), "{kind}");
     }
@@ -170,8 +174,8 @@ fn type_filter_accepts_documented_types_only() {
 #[test]
 fn event_contains_the_account_as_read() {
     let shop = Shop::open();
-    shop.fund(LIVE, "100.00", "EUR");
-    let receiver = Receiver::replying(Reply::Status(200));
+    shop.fund_balance(LIVE, "100.00", "EUR");
+    let receiver = Receiver::start_replying(Reply::Status(200));
     let types = ["account.approved", "account.suspended"];
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
     for (status, kind) in [
@@ -180,7 +184,7 @@ fn event_contains_the_account_as_read() {
     ] {
         shop.update_account(json!({ "status": status }));
         shop.advance("0s");
-        let told = receiver.messages().pop().unwrap();
+        let told = receiver.requests().pop().unwrap();
         let event = told.json();
         assert_eq!(
             (&event["type"], &event["livemode"]),
@@ -198,7 +202,7 @@ fn event_contains_the_account_as_read() {
         assert_eq!(account, merchant);
         assert_eq!(merchant["status"], status);
     }
-    assert_eq!(receiver.messages().len(), 2);
+    assert_eq!(receiver.requests().len(), 2);
 }
 
 /// Returns the routes that list objects of the account.
@@ -209,9 +213,9 @@ fn list_routes() -> impl Iterator<Item = &'static Route> {
 }
 
 #[test]
-fn account_can_read_in_every_state() {
+fn account_can_read_lists_in_every_status() {
     let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     for status in ["pending", "suspended", "rejected", "active"] {
         shop.update_account(json!({ "status": status }));
         for key in [TEST, LIVE] {
@@ -228,7 +232,7 @@ fn account_can_read_in_every_state() {
 /// Returns the ids of a list.
 #[track_caller]
 fn ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
-    let entries = entries(shop, path, key).into_iter();
+    let entries = list_entries(shop, path, key).into_iter();
     let id = |entry: Value| entry["id"].as_str().unwrap().to_owned();
     entries.map(id).collect()
 }
@@ -238,14 +242,14 @@ fn lists_show_only_objects_of_the_key() {
     let shop = Shop::open();
     let mut invoices = Vec::new();
     for key in [TEST, LIVE] {
-        let invoice = shop.fund(key, "100.00", "EUR");
-        shop.refund(&invoice, Some("1.00"));
-        let address = shop.address_of(key, "ada", "utxo");
+        let invoice = shop.fund_balance(key, "100.00", "EUR");
+        shop.create_refund(&invoice, Some("1.00"));
+        let address = shop.customer_address(key, "ada", "utxo");
         let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
         shop.move_payment(&deposit, "confirmed");
         invoices.push(invoice);
     }
-    shop.payout("20.00");
+    shop.create_payout("20.00");
     let others = ["test", "live"].map(|mode| create_second_account(shop.file(), mode));
     let mut walked = 0;
     for route in list_routes() {
@@ -261,7 +265,7 @@ fn lists_show_only_objects_of_the_key() {
         assert!(!live.is_empty(), "{path}");
         assert!(test.iter().all(|id| !live.contains(id)), "{path}");
         for other in &others {
-            let of_other = entries(&shop, path, other);
+            let of_other = list_entries(&shop, path, other);
             let own = |entry: &Value| entry["type"] == "account.approved";
             assert!(of_other.iter().all(own), "{path}");
         }
@@ -271,7 +275,7 @@ fn lists_show_only_objects_of_the_key() {
         "invoices, ledger, payouts, refunds, events, deposits"
     );
     for other in &others {
-        let balances = entries(&shop, "/v1/balances", other);
+        let balances = list_entries(&shop, "/v1/balances", other);
         assert!(balances.iter().all(|balance| balance["sales"] == "0.00"));
     }
     // A filter by a foreign invoice finds nothing either.
@@ -279,7 +283,11 @@ fn lists_show_only_objects_of_the_key() {
         for key in [foreign, &others[0], &others[1]] {
             for query in ["refunds?invoiceId", "events?object"] {
                 let path = format!("/v1/{query}={invoice}");
-                assert_eq!(entries(&shop, &path, key), Vec::<Value>::new(), "{path}");
+                assert_eq!(
+                    list_entries(&shop, &path, key),
+                    Vec::<Value>::new(),
+                    "{path}"
+                );
             }
         }
     }
@@ -301,11 +309,11 @@ fn filter_returns_a_subset_of_the_list() {
     let keys = [TEST, LIVE, &others[0], &others[1]];
     for key in keys {
         for currency in ["EUR", "USD"] {
-            shop.fund(key, "100.00", currency);
+            shop.fund_balance(key, "100.00", currency);
         }
         let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": "a" });
         shop.post("/v1/invoices", Some(key), body).expect(201);
-        let address = shop.address_of(key, "ada", "utxo");
+        let address = shop.customer_address(key, "ada", "utxo");
         let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
         shop.move_payment(&deposit, "confirmed");
     }
@@ -327,9 +335,9 @@ fn filter_returns_a_subset_of_the_list() {
             ("deposits", "customer=ada", "/customer", "ada"),
         ] {
             let path = format!("/v1/{list}?limit=100");
-            let mut expected = entries(&shop, &path, key);
+            let mut expected = list_entries(&shop, &path, key);
             expected.retain(|entry| entry.pointer(field) == Some(&json!(value)));
-            let found = entries(&shop, &format!("{path}&{filter}"), key);
+            let found = list_entries(&shop, &format!("{path}&{filter}"), key);
             assert_eq!(found, expected, "{list}?{filter}");
             assert!(!found.is_empty(), "{list}?{filter}");
         }

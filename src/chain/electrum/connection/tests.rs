@@ -21,7 +21,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// Starts a server that negotiates a version. Then `does` handles the connection.
-fn server(
+fn start_server(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> (ServerUrl, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -31,7 +31,7 @@ fn server(
         let mut read = BufReader::new(write.try_clone().unwrap());
         let call = read_call(&mut read);
         assert_eq!(call["method"], "server.version");
-        send(
+        send_line(
             &mut write,
             &json!({"id": call["id"], "result": ["Fake 1", "1.4"]}),
         );
@@ -47,16 +47,16 @@ fn read_call(read: &mut BufReader<TcpStream>) -> Value {
     serde_json::from_str(&line).unwrap()
 }
 
-fn send(write: &mut TcpStream, line: &Value) {
+fn send_line(write: &mut TcpStream, line: &Value) {
     // The client may have closed the connection.
     let _ = write.write_all(format!("   {line}{}\n", " ".repeat(300)).as_bytes());
 }
 
 /// Returns the results of three calls to a server whose behaviour is `does`.
-fn three(
+fn call_three_times(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> Result<Vec<Value>, NodeError> {
-    let (url, thread) = server(does);
+    let (url, thread) = start_server(does);
     let mut connection = Connection::open(&url, LIMITS).unwrap();
     assert_eq!(connection.software, "Fake 1, protocol 1.4");
     let outcomes = connection.call_all("echo", &[json!([0]), json!([1]), json!([2])]);
@@ -71,18 +71,18 @@ fn three(
 
 #[test]
 fn responses_match_calls_in_any_order() {
-    let outcomes = three(|read, write| {
+    let outcomes = call_three_times(|read, write| {
         let calls: Vec<Value> = (0..3).map(|_| read_call(read)).collect();
         let notice = json!({"method": "blockchain.scripthash.subscribe", "params": ["aa", "bb"]});
-        send(write, &json!({"id": calls[2]["id"], "result": null}));
-        send(write, &notice);
-        send(
+        send_line(write, &json!({"id": calls[2]["id"], "result": null}));
+        send_line(write, &notice);
+        send_line(
             write,
             &json!({"id": calls[0]["id"], "result": calls[0]["params"][0]}),
         );
-        send(write, &json!({"method": "unknown", "params": {}}));
+        send_line(write, &json!({"method": "unknown", "params": {}}));
         let error = json!({"code": 2, "message": "no\nsuch thing"});
-        send(write, &json!({"id": calls[1]["id"], "error": error}));
+        send_line(write, &json!({"id": calls[1]["id"], "error": error}));
     });
     assert_eq!(
         outcomes.unwrap(),
@@ -92,12 +92,12 @@ fn responses_match_calls_in_any_order() {
 
 #[test]
 fn filler_flushes_delayed_responses() {
-    let outcomes = three(|read, write| {
+    let outcomes = call_three_times(|read, write| {
         let calls: Vec<Value> = (0..3).map(|_| read_call(read)).collect();
         let filler = read_call(read);
         assert_eq!(filler["method"], "blockchain.block.headers");
         for call in calls.iter().chain([&filler]) {
-            send(
+            send_line(
                 write,
                 &json!({"id": call["id"], "result": call["params"][0]}),
             );
@@ -108,9 +108,9 @@ fn filler_flushes_delayed_responses() {
 
 #[test]
 fn filler_response_is_not_awaited() {
-    let (url, thread) = server(|read, write| {
+    let (url, thread) = start_server(|read, write| {
         let answers = |write: &mut TcpStream, call: &Value| {
-            send(write, &json!({"id": call["id"], "result": 1}));
+            send_line(write, &json!({"id": call["id"], "result": 1}));
         };
         let (call, filler) = (read_call(read), read_call(read));
         answers(write, &call);
@@ -134,7 +134,7 @@ fn filler_response_is_not_awaited() {
 
 #[test]
 fn unanswered_fillers_are_limited() {
-    let (url, thread) = server(|read, write| {
+    let (url, thread) = start_server(|read, write| {
         let mut fillers = 0;
         for place in 0..1_000 {
             let mut call = read_call(read);
@@ -146,7 +146,7 @@ fn unanswered_fillers_are_limited() {
                 assert_eq!(read_call(read)["method"], "blockchain.block.headers");
                 fillers += 1;
             }
-            send(write, &json!({"id": call["id"], "result": place}));
+            send_line(write, &json!({"id": call["id"], "result": place}));
         }
         assert_eq!(fillers, 20);
     });
@@ -160,12 +160,12 @@ fn unanswered_fillers_are_limited() {
 
 #[test]
 fn filler_may_fail_and_is_answered_once() {
-    let (url, thread) = server(|read, write| {
+    let (url, thread) = start_server(|read, write| {
         let (call, filler) = (read_call(read), read_call(read));
         let refused =
             json!({"id": filler["id"], "error": {"code": -32601, "message": "no such method"}});
         for line in [&refused, &json!({"id": call["id"], "result": 1}), &refused] {
-            send(write, line);
+            send_line(write, line);
         }
     });
     let mut connection = Connection::open(&url, LIMITS).unwrap();
@@ -178,7 +178,7 @@ fn filler_may_fail_and_is_answered_once() {
 
 #[test]
 fn poll_stores_notifications_and_keeps_incomplete_lines() {
-    let (url, thread) = server(|read, write| {
+    let (url, thread) = start_server(|read, write| {
         let call = read_call(read);
         let notice = |hash: &str| {
             json!({"method": "blockchain.scripthash.subscribe", "params": [hash, "s"]}).to_string()
@@ -188,15 +188,15 @@ fn poll_stores_notifications_and_keeps_incomplete_lines() {
         write
             .write_all(format!("{first}\n{half}").as_bytes())
             .unwrap();
-        send(write, &json!({"id": 99, "result": rest}));
+        send_line(write, &json!({"id": 99, "result": rest}));
         drop(call);
     });
     let mut connection = Connection::open(&url, LIMITS).unwrap();
-    assert_eq!(connection.take_changed().len(), 0);
+    assert_eq!(connection.take_changed_scripts().len(), 0);
     // The server completes the second notification, and appends a response without a call. Such a line is invalid.
     let lied = connection.call("echo", json!([]));
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
-    let changed = connection.take_changed();
+    let changed = connection.take_changed_scripts();
     assert_eq!(changed.get("aa"), Some(&Some("s".to_owned())));
     assert_eq!(changed.len(), 1);
     thread.join().unwrap();
@@ -204,26 +204,26 @@ fn poll_stores_notifications_and_keeps_incomplete_lines() {
 
 #[test]
 fn invalid_response_is_rejected() {
-    let lied = three(|read, write| {
+    let lied = call_three_times(|read, write| {
         let call = read_call(read);
-        send(write, &json!({"id": call["id"], "result": 1}));
-        send(write, &json!({"id": call["id"], "result": 1}));
+        send_line(write, &json!({"id": call["id"], "result": 1}));
+        send_line(write, &json!({"id": call["id"], "result": 1}));
     });
     assert_eq!(
         lied,
         Err(NodeError::Lied("an answer to another call".to_owned()))
     );
-    let lied = three(|_, write| write.write_all(b"HTTP/1.1 400 Bad Request\n").unwrap());
+    let lied = call_three_times(|_, write| write.write_all(b"HTTP/1.1 400 Bad Request\n").unwrap());
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
-    let closed = three(|read, _| drop(read_call(read)));
+    let closed = call_three_times(|read, _| drop(read_call(read)));
     assert!(
         matches!(closed, Err(NodeError::Unreachable(_))),
         "{closed:?}"
     );
-    let busy = three(|read, write| {
+    let busy = call_three_times(|read, write| {
         let call = read_call(read);
         let error = json!({"code": -101, "message": "excessive resource usage"});
-        send(write, &json!({"id": call["id"], "error": error}));
+        send_line(write, &json!({"id": call["id"], "error": error}));
     });
     assert_eq!(
         busy,
@@ -235,12 +235,12 @@ fn invalid_response_is_rejected() {
 
 #[test]
 fn long_or_endless_line_is_rejected() {
-    let long = three(|_, write| {
+    let long = call_three_times(|_, write| {
         let chunk = vec![b'a'; 100_000];
         while write.write_all(&chunk).is_ok() {}
     });
     assert!(matches!(long, Err(NodeError::Limited(_))), "{long:?}");
-    let stalled = three(|read, write| {
+    let stalled = call_three_times(|read, write| {
         write.write_all(b"{\"id\": 1, \"res").unwrap();
         // The server reads until the client closes the connection.
         let _ = std::io::copy(read, &mut std::io::sink());

@@ -1,6 +1,6 @@
 //! Subscriptions to script hashes, and their histories.
 
-use super::super::connection::unexpected;
+use super::super::connection::unexpected_error;
 use super::super::hex::Hash256;
 use super::{HistoryEntry, HistoryItem, ScriptHistory, Server};
 use crate::chain::NodeError;
@@ -17,7 +17,7 @@ const ROUNDS_MAX: usize = 3;
 
 impl Server {
     /// Returns the history of a watched script.
-    pub(in super::super) fn watched(&self, script: &str) -> &[HistoryEntry] {
+    pub(in super::super) fn watched_history(&self, script: &str) -> &[HistoryEntry] {
         let history = self.histories.get(script);
         history.map_or(&[], |history| history.entries.as_slice())
     }
@@ -32,16 +32,19 @@ impl Server {
     }
 
     /// Subscribes to exactly these scripts, and updates their histories. Unsubscribes from all others.
-    pub(in super::super) fn watch(&mut self, wanted: &HashSet<&str>) -> Result<(), NodeError> {
-        self.connected()?;
+    pub(in super::super) fn watch_scripts(
+        &mut self,
+        wanted: &HashSet<&str>,
+    ) -> Result<(), NodeError> {
+        self.ensure_connected()?;
         self.take_notifications()?;
-        self.forget(wanted)?;
+        self.unsubscribe_others(wanted)?;
         for script in wanted {
             self.histories.entry((*script).to_owned()).or_default();
         }
         self.subscribe()?;
         for _ in 0..ROUNDS_MAX {
-            if !self.read_changed()? {
+            if !self.read_changed_histories()? {
                 break;
             }
             self.take_notifications()?;
@@ -51,12 +54,12 @@ impl Server {
     }
 
     /// Returns `true` if the server reported a block or a changed script since the last step.
-    pub(in super::super) fn has_news(&mut self) -> bool {
+    pub(in super::super) fn has_notification(&mut self) -> bool {
         let histories = &self.histories;
         let (mut has_news, mut is_open) = (false, true);
         for connection in &mut self.connections {
             is_open &= connection.poll().is_ok();
-            let mut changed = connection.changed().iter();
+            let mut changed = connection.changed_scripts().iter();
             has_news |= connection.has_new_block
                 || changed.any(|(script, status)| {
                     let history = histories.get(script);
@@ -77,7 +80,7 @@ impl Server {
         let mut outcome = Ok(());
         for connection in &mut self.connections {
             outcome = outcome.and_then(|()| connection.poll());
-            for (script, status) in connection.take_changed() {
+            for (script, status) in connection.take_changed_scripts() {
                 if let Some(history) = self.histories.get_mut(&script) {
                     history.last_status = status;
                 }
@@ -90,7 +93,7 @@ impl Server {
     }
 
     /// Unsubscribes from all scripts other than `wanted`.
-    fn forget(&mut self, wanted: &HashSet<&str>) -> Result<(), NodeError> {
+    fn unsubscribe_others(&mut self, wanted: &HashSet<&str>) -> Result<(), NodeError> {
         let mut ended: Vec<Vec<Value>> = vec![Vec::new(); self.connections.len()];
         self.histories.retain(|script, history| {
             let is_wanted = wanted.contains(script.as_str());
@@ -135,7 +138,7 @@ impl Server {
             match refused {
                 None => rest = later,
                 Some(error) => {
-                    self.limit(place, &error)?;
+                    self.set_subscription_limit(place, &error)?;
                     return self.subscribe();
                 }
             }
@@ -170,7 +173,11 @@ impl Server {
 
     /// Stores the current number of subscriptions as the limit of a connection, after the server refused another
     /// subscription.
-    fn limit(&mut self, place: usize, error: &MethodError) -> Result<(), NodeError> {
+    fn set_subscription_limit(
+        &mut self,
+        place: usize,
+        error: &MethodError,
+    ) -> Result<(), NodeError> {
         let mut histories = self.histories.values();
         let taken = histories
             .by_ref()
@@ -178,14 +185,14 @@ impl Server {
         let taken = taken.count();
         let is_known = self.subscriptions_max.is_some_and(|most| most <= taken);
         if taken == 0 || is_known {
-            return Err(unexpected("blockchain.scripthash.subscribe", error));
+            return Err(unexpected_error("blockchain.scripthash.subscribe", error));
         }
         self.subscriptions_max = Some(taken);
         Ok(())
     }
 
     /// Reads the histories that changed; `false` if none did.
-    fn read_changed(&mut self) -> Result<bool, NodeError> {
+    fn read_changed_histories(&mut self) -> Result<bool, NodeError> {
         let mut changed = Vec::new();
         for (script, history) in &mut self.histories {
             if history.entries_status.as_ref() == Some(&history.last_status) {
@@ -204,7 +211,7 @@ impl Server {
         let response = self.call_all::<Vec<HistoryItem>>(0, method, params)?;
         for ((script, status), response) in changed.iter().zip(response) {
             let entries = match response {
-                Ok(response) => Some(self.entries(response)?),
+                Ok(response) => Some(self.parse_history(response)?),
                 Err(error) => {
                     log::warn!(
                         "history not read: server={} error={}",

@@ -8,42 +8,42 @@ use serde_json::{Value, json};
 
 const BLOCK: &str = "0x4e3a3754410177e6937ef1f84bba68ea139e8d1a2258c5f85db9f1cd715a1bdd";
 
-fn account(last: u8) -> String {
+fn account_text(last: u8) -> String {
     format!("0x{last:040x}")
 }
 
-fn transaction(last: u8) -> String {
+fn transaction_id(last: u8) -> String {
     format!("0x{last:064x}")
 }
 
-fn step(transaction_number: u8, place: &[u32], kind: &str, action: Value) -> Value {
+fn trace_step(transaction_number: u8, place: &[u32], kind: &str, action: Value) -> Value {
     json!({
         "action": action,
         "blockHash": BLOCK,
         "blockNumber": 13_000_000,
-        "result": { "gasUsed": "0x0", "output": "0x", "address": account(9) },
+        "result": { "gasUsed": "0x0", "output": "0x", "address": account_text(9) },
         "subtraces": 0,
         "traceAddress": place,
-        "transactionHash": transaction(transaction_number),
+        "transactionHash": transaction_id(transaction_number),
         "transactionPosition": 0,
         "type": kind,
     })
 }
 
-fn call(place: &[u32], kind: &str, from: u8, to: u8, value: &str) -> Value {
-    let action = json!({ "callType": kind, "from": account(from), "gas": "0x5208",
-        "input": "0x", "to": account(to), "value": value });
-    step(1, place, "call", action)
+fn call_step(place: &[u32], kind: &str, from: u8, to: u8, value: &str) -> Value {
+    let action = json!({ "callType": kind, "from": account_text(from), "gas": "0x5208",
+        "input": "0x", "to": account_text(to), "value": value });
+    trace_step(1, place, "call", action)
 }
 
-fn failed(mut step: Value) -> Value {
+fn with_error(mut step: Value) -> Value {
     step["error"] = "Reverted".into();
     step["result"] = Value::Null;
     step
 }
 
 /// Returns each transfer: ordinal, last byte of the sender, last byte of the recipient, and amount.
-fn read(steps: &Value) -> Result<Vec<(u32, u8, u8, Number)>, NodeError> {
+fn read_transfers(steps: &Value) -> Result<Vec<(u32, u8, u8, Number)>, NodeError> {
     let steps: Vec<Trace> = serde_json::from_value(steps.clone())
         .map_err(|error| NodeError::Lied(error.to_string()))?;
     let block = Word::parse(BLOCK).ok_or(NodeError::Behind)?;
@@ -62,36 +62,35 @@ fn read(steps: &Value) -> Result<Vec<(u32, u8, u8, Number)>, NodeError> {
 }
 
 #[test]
-fn only_what_moves_money_and_was_not_taken_back_is_counted() {
+fn only_executed_value_transfers_are_counted() {
     let ends = |place: &[u32], from: u8, to: u8, balance: &str| {
-        let action =
-            json!({ "address": account(from), "refundAddress": account(to), "balance": balance });
-        step(1, place, "suicide", action)
+        let action = json!({ "address": account_text(from), "refundAddress": account_text(to), "balance": balance });
+        trace_step(1, place, "suicide", action)
     };
-    let makes = json!({ "from": account(2), "gas": "0x0", "init": "0x", "value": "0x6" });
+    let makes = json!({ "from": account_text(2), "gas": "0x0", "init": "0x", "value": "0x6" });
     let reward = json!({
-        "action": { "author": account(1), "rewardType": "block", "value": "0x1bc16d674ec80000" },
+        "action": { "author": account_text(1), "rewardType": "block", "value": "0x1bc16d674ec80000" },
         "blockHash": BLOCK, "blockNumber": 13_000_000, "result": null, "subtraces": 0,
         "traceAddress": [], "transactionHash": null, "transactionPosition": null, "type": "reward",
     });
     let steps = json!([
-        call(&[], "call", 1, 2, "0x64"),
-        call(&[0], "call", 2, 3, "0x1"),
-        call(&[1], "delegatecall", 2, 4, "0x64"),
-        call(&[1, 0], "call", 2, 5, "0x2"),
-        call(&[2], "staticcall", 2, 5, "0x0"),
-        call(&[3], "callcode", 2, 5, "0x3"),
-        failed(call(&[4], "call", 2, 6, "0x4")),
-        call(&[4, 0], "call", 6, 7, "0x4"),
-        call(&[4, 0, 0], "call", 7, 8, "0x4"),
-        call(&[5], "call", 2, 3, "0x0"),
-        step(1, &[6], "create", makes.clone()),
-        failed(step(1, &[7], "create", makes.clone())),
+        call_step(&[], "call", 1, 2, "0x64"),
+        call_step(&[0], "call", 2, 3, "0x1"),
+        call_step(&[1], "delegatecall", 2, 4, "0x64"),
+        call_step(&[1, 0], "call", 2, 5, "0x2"),
+        call_step(&[2], "staticcall", 2, 5, "0x0"),
+        call_step(&[3], "callcode", 2, 5, "0x3"),
+        with_error(call_step(&[4], "call", 2, 6, "0x4")),
+        call_step(&[4, 0], "call", 6, 7, "0x4"),
+        call_step(&[4, 0, 0], "call", 7, 8, "0x4"),
+        call_step(&[5], "call", 2, 3, "0x0"),
+        trace_step(1, &[6], "create", makes.clone()),
+        with_error(trace_step(1, &[7], "create", makes.clone())),
         ends(&[8], 9, 3, "0x7"),
         ends(&[9], 9, 9, "0x8"),
         ends(&[10], 9, 3, "0x0"),
-        call(&[11], "call", 2, 3, &format!("0x{}", "f".repeat(64))),
-        step(2, &[], "create", makes),
+        call_step(&[11], "call", 2, 3, &format!("0x{}", "f".repeat(64))),
+        trace_step(2, &[], "create", makes),
         reward,
     ]);
     let small = Number::Small;
@@ -102,25 +101,25 @@ fn only_what_moves_money_and_was_not_taken_back_is_counted() {
         (3, 9, 3, small(7)),
         (4, 2, 3, Number::Large),
     ];
-    assert_eq!(read(&steps), Ok(expected));
+    assert_eq!(read_transfers(&steps), Ok(expected));
 }
 
 #[test]
-fn a_transaction_that_failed_moved_nothing() {
+fn failed_transaction_has_no_transfers() {
     let steps = json!([
-        failed(call(&[], "call", 1, 2, "0x64")),
-        call(&[0], "call", 2, 3, "0x1"),
-        call(&[0, 0], "call", 3, 4, "0x1"),
+        with_error(call_step(&[], "call", 1, 2, "0x64")),
+        call_step(&[0], "call", 2, 3, "0x1"),
+        call_step(&[0, 0], "call", 3, 4, "0x1"),
     ]);
-    assert_eq!(read(&steps), Ok(Vec::new()));
+    assert_eq!(read_transfers(&steps), Ok(Vec::new()));
 }
 
 #[test]
-fn steps_in_another_order_are_not_believed() {
+fn unordered_steps_are_rejected() {
     let (root, one, two) = (
-        call(&[], "call", 1, 2, "0x1"),
-        call(&[0], "call", 2, 3, "0x1"),
-        call(&[1], "call", 2, 3, "0x2"),
+        call_step(&[], "call", 1, 2, "0x1"),
+        call_step(&[0], "call", 2, 3, "0x1"),
+        call_step(&[1], "call", 2, 3, "0x2"),
     );
     for steps in [
         json!([one, root]),
@@ -128,10 +127,10 @@ fn steps_in_another_order_are_not_believed() {
         json!([root, one, one]),
         json!([one]),
     ] {
-        let said = read(&steps);
+        let said = read_transfers(&steps);
         assert!(matches!(said, Err(NodeError::Lied(_))), "{said:?}");
     }
     let mut other = root;
-    other["blockHash"] = transaction(7).into();
-    assert_eq!(read(&json!([other])), Err(NodeError::Behind));
+    other["blockHash"] = transaction_id(7).into();
+    assert_eq!(read_transfers(&json!([other])), Err(NodeError::Behind));
 }

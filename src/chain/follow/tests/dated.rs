@@ -5,7 +5,7 @@ use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// Creates a chain of which 100 blocks were read. Block `n` has the time `NOW + n * every_ms`.
-fn paced(asset: &str, every_ms: i64) -> Scene {
+fn create_paced_chain(asset: &str, every_ms: i64) -> Scene {
     let mut scene = Scene::new(asset, 0);
     let mut time = NOW;
     for _ in 1..=100 {
@@ -17,13 +17,13 @@ fn paced(asset: &str, every_ms: i64) -> Scene {
 }
 
 #[track_caller]
-fn height(scene: &mut Scene, at: Time) -> u32 {
-    dated(scene, at).0
+fn height_at(scene: &mut Scene, at: Time) -> u32 {
+    find_by_time(scene, at).0
 }
 
 /// Returns the height found, and the time before which the node lacks blocks.
 #[track_caller]
-fn dated(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
+fn find_by_time(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
     scene.known.undated = Some(at);
     let step = scene.step();
     scene.apply_step(&step);
@@ -38,8 +38,8 @@ fn dated(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
 }
 
 #[test]
-fn time_has_the_lowest_block_that_is_not_earlier_less_a_margin() {
-    let mut scene = paced("LTC", HOUR_MS);
+fn time_maps_to_first_block_not_earlier_less_margin() {
+    let mut scene = create_paced_chain("LTC", HOUR_MS);
     let at = |hours: i64, more_ms: i64| NOW.plus_ms(hours * HOUR_MS + more_ms);
     for (time, expected) in [
         (at(50, 0), 48),
@@ -51,21 +51,21 @@ fn time_has_the_lowest_block_that_is_not_earlier_less_a_margin() {
         // The time is after the last block that was read.
         (at(1000, 0), 100),
     ] {
-        assert_eq!(height(&mut scene, time), expected, "{time:?}");
+        assert_eq!(height_at(&mut scene, time), expected, "{time:?}");
     }
     // Pruned blocks count as earlier than any time.
     scene.node.pruned_below = 60;
-    assert_eq!(dated(&mut scene, at(50, 0)), (60, Some(at(62, 0))));
-    assert_eq!(dated(&mut scene, at(62, 0)), (60, Some(at(62, 0))));
-    assert_eq!(dated(&mut scene, at(63, 0)), (61, None));
-    assert_eq!(dated(&mut scene, at(70, 0)), (68, None));
+    assert_eq!(find_by_time(&mut scene, at(50, 0)), (60, Some(at(62, 0))));
+    assert_eq!(find_by_time(&mut scene, at(62, 0)), (60, Some(at(62, 0))));
+    assert_eq!(find_by_time(&mut scene, at(63, 0)), (61, None));
+    assert_eq!(find_by_time(&mut scene, at(70, 0)), (68, None));
     // Account chains have exact timestamps, so the margin is smaller.
-    let mut scene = paced("ETH", MINUTE_MS);
-    assert_eq!(height(&mut scene, NOW.plus_ms(50 * MINUTE_MS)), 35);
+    let mut scene = create_paced_chain("ETH", MINUTE_MS);
+    assert_eq!(height_at(&mut scene, NOW.plus_ms(50 * MINUTE_MS)), 35);
 }
 
 #[test]
-fn times_that_go_back_hide_no_block_that_came_later() {
+fn decreasing_block_times_hide_no_later_block() {
     // The timestamp of each block is up to two hours ahead.
     let mut scene = Scene::new("LTC", 0);
     for number in 1..=200_i64 {
@@ -76,15 +76,15 @@ fn times_that_go_back_hide_no_block_that_came_later() {
     while scene.forward().to.block.height < 200 {}
     for number in 1..=200_u32 {
         let came = NOW.plus_ms(i64::from(number) * 10 * MINUTE_MS);
-        let found = height(&mut scene, came);
+        let found = height_at(&mut scene, came);
         assert!(found <= number, "{found} {number}");
         assert!(found + 30 >= number, "{found} {number}");
     }
 }
 
 #[test]
-fn following_goes_on_where_the_node_has_no_times() {
-    let mut scene = paced("LTC", HOUR_MS);
+fn chain_is_followed_if_node_has_no_block_times() {
+    let mut scene = create_paced_chain("LTC", HOUR_MS);
     scene.known.undated = Some(NOW);
     scene.node.pruned_below = u32::MAX;
     let step = scene.step();

@@ -1,8 +1,8 @@
 //! Tests the second read of final blocks, also with two nodes on different branches behind one URL.
 
-use super::{FollowOutcome, Scene, heights, open};
+use super::{FollowOutcome, Scene, heights, open_observation};
 use crate::chain::Node;
-use crate::chain::memory::{MemoryNode, TwoMinds};
+use crate::chain::memory::{MemoryNode, SplitNode};
 use crate::domain::following::{ChainStepOutcome, ForwardStep};
 use crate::domain::observation::Block;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 impl Scene {
     /// Makes one step in which the second node answers for final blocks.
     #[track_caller]
-    fn forward_with(&mut self, both: &mut TwoMinds) -> ForwardStep {
+    fn forward_with(&mut self, both: &mut SplitNode) -> ForwardStep {
         let read = self.known.cursor.as_ref().unwrap().block.height;
         both.below.store(read, Ordering::SeqCst);
-        let FollowOutcome::Step(step) = self.came_from(Some(both)).unwrap() else {
+        let FollowOutcome::Step(step) = self.try_step_from(Some(both)).unwrap() else {
             unreachable!("it is another's")
         };
         self.apply_step(&step);
@@ -24,23 +24,23 @@ impl Scene {
         }
     }
 
-    fn complete(&self) -> u32 {
+    fn complete_height(&self) -> u32 {
         self.known.complete.as_ref().unwrap().height
     }
 }
 
 /// Creates a chain of 34 blocks, of which 14 were read and 6 are final. Its two nodes disagree above block 14,
 /// because the second node is on an abandoned branch.
-fn of_two_minds() -> (Scene, TwoMinds, String) {
+fn create_split_scene() -> (Scene, SplitNode, String) {
     let scene = Scene::new("ETH", 14);
-    assert_eq!(scene.complete(), 6);
+    assert_eq!(scene.complete_height(), 6);
     let txid = scene.send("a", 500);
     scene.mine(20);
     let mut other = MemoryNode::new(&scene.memory);
-    other.stick(true);
-    scene.give_up(20);
+    other.set_stuck(true);
+    scene.remove_blocks(20);
     scene.mine(20);
-    let both = TwoMinds {
+    let both = SplitNode {
         one: MemoryNode::new(&scene.memory),
         other,
         below: Arc::new(AtomicU32::new(0)),
@@ -49,9 +49,9 @@ fn of_two_minds() -> (Scene, TwoMinds, String) {
 }
 
 #[test]
-fn what_is_final_on_another_branch_than_was_read_is_not_taken_and_the_head_goes_on() {
+fn final_block_on_another_branch_is_not_stored() {
     for reads_all_first in [true, false] {
-        let (mut scene, mut both, txid) = of_two_minds();
+        let (mut scene, mut both, txid) = create_split_scene();
         if reads_all_first {
             // The scene reads up to the head before the other node answers. Every fifth hash is kept.
             scene.known.complete = None;
@@ -75,7 +75,7 @@ fn what_is_final_on_another_branch_than_was_read_is_not_taken_and_the_head_goes_
                 assert_eq!(forward.dropped_before, None);
             }
         }
-        assert!(disputes > 1 && scene.complete() < 15, "{disputes}");
+        assert!(disputes > 1 && scene.complete_height() < 15, "{disputes}");
         assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
         // The head is still read.
         scene.mine(3);
@@ -89,16 +89,19 @@ fn what_is_final_on_another_branch_than_was_read_is_not_taken_and_the_head_goes_
             assert_eq!(forward.disputed, None);
             found.extend(heights(&forward));
         }
-        assert_eq!((scene.complete(), found), (29, vec![Some(15)]), "{txid}");
+        assert_eq!(
+            (scene.complete_height(), found),
+            (29, vec![Some(15)]),
+            "{txid}"
+        );
     }
 }
 
 #[test]
-fn a_block_that_was_final_and_that_the_node_does_not_have_is_told_and_nothing_is_taken_until_it_has_it()
- {
-    let (mut scene, mut both, txid) = of_two_minds();
+fn lost_final_block_is_disputed_until_node_has_it() {
+    let (mut scene, mut both, txid) = create_split_scene();
     while scene.forward().to.block.height < 34 {}
-    while scene.complete() < 26 {
+    while scene.complete_height() < 26 {
         scene.forward();
     }
     let own = scene.known.complete.clone().unwrap();
@@ -106,7 +109,7 @@ fn a_block_that_was_final_and_that_the_node_does_not_have_is_told_and_nothing_is
     let theirs = Block { height: 26, hash };
     // The state is one that an older version may have stored.
     scene.known.complete = Some(theirs.clone());
-    let mut known = open(&txid, "a");
+    let mut known = open_observation(&txid, "a");
     known.block = Some(own.clone());
     scene.known.open = vec![known];
     scene.mine(4);
@@ -124,11 +127,11 @@ fn a_block_that_was_final_and_that_the_node_does_not_have_is_told_and_nothing_is
     scene.known.open = Vec::new();
     scene.known.complete = Some(own);
     assert_eq!(scene.forward().disputed, None);
-    assert_eq!(scene.complete(), 30);
+    assert_eq!(scene.complete_height(), 30);
 }
 
 #[test]
-fn what_is_final_is_read_again_and_only_that_is_complete() {
+fn only_final_blocks_read_again_are_complete() {
     let mut scene = Scene::new("ETH", 20);
     let complete = |scene: &Scene| scene.known.complete.as_ref().unwrap().height;
     assert_eq!(complete(&scene), 12);
@@ -148,15 +151,15 @@ fn what_is_final_is_read_again_and_only_that_is_complete() {
 }
 
 #[test]
-fn what_the_second_look_does_not_show_is_missing_unless_the_node_has_it() {
+fn payment_absent_from_second_read_is_missing_unless_node_has_it() {
     let mut scene = Scene::new("ETH", 20);
     let txid = scene.send("a", 500);
     scene.mine(1);
     scene.forward();
     let block = scene.memory.lock().unwrap().tip().block.clone();
-    let mut known = open(&txid, "a");
+    let mut known = open_observation(&txid, "a");
     known.block = Some(block.clone());
-    let mut other = open("0xother", "b");
+    let mut other = open_observation("0xother", "b");
     other.block = Some(block);
     scene.known.open = vec![known, other];
     scene.mine(8);

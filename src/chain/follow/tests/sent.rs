@@ -1,32 +1,34 @@
 //! Tests sent transactions on UTXO chains: lookups by id, and conflicts with other transactions.
 
-use super::{NOW, Scene, open};
+use super::{NOW, Scene, open_observation};
 use crate::chain::NodeError;
-use crate::chain::memory::Sent;
-use crate::domain::following::{Conflict, SentFound, SentOpen, SentRead, SentTransaction};
+use crate::chain::memory::MemoryTransaction;
+use crate::domain::following::{
+    SentLookup, SentLookupAnswer, SentTransaction, SpendConflict, UnsettledTransaction,
+};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::MINUTE_MS;
 
 /// Returns a sent transaction of which only the id is known.
-pub(super) fn unknown(txid: &str) -> SentOpen {
-    SentOpen {
+pub(super) fn sent_with_id_only(txid: &str) -> UnsettledTransaction {
+    UnsettledTransaction {
         txid: txid.to_owned(),
-        ..SentOpen::default()
+        ..UnsettledTransaction::default()
     }
 }
 
 /// Returns a sent transaction whose inputs a node has reported.
-pub(super) fn told(txid: &str, spends: &[InputSource]) -> SentOpen {
-    SentOpen {
+pub(super) fn sent_with_inputs(txid: &str, spends: &[InputSource]) -> UnsettledTransaction {
+    UnsettledTransaction {
         spends: spends.to_vec(),
-        ..unknown(txid)
+        ..sent_with_id_only(txid)
     }
 }
 
 /// Returns the only lookup result of a step.
 #[track_caller]
-pub(super) fn only(reads: &[SentRead]) -> &SentFound {
+pub(super) fn only_result(reads: &[SentLookup]) -> &SentLookupAnswer {
     let [read] = reads else {
         unreachable!("one was asked for: {reads:?}")
     };
@@ -34,18 +36,18 @@ pub(super) fn only(reads: &[SentRead]) -> &SentFound {
 }
 
 #[track_caller]
-pub(super) fn present(reads: &[SentRead]) -> &SentTransaction {
-    match only(reads) {
-        SentFound::Present(found) => found,
+pub(super) fn only_present(reads: &[SentLookup]) -> &SentTransaction {
+    match only_result(reads) {
+        SentLookupAnswer::Present(found) => found,
         other => unreachable!("{other:?}"),
     }
 }
 
-fn output(txid: &str) -> InputSource {
+fn first_output(txid: &str) -> InputSource {
     InputSource::Output(txid.to_owned(), 0)
 }
 
-fn tip(scene: &Scene) -> Block {
+fn tip_block(scene: &Scene) -> Block {
     scene.memory.lock().unwrap().tip().block.clone()
 }
 
@@ -53,14 +55,14 @@ fn tip(scene: &Scene) -> Block {
 fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
-    scene.known.sent = vec![unknown(&txid)];
+    scene.known.sent = vec![sent_with_id_only(&txid)];
     let forward = scene.forward();
-    let found = present(&forward.sent);
+    let found = only_present(&forward.sent);
     assert_eq!((&found.block, found.time), (&None, Some(NOW)));
     assert!(found.is_done && !found.is_final);
     assert_eq!(
         (found.spends.as_slice(), found.nonce),
-        (&[output("a")][..], None)
+        (&[first_output("a")][..], None)
     );
     let received = &found.received[0];
     assert_eq!(
@@ -72,9 +74,9 @@ fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon(
 
     let later = NOW.plus_ms(MINUTE_MS);
     scene.memory.lock().unwrap().mine(later, |_| true);
-    let block = tip(&scene);
+    let block = tip_block(&scene);
     let forward = scene.forward();
-    let found = present(&forward.sent);
+    let found = only_present(&forward.sent);
     assert_eq!(
         (found.block.as_ref(), found.time),
         (Some(&block), Some(later))
@@ -83,67 +85,79 @@ fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon(
     // Beyond the horizon of 200 blocks the transaction is final.
     for (blocks, is_final) in [(199, false), (1, true)] {
         scene.mine(blocks);
-        while scene.known.cursor.as_ref().unwrap().block != tip(&scene) {
+        while scene.known.cursor.as_ref().unwrap().block != tip_block(&scene) {
             let sent = scene.forward().sent;
-            let is_read = scene.known.cursor.as_ref().unwrap().block == tip(&scene);
+            let is_read = scene.known.cursor.as_ref().unwrap().block == tip_block(&scene);
             assert_eq!(sent.is_empty(), !is_read, "only at the head it is asked");
         }
-        assert_eq!(present(&scene.forward().sent).is_final, is_final);
+        assert_eq!(only_present(&scene.forward().sent).is_final, is_final);
     }
 }
 
 #[test]
-fn absent_is_told_by_an_index_only() {
+fn only_node_with_index_reports_absent() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
     scene.mine(1);
     scene.forward();
-    for (has_index, nowhere) in [(true, SentFound::Absent), (false, SentFound::CannotTell)] {
+    for (has_index, nowhere) in [
+        (true, SentLookupAnswer::Absent),
+        (false, SentLookupAnswer::CannotTell),
+    ] {
         scene.node.has_index = has_index;
-        scene.known.sent = vec![unknown(&"f".repeat(64))];
-        assert_eq!(only(&scene.forward().sent), &nowhere);
-        scene.known.sent = vec![unknown(&txid)];
-        let is_told = matches!(only(&scene.forward().sent), SentFound::Present(_));
+        scene.known.sent = vec![sent_with_id_only(&"f".repeat(64))];
+        assert_eq!(only_result(&scene.forward().sent), &nowhere);
+        scene.known.sent = vec![sent_with_id_only(&txid)];
+        let is_told = matches!(
+            only_result(&scene.forward().sent),
+            SentLookupAnswer::Present(_)
+        );
         assert_eq!(is_told, has_index);
     }
     // A reorg removes the transaction, the nodes drop it, and it is sent again. A lookup in the mempool needs no
     // index.
-    scene.memory.lock().unwrap().give_up(1, |_| false);
+    scene.memory.lock().unwrap().remove_blocks(1, |_| false);
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
-    assert_eq!(only(&scene.forward().sent), &SentFound::CannotTell);
+    assert_eq!(
+        only_result(&scene.forward().sent),
+        &SentLookupAnswer::CannotTell
+    );
     scene.node.has_index = true;
-    assert_eq!(only(&scene.forward().sent), &SentFound::Absent);
+    assert_eq!(
+        only_result(&scene.forward().sent),
+        &SentLookupAnswer::Absent
+    );
     scene.node.has_index = false;
     let mut memory = scene.memory.lock().unwrap();
-    let again = Sent {
+    let again = MemoryTransaction {
         txid: txid.clone(),
-        spends: vec![output("a")],
+        spends: vec![first_output("a")],
         pays: vec![(0, scene.ours.clone(), Units(500))],
         at: NOW,
         nonce: None,
         reverts: false,
     };
-    assert!(memory.takes(&again));
+    assert!(memory.can_include(&again));
     memory.send(again);
     drop(memory);
-    assert_eq!(present(&scene.forward().sent).block, None);
+    assert_eq!(only_present(&scene.forward().sent).block, None);
 }
 
 #[test]
-fn conflict_is_told_from_the_mempool_and_from_the_block_of_the_other() {
+fn conflict_is_found_in_mempool_and_in_blocks() {
     let mut scene = Scene::new("LTC", 20);
     let first = scene.send("a", 500);
-    scene.known.sent = vec![told(&first, &[output("a")])];
+    scene.known.sent = vec![sent_with_inputs(&first, &[first_output("a")])];
     let forward = scene.forward();
     assert_eq!(forward.conflicts, [], "its own input is no conflict");
     // The other transaction pays no watched address, so only the watched input reveals it.
     let mut other = scene.memory.lock().unwrap().mempool[0].clone();
-    other.txid = scene.memory.lock().unwrap().id();
+    other.txid = scene.memory.lock().unwrap().new_id();
     other.pays.clear();
     scene.memory.lock().unwrap().send(other.clone());
-    let conflict = |block: Option<Block>| Conflict {
+    let conflict = |block: Option<Block>| SpendConflict {
         txid: first.clone(),
         by: other.txid.clone(),
         block,
@@ -151,17 +165,23 @@ fn conflict_is_told_from_the_mempool_and_from_the_block_of_the_other() {
     for _ in 0..2 {
         let forward = scene.forward();
         assert_eq!(forward.conflicts, [conflict(None)]);
-        assert_eq!(only(&forward.sent), &SentFound::Absent);
+        assert_eq!(only_result(&forward.sent), &SentLookupAnswer::Absent);
         assert!(forward.found.is_empty());
     }
     scene.mine(1);
-    let block = tip(&scene);
+    let block = tip_block(&scene);
     let forward = scene.forward();
     assert_eq!(forward.conflicts, [conflict(Some(block.clone()))]);
-    assert!(!scene.memory.lock().unwrap().takes(&Sent {
-        txid: first.clone(),
-        ..other.clone()
-    }));
+    assert!(
+        !scene
+            .memory
+            .lock()
+            .unwrap()
+            .can_include(&MemoryTransaction {
+                txid: first.clone(),
+                ..other.clone()
+            })
+    );
     assert_eq!(scene.forward().conflicts, [], "a block is read once");
     // A rescan reports the conflict again.
     scene.known.rescan = Some(crate::domain::following::Rescan {
@@ -177,23 +197,28 @@ fn conflict_is_told_from_the_mempool_and_from_the_block_of_the_other() {
 }
 
 #[test]
-fn what_spends_of_a_replaced_transaction_conflicts_with_it() {
+fn descendant_of_replaced_transaction_conflicts() {
     let mut scene = Scene::new("LTC", 20);
     let mut txids = vec!["a".to_owned()];
     for _ in 0..3 {
         txids.push(scene.send(txids.last().unwrap(), 500));
     }
     // The last transaction comes first, because lookups have their own order.
-    let spends = |at: usize| told(&txids[at], &[output("other"), output(&txids[at - 1])]);
+    let spends = |at: usize| {
+        sent_with_inputs(
+            &txids[at],
+            &[first_output("other"), first_output(&txids[at - 1])],
+        )
+    };
     scene.known.sent = vec![spends(3), spends(2), spends(1)];
     assert_eq!(scene.forward().conflicts, []);
     let other = scene.send("a", 400);
     scene.mine(1);
-    let block = tip(&scene);
+    let block = tip_block(&scene);
     let forward = scene.forward();
-    let mut expected: Vec<Conflict> = txids[1..]
+    let mut expected: Vec<SpendConflict> = txids[1..]
         .iter()
-        .map(|txid| Conflict {
+        .map(|txid| SpendConflict {
             txid: txid.clone(),
             by: other.clone(),
             block: Some(block.clone()),
@@ -203,8 +228,8 @@ fn what_spends_of_a_replaced_transaction_conflicts_with_it() {
     assert_eq!(forward.conflicts, expected);
     // An unconfirmed payment with the same input is gone for the same reason.
     assert!(forward.gone.is_empty());
-    scene.known.open = vec![open(&txids[1], "a")];
-    scene.memory.lock().unwrap().give_up(1, |_| true);
+    scene.known.open = vec![open_observation(&txids[1], "a")];
+    scene.memory.lock().unwrap().remove_blocks(1, |_| true);
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
@@ -212,9 +237,9 @@ fn what_spends_of_a_replaced_transaction_conflicts_with_it() {
 }
 
 #[test]
-fn twenty_are_asked_a_step_in_the_given_order() {
+fn step_looks_up_first_twenty_in_order() {
     let mut scene = Scene::new("LTC", 20);
-    let sent = |number: u32| unknown(&format!("{number:064x}"));
+    let sent = |number: u32| sent_with_id_only(&format!("{number:064x}"));
     scene.known.sent = (0..50).rev().map(sent).collect();
     let forward = scene.forward();
     let asked: Vec<String> = forward.sent.into_iter().map(|read| read.txid).collect();
@@ -225,9 +250,11 @@ fn twenty_are_asked_a_step_in_the_given_order() {
 }
 
 #[test]
-fn node_that_fails_a_lookup_is_followed_all_the_same() {
+fn failed_lookup_does_not_stop_the_chain() {
     let mut scene = Scene::new("LTC", 20);
-    scene.known.sent = (0..3).map(|number| unknown(&number.to_string())).collect();
+    scene.known.sent = (0..3)
+        .map(|number| sent_with_id_only(&number.to_string()))
+        .collect();
     for (error, asked) in [
         (NodeError::Unreachable("no answer in time".to_owned()), 1),
         (NodeError::Limited("429".to_owned()), 1),
@@ -243,27 +270,27 @@ fn node_that_fails_a_lookup_is_followed_all_the_same() {
         assert_eq!(forward.found[0].txid, paid);
         assert_eq!(
             (forward.to.block.clone(), scene.node.lookups),
-            (tip(&scene), asked)
+            (tip_block(&scene), asked)
         );
         assert_eq!(forward.sent.len(), usize::try_from(asked).unwrap());
-        let unanswered = SentFound::Unanswered(error.to_string());
+        let unanswered = SentLookupAnswer::Unanswered(error.to_string());
         assert!(forward.sent.iter().all(|read| read.found == unanswered));
     }
 }
 
 #[test]
-fn nothing_is_absent_beside_a_head_that_moves() {
+fn nothing_is_absent_if_head_moves_during_lookups() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
-    scene.known.sent = vec![unknown(&"f".repeat(64)), unknown(&txid)];
+    scene.known.sent = vec![sent_with_id_only(&"f".repeat(64)), sent_with_id_only(&txid)];
     scene.node.after_lookup = Some(Box::new(|memory| memory.mine(NOW, |_| true)));
     let forward = scene.forward();
-    let behind = SentFound::Unanswered(NodeError::Behind.to_string());
+    let behind = SentLookupAnswer::Unanswered(NodeError::Behind.to_string());
     let found: Vec<_> = forward.sent.into_iter().map(|read| read.found).collect();
     // The second transaction is in a block that was not read.
     assert_eq!(found, [behind.clone(), behind]);
     scene.node.after_lookup = None;
     let found = scene.forward().sent;
-    assert_eq!(found[0].found, SentFound::Absent);
-    assert!(matches!(found[1].found, SentFound::Present(_)));
+    assert_eq!(found[0].found, SentLookupAnswer::Absent);
+    assert!(matches!(found[1].found, SentLookupAnswer::Present(_)));
 }

@@ -1,9 +1,9 @@
 //! Tests sent transactions on account chains: nonces, reverts and transfers by contracts.
 
-use super::sent::{only, present, unknown};
+use super::sent::{only_present, only_result, sent_with_id_only};
 use super::{NOW, Scene};
-use crate::chain::memory::Sent;
-use crate::domain::following::{BalanceChange, SentFound, SentOpen};
+use crate::chain::memory::MemoryTransaction;
+use crate::domain::following::{BalanceChange, SentLookupAnswer, UnsettledTransaction};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, CONTRACTS_FROM, InputSource};
 
@@ -12,19 +12,19 @@ const SENDER: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 impl Scene {
     /// Sends a transaction with this nonce. Each payment has a position, an address and an amount. Returns the
     /// transaction id.
-    fn sends(&self, nonce: u64, pays: &[(u32, &str, u128)]) -> String {
+    fn send_with_nonce(&self, nonce: u64, pays: &[(u32, &str, u128)]) -> String {
         let mut memory = self.memory.lock().unwrap();
         let pays = pays.iter();
         let pays = pays.map(|(at, to, units)| (*at, (*to).to_owned(), Units(*units)));
-        let sent = Sent {
-            txid: memory.id(),
+        let sent = MemoryTransaction {
+            txid: memory.new_id(),
             spends: vec![InputSource::Address(SENDER.to_owned())],
             pays: pays.collect(),
             at: NOW,
             nonce: Some(nonce),
             reverts: false,
         };
-        assert!(memory.takes(&sent), "{sent:?}");
+        assert!(memory.can_include(&sent), "{sent:?}");
         memory.send(sent.clone());
         sent.txid
     }
@@ -35,40 +35,40 @@ impl Scene {
 
     /// Makes steps until the newest block is read.
     #[track_caller]
-    fn found(&mut self) -> SentFound {
+    fn step_to_head(&mut self) -> SentLookupAnswer {
         loop {
             let sent = self.forward().sent;
             if !sent.is_empty() {
-                return only(&sent).clone();
+                return only_result(&sent).clone();
             }
         }
     }
 }
 
 /// Returns a sent transaction whose sender and nonce a node has reported.
-fn told(txid: &str, nonce: u64) -> SentOpen {
-    SentOpen {
+fn sent_with_nonce(txid: &str, nonce: u64) -> UnsettledTransaction {
+    UnsettledTransaction {
         spends: vec![InputSource::Address(SENDER.to_owned())],
         nonce: Some(nonce),
-        ..unknown(txid)
+        ..sent_with_id_only(txid)
     }
 }
 
 #[test]
-fn pending_transaction_tells_its_sender_and_nonce_and_is_final_with_its_block() {
+fn pending_transaction_has_sender_and_nonce() {
     let mut scene = Scene::new("ETH", 20);
     let ours = scene.ours.clone();
-    let txid = scene.sends(0, &[(0, &ours, 500)]);
-    scene.known.sent = vec![unknown(&txid)];
+    let txid = scene.send_with_nonce(0, &[(0, &ours, 500)]);
+    scene.known.sent = vec![sent_with_id_only(&txid)];
     let forward = scene.forward();
-    let found = present(&forward.sent);
+    let found = only_present(&forward.sent);
     assert_eq!((&found.block, &found.received[..]), (&None, &[][..]));
     assert_eq!(found.spends, [InputSource::Address(SENDER.to_owned())]);
     assert_eq!(found.nonce, Some(0));
     scene.mine(1);
     for behind in 0..=8 {
         let forward = scene.forward();
-        let found = present(&forward.sent);
+        let found = only_present(&forward.sent);
         assert_eq!(found.block, Some(scene.block_at(21)));
         assert_eq!(found.received[0].amount, Units(500));
         assert_eq!(found.is_final, behind == 8, "{behind}");
@@ -77,106 +77,118 @@ fn pending_transaction_tells_its_sender_and_nonce_and_is_final_with_its_block() 
 }
 
 #[test]
-fn reverted_transaction_moved_nothing() {
+fn reverted_transaction_has_no_payments() {
     let mut scene = Scene::new("ETH", 20);
     let ours = scene.ours.clone();
-    let txid = scene.sends(0, &[(0, &ours, 500)]);
+    let txid = scene.send_with_nonce(0, &[(0, &ours, 500)]);
     scene.memory.lock().unwrap().mempool[0].reverts = true;
-    scene.known.sent = vec![told(&txid, 0)];
-    assert!(present(&scene.forward().sent).is_done);
+    scene.known.sent = vec![sent_with_nonce(&txid, 0)];
+    assert!(only_present(&scene.forward().sent).is_done);
     scene.mine(1);
     let forward = scene.forward();
-    let found = present(&forward.sent);
+    let found = only_present(&forward.sent);
     assert!(!found.is_done && !found.is_final);
     assert_eq!(
         (found.received.as_slice(), forward.found.len()),
         (&[][..], 0)
     );
     // The transaction may succeed in another block.
-    scene.give_up(1);
+    scene.remove_blocks(1);
     scene.memory.lock().unwrap().mempool[0].reverts = false;
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
     let forward = scene.forward();
-    assert!(present(&forward.sent).is_done);
+    assert!(only_present(&forward.sent).is_done);
     assert_eq!(forward.found.len(), 1);
 }
 
 #[test]
 fn transaction_is_gone_once_its_nonce_was_used_in_a_final_block() {
     let mut scene = Scene::new("ETH", 20);
-    let txid = scene.sends(0, &[]);
-    scene.known.sent = vec![told(&txid, 0), unknown(&"f".repeat(64))];
+    let txid = scene.send_with_nonce(0, &[]);
+    scene.known.sent = vec![
+        sent_with_nonce(&txid, 0),
+        sent_with_id_only(&"f".repeat(64)),
+    ];
     scene.forward();
     // Another transaction has the same nonce and pays no watched address.
-    let other = scene.sends(0, &[]);
+    let other = scene.send_with_nonce(0, &[]);
     assert_ne!(other, txid);
     scene.mine(1);
     for behind in 0..=8 {
         let found = scene.forward().sent;
         let expected = if behind < 8 {
-            SentFound::Absent
+            SentLookupAnswer::Absent
         } else {
             let block = scene.block_at(21);
-            SentFound::Gone { by: None, block }
+            SentLookupAnswer::Gone { by: None, block }
         };
         assert_eq!(found[0].found, expected, "{behind}");
         // Nothing can be proved about a transaction that was never seen.
-        assert_eq!(found[1].found, SentFound::Absent);
+        assert_eq!(found[1].found, SentLookupAnswer::Absent);
         scene.mine(1);
     }
 }
 
 #[test]
-fn replacement_is_told_among_candidates_by_sender_and_nonce() {
+fn replacement_is_found_by_sender_and_nonce() {
     let mut scene = Scene::new("ETH", 20);
     let ours = scene.ours.clone();
-    let txid = scene.sends(0, &[(0, &ours, 500)]);
+    let txid = scene.send_with_nonce(0, &[(0, &ours, 500)]);
     scene.forward();
-    let next = scene.sends(1, &[(0, &ours, 500)]);
-    let other = scene.sends(0, &[(0, &ours, 500)]);
-    let mut open = told(&txid, 0);
+    let next = scene.send_with_nonce(1, &[(0, &ours, 500)]);
+    let other = scene.send_with_nonce(0, &[(0, &ours, 500)]);
+    let mut open = sent_with_nonce(&txid, 0);
     open.candidates = vec![next.clone(), "0xff".to_owned(), other.clone()];
     scene.known.sent = vec![open.clone()];
-    assert_eq!(scene.found(), SentFound::Absent, "it waits as well");
+    assert_eq!(
+        scene.step_to_head(),
+        SentLookupAnswer::Absent,
+        "it waits as well"
+    );
     scene.mine(1);
     let (by, block) = (other.clone(), scene.block_at(21));
-    assert_eq!(scene.found(), SentFound::ReplacedBy { by, block });
+    assert_eq!(
+        scene.step_to_head(),
+        SentLookupAnswer::ReplacedBy { by, block }
+    );
     // After a reorg, a block includes the first transaction, which is then the valid one.
     let mut memory = scene.memory.lock().unwrap();
-    memory.give_up(1, |_| true);
+    memory.remove_blocks(1, |_| true);
     memory.evict(|sent| sent.txid == other);
     drop(memory);
-    let again = scene.sends(0, &[(0, &ours, 500)]);
+    let again = scene.send_with_nonce(0, &[(0, &ours, 500)]);
     scene.known.sent[0].txid = again;
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
-    assert!(matches!(scene.found(), SentFound::Present(found) if found.block.is_some()));
+    assert!(
+        matches!(scene.step_to_head(), SentLookupAnswer::Present(found) if found.block.is_some())
+    );
     // Candidates count towards the limit of twenty lookups.
     open.candidates = (0..30).map(|number| format!("0x{number:064x}")).collect();
     open.txid = "f".repeat(64);
-    scene.known.sent = vec![open, unknown("rest")];
+    scene.known.sent = vec![open, sent_with_id_only("rest")];
     scene.node.lookups = 0;
     assert_eq!(scene.forward().sent.len(), 1);
     assert_eq!(scene.node.lookups, 20);
 }
 
 #[test]
-fn node_without_traces_tells_the_balance_before_and_after() {
+fn node_without_traces_reports_balance_changes() {
     let mut scene = Scene::new("ETH", 20);
     let ours = scene.ours.clone();
-    scene.sends(0, &[(0, &ours, 70)]);
+    scene.send_with_nonce(0, &[(0, &ours, 70)]);
     scene.mine(1);
     scene.forward();
-    let txid = scene.sends(1, &[(CONTRACTS_FROM, &ours, 500)]);
+    let txid = scene.send_with_nonce(1, &[(CONTRACTS_FROM, &ours, 500)]);
     scene.mine(1);
-    scene.known.sent = vec![unknown(&txid)];
+    scene.known.sent = vec![sent_with_id_only(&txid)];
     scene.known.sent[0].native_to = vec![ours.clone()];
     scene.node.has_traces = false;
     let forward = scene.forward();
-    let found = present(&forward.sent);
+    let found = only_present(&forward.sent);
     assert_eq!((found.is_done, found.received.len()), (true, 0));
     let change = BalanceChange {
         address: ours.clone(),
@@ -188,7 +200,7 @@ fn node_without_traces_tells_the_balance_before_and_after() {
     // On a node with traces, the contract transfer is an ordinary payment.
     scene.node.has_traces = true;
     let forward = scene.forward();
-    let found = present(&forward.sent);
+    let found = only_present(&forward.sent);
     assert_eq!(found.received[0].position, CONTRACTS_FROM);
     assert_eq!(found.balances, []);
 }

@@ -1,13 +1,15 @@
 //! Tests each source with broken responses: rejected, truncated, too long, too slow, or not as documented.
 
-use super::{NOW, answered, ask, documented, http, serve};
+use super::{
+    NOW, documented_response, fetch_from, fetch_with_response, http_response, start_server,
+};
 use crate::chain::rates::{ANSWER_BYTES_MAX, RateClient, Upstream};
 use crate::domain::rate::FigureSource;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 #[test]
-fn what_is_not_as_documented_is_refused_and_says_why() {
+fn undocumented_response_is_rejected_with_reason() {
     for source in FigureSource::PUBLIC {
         for (body, problem) in [
             ("", "not as documented"),
@@ -16,22 +18,23 @@ fn what_is_not_as_documented_is_refused_and_says_why() {
             ("maintenance", "not as documented"),
             (r#"{"error":"#, "not as documented"),
         ] {
-            let failure = answered(source, http("200 OK", "", body)).unwrap_err();
+            let failure =
+                fetch_with_response(source, http_response("200 OK", "", body)).unwrap_err();
             assert!(
                 failure.problem.contains(problem),
                 "{source} {body}: {failure:?}"
             );
         }
         for status in ["403 Forbidden", "451 Unavailable", "500 Oops", "503 Busy"] {
-            let failure = answered(source, http(status, "", "{}")).unwrap_err();
+            let failure = fetch_with_response(source, http_response(status, "", "{}")).unwrap_err();
             assert_eq!(
                 failure.problem,
                 format!("answered {}", &status[..3]),
                 "{source}"
             );
         }
-        let moved = http("302 Found", "Location: http://127.0.0.1:9/\r\n", "");
-        let failure = answered(source, moved).unwrap_err();
+        let moved = http_response("302 Found", "Location: http://127.0.0.1:9/\r\n", "");
+        let failure = fetch_with_response(source, moved).unwrap_err();
         assert_eq!(
             failure.problem,
             "answered 302, a redirect, which is not followed"
@@ -144,21 +147,22 @@ const NOT_AS_DOCUMENTED: [(FigureSource, &str, &str); 20] = [
 ];
 
 #[test]
-fn the_error_of_a_source_is_told_whatever_its_status() {
+fn source_error_is_reported_for_any_status() {
     for (source, body, problem) in NOT_AS_DOCUMENTED {
-        let failure = answered(source, http("200 OK", "", body)).unwrap_err();
+        let failure = fetch_with_response(source, http_response("200 OK", "", body)).unwrap_err();
         assert!(
             failure.problem.starts_with(problem),
             "{source} {body}: {failure:?}"
         );
     }
     let busy = r#"{"code":-1003,"msg":"Too much"}"#;
-    let failure = answered(FigureSource::Binance, http("200 OK", "", busy)).unwrap_err();
+    let failure =
+        fetch_with_response(FigureSource::Binance, http_response("200 OK", "", busy)).unwrap_err();
     assert_eq!(failure.retry_after_s, Some(0));
 }
 
 #[test]
-fn who_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
+fn rate_limit_sets_the_pause_that_the_source_requests() {
     for (status, header, pause_s) in [
         ("429 Too Many Requests", "Retry-After: 90\r\n", 90),
         ("429 Too Many Requests", "", 0),
@@ -166,54 +170,57 @@ fn who_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
         ("429 Too Many Requests", "Retry-After: soon\r\n", 0),
     ] {
         for source in FigureSource::PUBLIC {
-            let failure = answered(source, http(status, header, "")).unwrap_err();
+            let failure =
+                fetch_with_response(source, http_response(status, header, "")).unwrap_err();
             assert_eq!(failure.retry_after_s, Some(pause_s), "{source}");
         }
     }
-    let busy = http("200 OK", "", r#"{"error":["EAPI:Rate limit exceeded"]}"#);
+    let busy = http_response("200 OK", "", r#"{"error":["EAPI:Rate limit exceeded"]}"#);
     assert_eq!(
-        answered(FigureSource::Kraken, busy)
+        fetch_with_response(FigureSource::Kraken, busy)
             .unwrap_err()
             .retry_after_s,
         Some(0)
     );
-    let refused = answered(
+    let refused = fetch_with_response(
         FigureSource::Kraken,
-        http("500 Oops", "Retry-After: 9\r\n", ""),
+        http_response("500 Oops", "Retry-After: 9\r\n", ""),
     )
     .unwrap_err();
     assert_eq!(refused.retry_after_s, None);
 }
 
 #[test]
-fn an_answer_that_breaks_off_drips_or_does_not_end_is_none() {
+fn truncated_slow_or_endless_response_is_rejected() {
     for source in FigureSource::PUBLIC {
         // The response has fewer bytes than its `Content-Length`.
-        let (base, _) = serve(move |_, path| {
-            let mut answer = documented(source, path);
+        let (base, _) = start_server(move |_, path| {
+            let mut answer = documented_response(source, path);
             answer.truncate(answer.len().saturating_sub(9));
             answer
         });
-        let failure = ask(source, base).unwrap_err();
+        let failure = fetch_from(source, base).unwrap_err();
         assert!(
             failure.problem.starts_with("the answer broke off"),
             "{failure:?}"
         );
         // The response is valid, but has too much white space before it.
         let huge = " ".repeat(usize::try_from(ANSWER_BYTES_MAX).unwrap());
-        let failure = answered(source, http("200 OK", "", &format!("{huge}{{}}"))).unwrap_err();
+        let failure =
+            fetch_with_response(source, http_response("200 OK", "", &format!("{huge}{{}}")))
+                .unwrap_err();
         assert_eq!(failure.problem, "the answer is larger than 2 MiB");
         // The server sends a header line that does not end.
         let endless = "X: ".to_owned() + &"y".repeat(300_000);
-        assert!(answered(source, http("200 OK", &endless, "{}")).is_err());
+        assert!(fetch_with_response(source, http_response("200 OK", &endless, "{}")).is_err());
         // No server listens on this port.
-        let failure = ask(source, "http://127.0.0.1:1".to_owned()).unwrap_err();
+        let failure = fetch_from(source, "http://127.0.0.1:1".to_owned()).unwrap_err();
         assert_eq!(failure.retry_after_s, None);
     }
 }
 
 #[test]
-fn who_drips_is_left_at_the_time_limit() {
+fn slow_response_ends_at_the_time_limit() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let dripping = std::thread::spawn(move || {
@@ -225,7 +232,7 @@ fn who_drips_is_left_at_the_time_limit() {
         let _ = stream.read_to_end(&mut rest);
     });
     let client = RateClient::new(100);
-    let failure = client.ask(
+    let failure = client.fetch(
         &Upstream {
             source: FigureSource::Binance,
             base,

@@ -8,12 +8,12 @@ use serde::de::DeserializeSeed;
 use serde_json::Deserializer;
 
 /// Watches these scripts, and the output that the tested transaction spends.
-struct Watch(&'static [&'static str]);
+struct WatchedScripts(&'static [&'static str]);
 
 const SPENT: &str = "9fb5f52556717de87f91de7b51e9d5274f21fd5f5675f3045da559b7239f201b";
 const TXID: &str = "3e629240a254aee2da1f9c2bd9b39b4f232296e7073f6cbe0db048ee4949aeab";
 
-impl Watched for Watch {
+impl Watched for WatchedScripts {
     fn has_script(&self, script: &[u8]) -> bool {
         let hex: String = script.iter().map(|byte| format!("{byte:02x}")).collect();
         self.0.contains(&hex.as_str())
@@ -27,7 +27,7 @@ impl Watched for Watch {
         txid == SPENT && position == 0
     }
 
-    fn accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
+    fn queried_accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
         None
     }
 }
@@ -48,7 +48,11 @@ const OLD: &str = r#"{"txid":"3e629240a254aee2da1f9c2bd9b39b4f232296e7073f6cbe0d
 
 const OURS: &str = "0014b017a9b2fd0afd2a57b6effb17bd955b5eeff902";
 
-fn scanner<'a>(asset: &str, network: &'a str, watched: &'a Watch) -> Option<OutputScanner<'a>> {
+fn scanner<'a>(
+    asset: &str,
+    network: &'a str,
+    watched: &'a WatchedScripts,
+) -> Option<OutputScanner<'a>> {
     Asset::find(asset).map(|asset| OutputScanner {
         asset,
         network,
@@ -57,8 +61,13 @@ fn scanner<'a>(asset: &str, network: &'a str, watched: &'a Watch) -> Option<Outp
 }
 
 /// Returns the payments of a transaction as text: position, address and amount.
-fn paid(text: &str, asset: &str, network: &str, scripts: &'static [&'static str]) -> Vec<String> {
-    let watch = Watch(scripts);
+fn scan_payments(
+    text: &str,
+    asset: &str,
+    network: &str,
+    scripts: &'static [&'static str],
+) -> Vec<String> {
+    let watch = WatchedScripts(scripts);
     let read = scanner(asset, network, &watch).map(|scanner| {
         let mut json = Deserializer::from_str(text);
         TxSeed(scanner).deserialize(&mut json)
@@ -75,34 +84,37 @@ fn paid(text: &str, asset: &str, network: &str, scripts: &'static [&'static str]
 #[test]
 fn address_comes_from_script_in_every_node_version() {
     let expected = ["1 rltc1qkqt6nvhapt7j54akala300v4td0wl7gzrnwyhj 150000000"];
-    assert_eq!(paid(OLD, "LTC", "regtest", &[OURS]), expected);
+    assert_eq!(scan_payments(OLD, "LTC", "regtest", &[OURS]), expected);
     // Bitcoin Core since 22 has `address` and `desc` in place of `addresses`. The address in the response is ignored.
     let new = OLD.replace(
         r#""addresses":["rltc1qkqt6nvhapt7j54akala300v4td0wl7gzrnwyhj"]"#,
         r#""address":"bc1qsomebodyelse","desc":"addr(x)#y""#,
     );
     assert_ne!(new, OLD);
-    assert_eq!(paid(&new, "LTC", "regtest", &[OURS]), expected);
-    let on_main = paid(&new, "BTC", "main", &[OURS]);
+    assert_eq!(scan_payments(&new, "LTC", "regtest", &[OURS]), expected);
+    let on_main = scan_payments(&new, "BTC", "main", &[OURS]);
     assert!(
         on_main
             .iter()
             .all(|one| one.starts_with("1 bc1qkqt6nvhapt7j54akala300v4td0wl7gz"))
     );
-    assert_eq!(paid(OLD, "LTC", "regtest", &[]), Vec::<String>::new());
+    assert_eq!(
+        scan_payments(OLD, "LTC", "regtest", &[]),
+        Vec::<String>::new()
+    );
     let both: &[&str] = &["001426be5b76172d2ba366ffea2f8500f38cb5a0306b", OURS];
-    assert_eq!(paid(OLD, "LTC", "regtest", both).len(), 2);
+    assert_eq!(scan_payments(OLD, "LTC", "regtest", both).len(), 2);
     // A zero amount is not a payment.
     let nothing = OLD.replace("1.50000000", "0.00000000");
     assert_eq!(
-        paid(&nothing, "LTC", "regtest", &[OURS]),
+        scan_payments(&nothing, "LTC", "regtest", &[OURS]),
         Vec::<String>::new()
     );
 }
 
 #[test]
 fn watched_spend_names_the_spending_transaction() {
-    let watch = Watch(&[OURS]);
+    let watch = WatchedScripts(&[OURS]);
     let read = scanner("LTC", "regtest", &watch).map(|scanner| {
         let mut json = Deserializer::from_str(OLD);
         TxSeed(scanner).deserialize(&mut json)
@@ -125,7 +137,7 @@ fn block_contains_transactions_or_their_ids() {
     let head = r#"{"hash":"569e441acbd62632ff907c9068a3f246e8355256c42b97debfa79cbc869b52d5","confirmations":1,
 "height":102,"time":1795335269,"nTx":1,"difficulty":4.656542373906925e-10,
 "previousblockhash":"f121cf5af9267da5e40a81bdadd374f510d888e666fe3ad39ee4ea9d2b5c9390","tx":["#;
-    let watch = Watch(&[OURS]);
+    let watch = WatchedScripts(&[OURS]);
     let read = |tx: &str| {
         let text = format!("{head}{tx}]}}");
         let scanner = scanner("LTC", "regtest", &watch)?;

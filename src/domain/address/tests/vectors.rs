@@ -6,9 +6,9 @@
 use super::Chain::{self, Base, Bitcoin, Dogecoin, Ethereum, Litecoin, Polygon, Solana, Tron};
 use super::Network::{self, Main, Test};
 
-pub(super) type Home = (Chain, Network);
+pub(super) type ChainNetwork = (Chain, Network);
 
-pub(super) const EVM: &[Home] = &[
+pub(super) const EVM: &[ChainNetwork] = &[
     (Ethereum, Main),
     (Ethereum, Test),
     (Base, Main),
@@ -16,9 +16,9 @@ pub(super) const EVM: &[Home] = &[
     (Polygon, Main),
     (Polygon, Test),
 ];
-pub(super) const TRON: &[Home] = &[(Tron, Main), (Tron, Test)];
-pub(super) const SOLANA: &[Home] = &[(Solana, Main), (Solana, Test)];
-pub(super) const UTXO: &[Home] = &[
+pub(super) const TRON: &[ChainNetwork] = &[(Tron, Main), (Tron, Test)];
+pub(super) const SOLANA: &[ChainNetwork] = &[(Solana, Main), (Solana, Test)];
+pub(super) const UTXO: &[ChainNetwork] = &[
     (Bitcoin, Main),
     (Bitcoin, Test),
     (Litecoin, Main),
@@ -29,7 +29,7 @@ pub(super) const UTXO: &[Home] = &[
 
 /// Addresses with all networks on which they are valid. On the first network, the text is canonical.
 #[rustfmt::skip]
-pub(super) const VECTORS: &[(&[Home], &str)] = &[
+pub(super) const VECTORS: &[(&[ChainNetwork], &str)] = &[
     // P2PKH of Bitcoin (BIP-44).
     (&[(Bitcoin, Main)], "
         1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA 1Ak8PffB2meyfYnbXZR9EGfLfFZVpzJvQP 1MNF5RSaabFwcbtJirJwKnDytsXXEsVsNb
@@ -157,12 +157,12 @@ pub(super) const EIP_55: &str = "
     0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB 0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb
 ";
 
-pub(super) fn vectors() -> impl Iterator<Item = (&'static [Home], &'static str)> {
+pub(super) fn valid_addresses() -> impl Iterator<Item = (&'static [ChainNetwork], &'static str)> {
     VECTORS
         .iter()
         .flat_map(|(homes, texts)| texts.split_whitespace().map(|text| (*homes, text)))
 }
 
-pub(super) fn everywhere() -> impl Iterator<Item = Home> {
+pub(super) fn all_chain_networks() -> impl Iterator<Item = ChainNetwork> {
     [UTXO, EVM, TRON, SOLANA].into_iter().flatten().copied()
 }

@@ -19,10 +19,10 @@ struct Digits(Vec<u8>);
 impl Digits {
     fn new(number: impl ToString) -> Digits {
         let text = number.to_string();
-        Digits(text.bytes().rev().map(|digit| digit - b'0').collect()).trimmed()
+        Digits(text.bytes().rev().map(|digit| digit - b'0').collect()).without_leading_zeros()
     }
 
-    fn trimmed(mut self) -> Digits {
+    fn without_leading_zeros(mut self) -> Digits {
         while self.0.last() == Some(&0) {
             self.0.pop();
         }
@@ -42,13 +42,13 @@ impl Digits {
             carry = all / 10;
             u8::try_from(all % 10).unwrap()
         };
-        Digits(sum.into_iter().map(digit).collect()).trimmed()
+        Digits(sum.into_iter().map(digit).collect()).without_leading_zeros()
     }
 
     /// Multiplies by ten to the power of `zeros`.
-    fn shifted(&self, zeros: u32) -> Digits {
+    fn times_power_of_ten(&self, zeros: u32) -> Digits {
         let zeros = vec![0; usize::try_from(zeros).unwrap()];
-        Digits([zeros, self.0.clone()].concat()).trimmed()
+        Digits([zeros, self.0.clone()].concat()).without_leading_zeros()
     }
 
     fn plus_one(&self) -> Digits {
@@ -60,47 +60,47 @@ impl Digits {
                 break;
             }
         }
-        Digits(digits).trimmed()
+        Digits(digits).without_leading_zeros()
     }
 
-    fn is_below(&self, other: &Digits) -> bool {
+    fn is_less_than(&self, other: &Digits) -> bool {
         let key = |number: &Digits| (number.0.len(), number.0.iter().rev().copied().collect());
         let (left, right): ((usize, Vec<u8>), _) = (key(self), key(other));
         left < right
     }
 
-    fn less(&self, other: &Digits) -> Digits {
+    fn minus(&self, other: &Digits) -> Digits {
         let mut borrow = 0;
         let digit = |(at, digit): (usize, &u8)| {
             let wanted = other.0.get(at).copied().unwrap_or(0) + borrow;
             borrow = u8::from(*digit < wanted);
             *digit + 10 * borrow - wanted
         };
-        Digits(self.0.iter().enumerate().map(digit).collect()).trimmed()
+        Digits(self.0.iter().enumerate().map(digit).collect()).without_leading_zeros()
     }
 
     /// Divides on paper. Returns the quotient, and `true` if there is a remainder.
-    fn divided(&self, by: &Digits) -> (Digits, bool) {
+    fn divided_by(&self, by: &Digits) -> (Digits, bool) {
         let mut rest = Digits(Vec::new());
         let mut quotient = Vec::new();
         for digit in self.0.iter().rev() {
-            rest = Digits([vec![*digit], rest.0].concat()).trimmed();
+            rest = Digits([vec![*digit], rest.0].concat()).without_leading_zeros();
             let mut times = 0;
-            while !rest.is_below(by) {
-                rest = rest.less(by);
+            while !rest.is_less_than(by) {
+                rest = rest.minus(by);
                 times += 1;
             }
             quotient.insert(0, times);
         }
-        (Digits(quotient).trimmed(), !rest.0.is_empty())
+        (Digits(quotient).without_leading_zeros(), !rest.0.is_empty())
     }
 
     /// Removes the last `places` digits and rounds half-even.
-    fn cut_half_even(&self, places: u32) -> Digits {
+    fn drop_digits_half_even(&self, places: u32) -> Digits {
         let mut digits = self.0.clone();
         let places = usize::try_from(places).unwrap();
         digits.resize(digits.len().max(places + 1), 0);
-        let kept = Digits(digits[places..].to_vec()).trimmed();
+        let kept = Digits(digits[places..].to_vec()).without_leading_zeros();
         let half = places > 0 && digits[places - 1] == 5;
         let above = places > 0 && digits[places - 1] > 5;
         let rest = places > 0 && digits[..places - 1].iter().any(|digit| *digit != 0);
@@ -123,16 +123,18 @@ impl Digits {
 
 fn reference_value(rate: Rate, units: Units, decimals: u32) -> Result<Cents, Overflow> {
     let product = Digits::new(units.0).times(&Digits::new(rate.mantissa));
-    let cents = product.shifted(2).cut_half_even(decimals + rate.scale);
+    let cents = product
+        .times_power_of_ten(2)
+        .drop_digits_half_even(decimals + rate.scale);
     cents.text().parse().map(Cents).map_err(|_| Overflow)
 }
 
 fn reference_due(rate: Rate, due: Cents, decimals: u32) -> Result<Units, Overflow> {
     let shown = decimals.min(8);
-    let numerator = Digits::new(due.0).shifted(shown + rate.scale);
-    let (whole, left) = numerator.divided(&Digits::new(rate.mantissa).shifted(2));
+    let numerator = Digits::new(due.0).times_power_of_ten(shown + rate.scale);
+    let (whole, left) = numerator.divided_by(&Digits::new(rate.mantissa).times_power_of_ten(2));
     let steps = if left { whole.plus_one() } else { whole };
-    let units = steps.shifted(decimals - shown).text();
+    let units = steps.times_power_of_ten(decimals - shown).text();
     units.parse().map(Units).map_err(|_| Overflow)
 }
 
@@ -140,42 +142,42 @@ fn reference_due(rate: Rate, due: Cents, decimals: u32) -> Result<Units, Overflo
 struct RandomAmounts(u64);
 
 impl RandomAmounts {
-    fn bits(&mut self) -> u64 {
+    fn next_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, sides: u64) -> u32 {
-        u32::try_from(self.bits() % sides).unwrap()
+    fn number_below(&mut self, sides: u64) -> u32 {
+        u32::try_from(self.next_bits() % sides).unwrap()
     }
 
     /// Returns a number of at most `bits_max` bits. All lengths are equally frequent.
-    fn wide(&mut self, bits_max: u64) -> u128 {
-        let number = (u128::from(self.bits()) << 64) | u128::from(self.bits());
-        number >> (128 - bits_max + u64::from(self.below(bits_max)))
+    fn number_of_any_length(&mut self, bits_max: u64) -> u128 {
+        let number = (u128::from(self.next_bits()) << 64) | u128::from(self.next_bits());
+        number >> (128 - bits_max + u64::from(self.number_below(bits_max)))
     }
 
     fn rate(&mut self) -> Rate {
-        let mantissa = match self.below(3) {
-            0 => 5 * 10_u64.pow(self.below(18)),
-            _ => u64::try_from(self.wide(64)).unwrap().max(1),
+        let mantissa = match self.number_below(3) {
+            0 => 5 * 10_u64.pow(self.number_below(18)),
+            _ => u64::try_from(self.number_of_any_length(64)).unwrap().max(1),
         };
-        let scale = self.below(11);
+        let scale = self.number_below(11);
         Rate { mantissa, scale }
     }
 
     fn units(&mut self) -> Units {
-        match self.below(3) {
+        match self.number_below(3) {
             // A number with many trailing zeros often has a value exactly between two cents.
-            0 => Units(self.wide(30) * 5 * 10_u128.pow(self.below(18))),
-            _ => Units(self.wide(128)),
+            0 => Units(self.number_of_any_length(30) * 5 * 10_u128.pow(self.number_below(18))),
+            _ => Units(self.number_of_any_length(128)),
         }
     }
 
     fn cents(&mut self) -> Cents {
-        Cents(i64::try_from(self.wide(63)).unwrap())
+        Cents(i64::try_from(self.number_of_any_length(63)).unwrap())
     }
 }
 
@@ -186,14 +188,17 @@ fn reference_arithmetic_is_correct() {
         Digits::new(a).times(&Digits::new(b)).text(),
         (a * b).to_string()
     );
-    let (quotient, left) = Digits::new(a * b + 5).divided(&Digits::new(a));
+    let (quotient, left) = Digits::new(a * b + 5).divided_by(&Digits::new(a));
     assert_eq!((quotient, left), (Digits::new(b), true));
     assert_eq!(Digits::new(999).plus_one().text(), "1000");
-    assert_eq!(Digits::new(10_000).less(&Digits::new(1)).text(), "9999");
+    assert_eq!(Digits::new(10_000).minus(&Digits::new(1)).text(), "9999");
     for (number, rounded) in [(5, 0), (15, 2), (25, 2), (26, 3), (4, 0), (95, 10)] {
-        assert_eq!(Digits::new(number).cut_half_even(1), Digits::new(rounded));
+        assert_eq!(
+            Digits::new(number).drop_digits_half_even(1),
+            Digits::new(rounded)
+        );
     }
-    assert_eq!(Digits::new(2_501).cut_half_even(3).text(), "3");
+    assert_eq!(Digits::new(2_501).drop_digits_half_even(3).text(), "3");
 }
 
 #[test]
@@ -202,7 +207,7 @@ fn value_equals_reference() {
     for seed in 0..20 {
         let mut dice = RandomAmounts(seed);
         for _ in 0..1_000 {
-            let (rate, units, decimals) = (dice.rate(), dice.units(), dice.below(19));
+            let (rate, units, decimals) = (dice.rate(), dice.units(), dice.number_below(19));
             let expected = reference_value(rate, units, decimals);
             let said = rate.value(units, decimals);
             assert_eq!(said, expected, "{units:?} at {rate:?}, {decimals} decimals");
@@ -212,9 +217,9 @@ fn value_equals_reference() {
             }
             let product = Digits::new(units.0)
                 .times(&Digits::new(rate.mantissa))
-                .shifted(2);
-            let tie = Digits::new(5).shifted((decimals + rate.scale).saturating_sub(1));
-            let (quotient, left) = product.divided(&tie);
+                .times_power_of_ten(2);
+            let tie = Digits::new(5).times_power_of_ten((decimals + rate.scale).saturating_sub(1));
+            let (quotient, left) = product.divided_by(&tie);
             let odd = quotient.0.first().is_some_and(|digit| digit % 2 == 1);
             middles += u32::from(!left && odd && expected.is_ok() && decimals + rate.scale > 0);
         }
@@ -231,7 +236,7 @@ fn amount_due_equals_reference_and_covers_the_price() {
     for seed in 0..20 {
         let mut dice = RandomAmounts(seed);
         for _ in 0..500 {
-            let (rate, due, decimals) = (dice.rate(), dice.cents(), dice.below(19));
+            let (rate, due, decimals) = (dice.rate(), dice.cents(), dice.number_below(19));
             let expected = reference_due(rate, due, decimals);
             let said = rate.units_for(due, decimals);
             assert_eq!(said, expected, "{due:?} at {rate:?}, {decimals} decimals");
@@ -258,13 +263,13 @@ fn amount_due_equals_reference_and_covers_the_price() {
 fn fee_equals_reference() {
     let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
-        let (gross, bps) = (dice.cents(), dice.below(10_001));
+        let (gross, bps) = (dice.cents(), dice.number_below(10_001));
         let fee = Digits::new(gross.0)
             .times(&Digits::new(bps))
-            .cut_half_even(4);
+            .drop_digits_half_even(4);
         assert_eq!(gross.fee(Bps(bps)).unwrap().0.to_string(), fee.text());
         let parts = gross
-            .net(Bps(bps))
+            .less_fee(Bps(bps))
             .unwrap()
             .plus(gross.fee(Bps(bps)).unwrap());
         assert_eq!(parts, Ok(gross));
@@ -275,8 +280,11 @@ fn fee_equals_reference() {
 fn amounts_and_rates_round_trip_through_text() {
     let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
-        let (rate, units, decimals) = (dice.rate(), dice.units(), dice.below(19));
-        assert_eq!(Units::parse(&units.text(decimals), decimals), Ok(units));
+        let (rate, units, decimals) = (dice.rate(), dice.units(), dice.number_below(19));
+        assert_eq!(
+            Units::parse(&units.to_decimal_text(decimals), decimals),
+            Ok(units)
+        );
         let read: Rate = rate.to_string().parse().unwrap();
         assert_eq!(read.decimal(), rate.decimal());
         assert_eq!(

@@ -15,7 +15,7 @@ fn units_round_trip_through_text() {
         ("0.000000000000000001", 18, 1),
     ] {
         assert_eq!(Units::parse(text, decimals), Ok(Units(units)));
-        assert_eq!(Units(units).text(decimals), text);
+        assert_eq!(Units(units).to_decimal_text(decimals), text);
     }
     assert_eq!(
         Units::parse("1.500", 1),
@@ -23,7 +23,7 @@ fn units_round_trip_through_text() {
         "zeros past the last place say nothing"
     );
     assert_eq!(
-        Units(u128::MAX).text(18),
+        Units(u128::MAX).to_decimal_text(18),
         "340282366920938463463.374607431768211455"
     );
     for wrong in [
@@ -136,7 +136,7 @@ fn value_past_64_bits_overflows_but_wide_product_does_not() {
 }
 
 #[test]
-fn is_apart_from_excludes_two_percent_either_way() {
+fn rates_two_percent_apart_do_not_differ() {
     for (given, market, is_apart) in [
         ("80", "80", false),
         ("81.6", "80", false),

@@ -1,13 +1,13 @@
 //! Tests of figures that agree, contradict each other, or are too old.
 
-use super::{FRESH_MS_MAX, Figure, FigureSource, NoAgreement, RateSource, Time, agreed_rate};
+use super::{FRESH_MS_MAX, FigureSource, NoRateReason, RateFigure, RateSource, Time, agreed_rate};
 
 const NOW: Time = Time(1_000_000_000);
 
 /// Returns figures of the public sources, in the order of the enumeration. Each input is a rate with its age.
-fn figures(rates: &[(&str, i64)]) -> Vec<Figure> {
+fn source_figures(rates: &[(&str, i64)]) -> Vec<RateFigure> {
     let sources = FigureSource::PUBLIC.iter();
-    let figure = |(source, (rate, age_ms)): (&FigureSource, &(&str, i64))| Figure {
+    let figure = |(source, (rate, age_ms)): (&FigureSource, &(&str, i64))| RateFigure {
         source: *source,
         rate: rate.parse().unwrap(),
         via: "BTC/EUR".to_owned(),
@@ -17,8 +17,8 @@ fn figures(rates: &[(&str, i64)]) -> Vec<Figure> {
 }
 
 /// Returns the agreed rate as text, or the reason why there is none.
-fn rate(rates: &[(&str, i64)]) -> String {
-    match agreed_rate(&figures(rates), NOW) {
+fn agreed_rate_text(rates: &[(&str, i64)]) -> String {
+    match agreed_rate(&source_figures(rates), NOW) {
         Ok(quoted) => {
             assert_eq!(quoted.source, RateSource::Median);
             quoted.rate.to_string()
@@ -27,7 +27,7 @@ fn rate(rates: &[(&str, i64)]) -> String {
     }
 }
 
-fn fresh(rates: &[&'static str]) -> Vec<(&'static str, i64)> {
+fn with_age_zero(rates: &[&'static str]) -> Vec<(&'static str, i64)> {
     rates.iter().map(|rate| (*rate, 0)).collect()
 }
 
@@ -46,7 +46,7 @@ fn median_is_used_if_two_figures_support_it() {
         (&["1000000000", "100", "101"], "101"),
     ] {
         let rates: Vec<(&str, i64)> = rates.iter().map(|rate| (*rate, 0)).collect();
-        assert_eq!(rate(&rates), median, "{rates:?}");
+        assert_eq!(agreed_rate_text(&rates), median, "{rates:?}");
     }
 }
 
@@ -61,7 +61,7 @@ fn unsupported_median_gives_no_rate() {
         &["100", "101", "150", "200"],
     ] {
         let rates: Vec<(&str, i64)> = rates.iter().map(|rate| (*rate, 0)).collect();
-        let said = rate(&rates);
+        let said = agreed_rate_text(&rates);
         assert!(
             said.starts_with("the sources lie more than 3 % apart: kraken 100,")
                 || said.contains("kraken 100"),
@@ -69,7 +69,7 @@ fn unsupported_median_gives_no_rate() {
         );
     }
     assert_eq!(
-        rate(&fresh(&["100", "150"])),
+        agreed_rate_text(&with_age_zero(&["100", "150"])),
         "the sources lie more than 3 % apart: kraken 100, coinbase 150"
     );
 }
@@ -77,23 +77,33 @@ fn unsupported_median_gives_no_rate() {
 #[test]
 fn only_fresh_figures_count() {
     let old = FRESH_MS_MAX + 1;
-    assert_eq!(rate(&[]), "no source has reported a rate");
+    assert_eq!(agreed_rate_text(&[]), "no source has reported a rate");
     assert_eq!(
-        rate(&[("100", old), ("100", old)]),
+        agreed_rate_text(&[("100", old), ("100", old)]),
         "rates of kraken, coinbase are older than 3 minutes"
     );
     let alone = "only coinbase has reported a rate in the last 3 minutes, and 2 sources must agree";
-    assert_eq!(rate(&[("100", old), ("100", 0)]), alone);
-    assert_eq!(rate(&[("100", FRESH_MS_MAX), ("100", 0)]), "100");
+    assert_eq!(agreed_rate_text(&[("100", old), ("100", 0)]), alone);
+    assert_eq!(
+        agreed_rate_text(&[("100", FRESH_MS_MAX), ("100", 0)]),
+        "100"
+    );
     // An old figure no longer counts.
-    assert_eq!(rate(&[("100", 0), ("150", old), ("101", 0)]), "100.5");
+    assert_eq!(
+        agreed_rate_text(&[("100", 0), ("150", old), ("101", 0)]),
+        "100.5"
+    );
     // The source's clock was ahead when it made this figure.
-    assert_eq!(rate(&[("100", -old), ("100", 0)]), alone);
+    assert_eq!(agreed_rate_text(&[("100", -old), ("100", 0)]), alone);
 }
 
 #[test]
 fn rate_has_the_time_of_its_oldest_figure_and_keeps_all() {
-    let quoted = agreed_rate(&figures(&[("100", 60_000), ("100", 0), ("101", 9)]), NOW).unwrap();
+    let quoted = agreed_rate(
+        &source_figures(&[("100", 60_000), ("100", 0), ("101", 9)]),
+        NOW,
+    )
+    .unwrap();
     assert_eq!(quoted.at, NOW.plus_ms(-60_000));
     assert!(quoted.is_fresh(NOW));
     let (old, new) = (NOW.plus_ms(-60_000), NOW.plus_ms(-9));
@@ -109,8 +119,8 @@ fn rate_has_the_time_of_its_oldest_figure_and_keeps_all() {
 
 #[test]
 fn operator_file_alone_makes_a_rate() {
-    let mut figures = figures(&[("100", 0), ("100", 0)]);
-    figures.push(Figure {
+    let mut figures = source_figures(&[("100", 0), ("100", 0)]);
+    figures.push(RateFigure {
         source: FigureSource::File,
         rate: "7".parse().unwrap(),
         via: "BTC/EUR".to_owned(),
@@ -124,5 +134,5 @@ fn operator_file_alone_makes_a_rate() {
     let later = NOW.plus_ms(FRESH_MS_MAX);
     let Some(own) = figures.pop() else { return };
     let none = agreed_rate(&[own], later);
-    assert_eq!(none, Err(NoAgreement::Stale(vec![FigureSource::File])));
+    assert_eq!(none, Err(NoRateReason::Stale(vec![FigureSource::File])));
 }

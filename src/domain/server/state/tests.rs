@@ -49,7 +49,7 @@ const TABLE: [[Option<ServerState>; 9]; 9] = [
 fn every_step_from_every_state_follows_the_table() {
     for (state, row) in ALL.iter().zip(&TABLE) {
         for (step, expected) in STEPS.iter().zip(row) {
-            let found = state.after(*step);
+            let found = state.after_step(*step);
             assert_eq!(found.as_ref().ok(), expected.as_ref(), "{state:?} {step:?}");
             if let Err(refusal) = found {
                 assert_eq!(refusal.code, Code::InvalidTransition);
@@ -64,7 +64,7 @@ fn every_step_from_every_state_follows_the_table() {
 fn only_an_operator_resolves_an_unknown_outcome() {
     for state in [Creating(Unknown), Deleting(Unknown)] {
         for step in STEPS {
-            let moved = state.after(step).is_ok_and(|next| next != state);
+            let moved = state.after_step(step).is_ok_and(|next| next != state);
             assert!(
                 !moved || matches!(step, ServerStep::Operator(_)),
                 "{step:?}"
@@ -76,18 +76,20 @@ fn only_an_operator_resolves_an_unknown_outcome() {
 #[test]
 fn command_starts_only_once() {
     for state in ALL {
-        let starts = state.after(ServerStep::Start).is_ok();
+        let starts = state.after_step(ServerStep::Start).is_ok();
         assert_eq!(starts, matches!(state, Queued | Unwanted));
         if starts {
             assert!(state.command().is_none());
-            let begun = state.after(ServerStep::Start).map(ServerState::command);
+            let begun = state
+                .after_step(ServerStep::Start)
+                .map(ServerState::command);
             assert_eq!(begun, Ok(Some(Running)));
         }
     }
 }
 
 #[test]
-fn every_state_reads_back_and_other_parts_do_not() {
+fn state_round_trips_and_impossible_parts_give_none() {
     let mut read = Vec::new();
     for status in ServerStatus::ALL {
         for wanted in [false, true] {
@@ -105,7 +107,7 @@ fn every_state_reads_back_and_other_parts_do_not() {
 }
 
 #[test]
-fn task_follows_from_the_state() {
+fn each_state_has_its_provisioner_task() {
     for (state, task) in ALL.into_iter().zip([
         Some(ProvisionerTask::Create),
         Some(ProvisionerTask::Create),

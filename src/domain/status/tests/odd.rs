@@ -1,7 +1,7 @@
 //! Special cases of the status function.
 
 use super::super::{InvoiceStatus, InvoiceTerms, PaymentState, Time};
-use super::{Case, DUE, EXPIRES, PaymentInput, code_status};
+use super::{DUE, EXPIRES, PaymentInput, StatusCase, actual_status};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Overflow};
@@ -17,18 +17,18 @@ const DROPPED: PaymentInput = (PaymentState::Dropped, true, false, DUE);
 const LOST: PaymentInput = (PaymentState::Dropped, true, true, DUE);
 
 /// Returns the payment with this value, in cents.
-fn worth(paid: PaymentInput, value: i64) -> PaymentInput {
+fn with_value(paid: PaymentInput, value: i64) -> PaymentInput {
     (paid.0, paid.1, paid.2, value)
 }
 
 /// Returns the payment as seen after the deadline.
-fn late(paid: PaymentInput) -> PaymentInput {
+fn seen_late(paid: PaymentInput) -> PaymentInput {
     (paid.0, false, paid.2, paid.3)
 }
 
 /// Returns an open invoice of 100.00 with the default tolerances, a selected coin, and these payments.
-fn open(payments: &[PaymentInput]) -> Case {
-    Case {
+fn open_case(payments: &[PaymentInput]) -> StatusCase {
+    StatusCase {
         due: DUE,
         under: 50,
         over: 50,
@@ -41,23 +41,23 @@ fn open(payments: &[PaymentInput]) -> Case {
 }
 
 /// Returns the invoice of [`open`] after its deadline.
-fn past(payments: &[PaymentInput]) -> Case {
-    Case {
+fn expired_case(payments: &[PaymentInput]) -> StatusCase {
+    StatusCase {
         now: EXPIRES,
-        ..open(payments)
+        ..open_case(payments)
     }
 }
 
 /// Returns the invoice of [`open`], cancelled a second before its deadline.
-fn cancelled(payments: &[PaymentInput]) -> Case {
-    Case {
+fn cancelled_case(payments: &[PaymentInput]) -> StatusCase {
+    StatusCase {
         cancelled: Some(EXPIRES - 1_000),
-        ..open(payments)
+        ..open_case(payments)
     }
 }
 
 /// Returns the terms of an invoice of 100.00 with the default tolerances.
-fn terms(cancelled_at: Option<i64>) -> InvoiceTerms {
+fn terms_of_100(cancelled_at: Option<i64>) -> InvoiceTerms {
     InvoiceTerms {
         due: Cents(DUE),
         under: Bps(50),
@@ -69,95 +69,131 @@ fn terms(cancelled_at: Option<i64>) -> InvoiceTerms {
 }
 
 #[track_caller]
-fn assert_status(case: &Case, status: InvoiceStatus) {
-    assert_eq!(code_status(case), status, "{case:?}");
+fn assert_status(case: &StatusCase, status: InvoiceStatus) {
+    assert_eq!(actual_status(case), status, "{case:?}");
 }
 
 #[test]
-fn deadline_itself_counts_as_late() {
-    assert_status(&open(&[]), InvoiceStatus::AwaitingPayment);
-    assert_status(&past(&[]), InvoiceStatus::Expired);
-    let unquoted = |case: Case| Case {
+fn payment_at_the_deadline_is_late() {
+    assert_status(&open_case(&[]), InvoiceStatus::AwaitingPayment);
+    assert_status(&expired_case(&[]), InvoiceStatus::Expired);
+    let unquoted = |case: StatusCase| StatusCase {
         quoted: false,
         ..case
     };
-    assert_status(&unquoted(open(&[])), InvoiceStatus::Created);
-    assert_status(&unquoted(past(&[])), InvoiceStatus::Expired);
+    assert_status(&unquoted(open_case(&[])), InvoiceStatus::Created);
+    assert_status(&unquoted(expired_case(&[])), InvoiceStatus::Expired);
 }
 
 /// The invoice stays cancelled until the late payment is confirmed.
 #[test]
 fn payment_in_the_millisecond_of_cancellation_is_late() {
     let cancelled_at = EXPIRES - 1_000;
-    let on_time = Time(cancelled_at) < terms(Some(cancelled_at)).deadline();
+    let on_time = Time(cancelled_at) < terms_of_100(Some(cancelled_at)).deadline();
     assert!(!on_time);
-    assert_status(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
-    assert_status(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(
+        &cancelled_case(&[seen_late(SEEN)]),
+        InvoiceStatus::Cancelled,
+    );
+    assert_status(
+        &cancelled_case(&[seen_late(CONFIRMED)]),
+        InvoiceStatus::PaidLate,
+    );
 }
 
 #[test]
 fn deadline_is_the_earlier_of_expiry_and_cancellation() {
-    assert_eq!(terms(None).deadline(), Time(EXPIRES));
+    assert_eq!(terms_of_100(None).deadline(), Time(EXPIRES));
     for (cancelled, deadline) in [
         (EXPIRES - 1, EXPIRES - 1),
         (EXPIRES, EXPIRES),
         (EXPIRES + 1, EXPIRES),
     ] {
-        assert_eq!(terms(Some(cancelled)).deadline(), Time(deadline));
+        assert_eq!(terms_of_100(Some(cancelled)).deadline(), Time(deadline));
     }
 }
 
 #[test]
 fn orphaned_payment_can_be_confirmed_again() {
-    assert_status(&open(&[CONFIRMED]), InvoiceStatus::Confirmed);
+    assert_status(&open_case(&[CONFIRMED]), InvoiceStatus::Confirmed);
     let orphaned = (PaymentState::Seen, true, true, DUE);
-    assert_status(&open(&[orphaned]), InvoiceStatus::Detected);
-    assert_status(&past(&[orphaned]), InvoiceStatus::Detected);
-    assert_status(&past(&[CONFIRMED]), InvoiceStatus::Confirmed);
+    assert_status(&open_case(&[orphaned]), InvoiceStatus::Detected);
+    assert_status(&expired_case(&[orphaned]), InvoiceStatus::Detected);
+    assert_status(&expired_case(&[CONFIRMED]), InvoiceStatus::Confirmed);
 }
 
 #[test]
-fn slightly_below_the_price_is_within_the_tolerance() {
-    assert_status(&open(&[worth(CONFIRMED, 9_950)]), InvoiceStatus::Confirmed);
-    assert_status(&open(&[worth(CONFIRMED, 9_949)]), InvoiceStatus::Underpaid);
-    assert_status(&open(&[worth(CONFIRMED, 10_050)]), InvoiceStatus::Confirmed);
-    assert_status(&open(&[worth(CONFIRMED, 10_051)]), InvoiceStatus::Overpaid);
-    let two = [worth(CONFIRMED, 4_950), worth(CONFIRMED, 5_000)];
-    assert_status(&open(&two), InvoiceStatus::Confirmed);
+fn amount_slightly_below_the_price_is_accepted() {
+    assert_status(
+        &open_case(&[with_value(CONFIRMED, 9_950)]),
+        InvoiceStatus::Confirmed,
+    );
+    assert_status(
+        &open_case(&[with_value(CONFIRMED, 9_949)]),
+        InvoiceStatus::Underpaid,
+    );
+    assert_status(
+        &open_case(&[with_value(CONFIRMED, 10_050)]),
+        InvoiceStatus::Confirmed,
+    );
+    assert_status(
+        &open_case(&[with_value(CONFIRMED, 10_051)]),
+        InvoiceStatus::Overpaid,
+    );
+    let two = [with_value(CONFIRMED, 4_950), with_value(CONFIRMED, 5_000)];
+    assert_status(&open_case(&two), InvoiceStatus::Confirmed);
 }
 
 #[test]
 fn payment_of_zero_value_counts_as_a_payment() {
-    assert_status(&open(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
-    assert_status(&past(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
-    assert_status(&open(&[worth(CONFIRMED, 0)]), InvoiceStatus::Underpaid);
+    assert_status(&open_case(&[with_value(SEEN, 0)]), InvoiceStatus::Detected);
     assert_status(
-        &past(&[worth(late(CONFIRMED), 0)]),
+        &expired_case(&[with_value(SEEN, 0)]),
+        InvoiceStatus::Detected,
+    );
+    assert_status(
+        &open_case(&[with_value(CONFIRMED, 0)]),
         InvoiceStatus::Underpaid,
     );
-    assert_status(&past(&[worth(DROPPED, 0)]), InvoiceStatus::Failed);
+    assert_status(
+        &expired_case(&[with_value(seen_late(CONFIRMED), 0)]),
+        InvoiceStatus::Underpaid,
+    );
+    assert_status(
+        &expired_case(&[with_value(DROPPED, 0)]),
+        InvoiceStatus::Failed,
+    );
 }
 
 #[test]
 fn late_payment_counts_only_once_confirmed() {
-    assert_status(&past(&[late(SEEN)]), InvoiceStatus::Expired);
-    assert_status(&past(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
-    assert_status(&past(&[late(DROPPED)]), InvoiceStatus::Expired);
-    assert_status(&past(&[late(LOST)]), InvoiceStatus::Failed);
+    assert_status(&expired_case(&[seen_late(SEEN)]), InvoiceStatus::Expired);
+    assert_status(
+        &expired_case(&[seen_late(CONFIRMED)]),
+        InvoiceStatus::PaidLate,
+    );
+    assert_status(&expired_case(&[seen_late(DROPPED)]), InvoiceStatus::Expired);
+    assert_status(&expired_case(&[seen_late(LOST)]), InvoiceStatus::Failed);
 }
 
 #[test]
 fn late_payment_can_complete_the_price() {
-    let half = worth(CONFIRMED, DUE / 2);
-    assert_status(&past(&[half]), InvoiceStatus::Underpaid);
+    let half = with_value(CONFIRMED, DUE / 2);
+    assert_status(&expired_case(&[half]), InvoiceStatus::Underpaid);
     assert_status(
-        &past(&[half, late(worth(SEEN, DUE / 2))]),
+        &expired_case(&[half, seen_late(with_value(SEEN, DUE / 2))]),
         InvoiceStatus::Underpaid,
     );
-    assert_status(&past(&[half, late(half)]), InvoiceStatus::PaidLate);
-    assert_status(&past(&[half, late(CONFIRMED)]), InvoiceStatus::PaidLate);
     assert_status(
-        &past(&[half, late(worth(half, 4_949))]),
+        &expired_case(&[half, seen_late(half)]),
+        InvoiceStatus::PaidLate,
+    );
+    assert_status(
+        &expired_case(&[half, seen_late(CONFIRMED)]),
+        InvoiceStatus::PaidLate,
+    );
+    assert_status(
+        &expired_case(&[half, seen_late(with_value(half, 4_949))]),
         InvoiceStatus::Underpaid,
     );
 }
@@ -165,78 +201,93 @@ fn late_payment_can_complete_the_price() {
 #[test]
 fn late_payment_after_a_full_one_is_overpaid() {
     assert_status(
-        &past(&[CONFIRMED, late(CONFIRMED)]),
+        &expired_case(&[CONFIRMED, seen_late(CONFIRMED)]),
         InvoiceStatus::Overpaid,
     );
-    assert_status(&past(&[CONFIRMED, late(SEEN)]), InvoiceStatus::Confirmed);
     assert_status(
-        &past(&[CONFIRMED, late(worth(CONFIRMED, 50))]),
+        &expired_case(&[CONFIRMED, seen_late(SEEN)]),
         InvoiceStatus::Confirmed,
     );
     assert_status(
-        &past(&[CONFIRMED, late(worth(CONFIRMED, 51))]),
+        &expired_case(&[CONFIRMED, seen_late(with_value(CONFIRMED, 50))]),
+        InvoiceStatus::Confirmed,
+    );
+    assert_status(
+        &expired_case(&[CONFIRMED, seen_late(with_value(CONFIRMED, 51))]),
         InvoiceStatus::Overpaid,
     );
 }
 
 #[test]
 fn fully_paid_stays_confirmed_while_another_payment_is_seen() {
-    assert_status(&open(&[CONFIRMED, SEEN]), InvoiceStatus::Confirmed);
-    assert_status(&open(&[CONFIRMED, CONFIRMED]), InvoiceStatus::Overpaid);
+    assert_status(&open_case(&[CONFIRMED, SEEN]), InvoiceStatus::Confirmed);
+    assert_status(&open_case(&[CONFIRMED, CONFIRMED]), InvoiceStatus::Overpaid);
     assert_status(
-        &open(&[worth(CONFIRMED, DUE / 2), SEEN]),
+        &open_case(&[with_value(CONFIRMED, DUE / 2), SEEN]),
         InvoiceStatus::Detected,
     );
 }
 
 #[test]
-fn dropped_confirmed_payment_yields_to_a_seen_one() {
-    assert_status(&open(&[LOST]), InvoiceStatus::Failed);
-    assert_status(&open(&[LOST, SEEN]), InvoiceStatus::Detected);
-    assert_status(&open(&[LOST, late(SEEN)]), InvoiceStatus::Failed);
-    assert_status(&open(&[LOST, CONFIRMED]), InvoiceStatus::Confirmed);
-    assert_status(&open(&[LOST, DROPPED]), InvoiceStatus::Failed);
-    assert_status(&open(&[DROPPED]), InvoiceStatus::AwaitingPayment);
-    assert_status(&past(&[DROPPED]), InvoiceStatus::Failed);
+fn seen_payment_after_a_dropped_one_is_detected() {
+    assert_status(&open_case(&[LOST]), InvoiceStatus::Failed);
+    assert_status(&open_case(&[LOST, SEEN]), InvoiceStatus::Detected);
+    assert_status(&open_case(&[LOST, seen_late(SEEN)]), InvoiceStatus::Failed);
+    assert_status(&open_case(&[LOST, CONFIRMED]), InvoiceStatus::Confirmed);
+    assert_status(&open_case(&[LOST, DROPPED]), InvoiceStatus::Failed);
+    assert_status(&open_case(&[DROPPED]), InvoiceStatus::AwaitingPayment);
+    assert_status(&expired_case(&[DROPPED]), InvoiceStatus::Failed);
 }
 
 #[test]
 fn cancelled_invoice_can_still_be_paid_late() {
-    assert_status(&cancelled(&[]), InvoiceStatus::Cancelled);
-    assert_status(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
-    assert_status(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(&cancelled_case(&[]), InvoiceStatus::Cancelled);
     assert_status(
-        &cancelled(&[late(worth(CONFIRMED, 1))]),
+        &cancelled_case(&[seen_late(SEEN)]),
+        InvoiceStatus::Cancelled,
+    );
+    assert_status(
+        &cancelled_case(&[seen_late(CONFIRMED)]),
+        InvoiceStatus::PaidLate,
+    );
+    assert_status(
+        &cancelled_case(&[seen_late(with_value(CONFIRMED, 1))]),
         InvoiceStatus::Underpaid,
     );
-    assert_status(&cancelled(&[late(LOST)]), InvoiceStatus::Cancelled);
+    assert_status(
+        &cancelled_case(&[seen_late(LOST)]),
+        InvoiceStatus::Cancelled,
+    );
     // A payment that is dropped before the cancellation and seen again later was on time, and stays on time.
-    assert_status(&cancelled(&[DROPPED]), InvoiceStatus::Cancelled);
-    assert_status(&cancelled(&[SEEN]), InvoiceStatus::Detected);
-    assert_status(&cancelled(&[CONFIRMED]), InvoiceStatus::Confirmed);
+    assert_status(&cancelled_case(&[DROPPED]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled_case(&[SEEN]), InvoiceStatus::Detected);
+    assert_status(&cancelled_case(&[CONFIRMED]), InvoiceStatus::Confirmed);
 }
 
 #[test]
 fn sum_past_64_bits_does_not_wrap() {
-    let huge = worth(CONFIRMED, i64::MAX);
-    assert_status(&open(&[huge, CONFIRMED]), InvoiceStatus::Overpaid);
-    assert_status(&open(&[huge, huge]), InvoiceStatus::Overpaid);
-    assert_status(&past(&[huge, late(huge)]), InvoiceStatus::Overpaid);
-    assert_status(&open(&[huge]), InvoiceStatus::Overpaid);
+    let huge = with_value(CONFIRMED, i64::MAX);
+    assert_status(&open_case(&[huge, CONFIRMED]), InvoiceStatus::Overpaid);
+    assert_status(&open_case(&[huge, huge]), InvoiceStatus::Overpaid);
     assert_status(
-        &open(&[huge, worth(SEEN, i64::MAX)]),
+        &expired_case(&[huge, seen_late(huge)]),
         InvoiceStatus::Overpaid,
     );
-    let dear = Case {
+    assert_status(&open_case(&[huge]), InvoiceStatus::Overpaid);
+    assert_status(
+        &open_case(&[huge, with_value(SEEN, i64::MAX)]),
+        InvoiceStatus::Overpaid,
+    );
+    let dear = StatusCase {
         due: i64::MAX,
         over: 2_000,
-        ..open(&[huge])
+        ..open_case(&[huge])
     };
     assert_status(&dear, InvoiceStatus::Confirmed);
 }
 
 /// Returns a payment to the address of a quote.
-fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
+fn payment_to_quote(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
     Payment {
         seq,
         id: seq.to_string(),
@@ -273,9 +324,9 @@ fn payment_on_an_older_quote_determines_the_coin() -> Result<(), Overflow> {
     };
     let [bitcoin, litecoin, ..] = &ASSETS;
     let [first, second] = [quote(1, bitcoin), quote(2, litecoin)];
-    let gone = payment(1, &second, PaymentState::Dropped);
-    let older = payment(2, &first, PaymentState::Seen);
-    let newer = payment(3, &second, PaymentState::Confirmed);
+    let gone = payment_to_quote(1, &second, PaymentState::Dropped);
+    let older = payment_to_quote(2, &first, PaymentState::Seen);
+    let newer = payment_to_quote(3, &second, PaymentState::Confirmed);
     let quotes = [first, second];
     let coin = |payments: &[Payment], picked| {
         current_quote(&quotes, payments, picked).map(|quote| quote.asset.id)

@@ -1,14 +1,16 @@
 //! Tests of rates and fees in approvals: accepted, refused, and explicitly accepted ones.
 
-use super::{FeeSource, FixedTerms, Market, Proposal, ProposedFee, Rate, Refusal, Time, Transfer};
+use super::{
+    ApprovalProposal, CoinMarket, FeeSource, FixedTerms, ProposedFee, Rate, Refusal, Time, Transfer,
+};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
-use crate::domain::rate::{Figure, FigureSource, RateQuote};
+use crate::domain::rate::{FigureSource, RateFigure, RateQuote};
 use crate::domain::time::MINUTE_MS;
 use crate::domain::transfer::inputs::MoveTransfer;
 use crate::domain::transfer::request::MoveRequest;
-use crate::domain::transfer::{Dispatch, TransferKind, TransferStatus};
+use crate::domain::transfer::{SendingProgress, TransferKind, TransferStatus};
 use serde_json::{Value, json};
 
 const NOW: Time = Time(100 * MINUTE_MS);
@@ -36,7 +38,7 @@ fn refund(cents: i64) -> Transfer {
         reason: None,
         failure_reason: None,
         sending: None,
-        dispatch: Dispatch::default(),
+        dispatch: SendingProgress::default(),
         requested_at: Time(0),
         approved_at: None,
         finalized_at: None,
@@ -44,21 +46,21 @@ fn refund(cents: i64) -> Transfer {
 }
 
 /// Returns a market rate of 80 EUR for LTC from two sources, some minutes old, and a fee of 0.0001 LTC.
-fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
+fn proposal(minutes_ago: i64, is_guarded: bool) -> ApprovalProposal {
     let at = NOW.plus_ms(minutes_ago.saturating_mul(-MINUTE_MS));
     let told = [
         (FigureSource::Kraken, "80.1"),
         (FigureSource::Coinbase, "79.9"),
     ];
-    let figures = told.map(|(source, rate)| Figure {
+    let figures = told.map(|(source, rate)| RateFigure {
         source,
         rate: rate.parse().unwrap(),
         via: String::new(),
         at,
     });
     let known = RateQuote::fixed("80".parse().unwrap(), at);
-    Proposal {
-        market: Market::new(figures.to_vec(), Some(known), NOW),
+    ApprovalProposal {
+        market: CoinMarket::new(figures.to_vec(), Some(known), NOW),
         fee: ProposedFee {
             amount: Units(10_000),
             source: FeeSource::Estimate,
@@ -69,7 +71,11 @@ fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
     }
 }
 
-fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, Refusal> {
+fn fix_terms(
+    body: &Value,
+    of: &Transfer,
+    proposal: &ApprovalProposal,
+) -> Result<FixedTerms, Refusal> {
     let mut body = body.as_object().unwrap().clone();
     body.insert("action".to_owned(), json!("approve"));
     let request = MoveRequest::from(MoveTransfer::read(&body).unwrap());
@@ -83,7 +89,7 @@ fn summary(fixed: Result<FixedTerms, Refusal>) -> Result<Summary, (Option<String
     let ltc = Asset::find("LTC").unwrap();
     let fixed = fixed.map_err(|refusal| (refusal.param, refusal.message))?;
     let (sent, rate) = (
-        ltc.text(fixed.terms.amount_crypto),
+        ltc.format_units(fixed.terms.amount_crypto),
         fixed.terms.rate.to_string(),
     );
     Ok((sent, rate, fixed.fee_source.as_str(), fixed.accepted_fields))
@@ -139,7 +145,7 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
             &[],
         ),
     ] {
-        let found = summary(fix(&body, &of, &fresh)).unwrap();
+        let found = summary(fix_terms(&body, &of, &fresh)).unwrap();
         let expected = (sent.to_owned(), rate.to_owned(), source, insisted.to_vec());
         assert_eq!(found, expected, "{body}");
     }
@@ -149,12 +155,12 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
 fn far_rate_is_refused_with_both_amounts() {
     let of = refund(4_000);
     let fresh = proposal(0, true);
-    let far = summary(fix(&json!({ "rate": "0.08" }), &of, &fresh)).unwrap_err();
+    let far = summary(fix_terms(&json!({ "rate": "0.08" }), &of, &fresh)).unwrap_err();
     let message = "rate 0.08 is 99.9 % below the market rate of LTC in EUR, 80 (kraken 80.1, coinbase 79.9; 0 s old): \
         40.00 EUR would buy 500 LTC, not 0.5. Send a rate within 2 % of the market's, or acceptRate: true";
     assert_eq!(far, (Some("rate".to_owned()), message.to_owned()));
     for rate in ["78.3999999999", "81.6000000001", "80000"] {
-        let (param, message) = summary(fix(
+        let (param, message) = summary(fix_terms(
             &json!({ "rate": rate, "acceptRate": false }),
             &of,
             &fresh,
@@ -173,13 +179,13 @@ fn any_rate_needs_acceptance_without_a_fresh_market_rate() {
         json!({ "rate": "80" }),
         json!({ "acceptRate": true }),
     ] {
-        let (param, message) = summary(fix(&body, &of, &stale)).unwrap_err();
+        let (param, message) = summary(fix_terms(&body, &of, &stale)).unwrap_err();
         assert_eq!(param.as_deref(), Some("rate"), "{body}");
         let expected = "rate must be given together with acceptRate: true, as there is no fresh market rate of LTC in EUR: \
             rates of kraken, coinbase are older than 3 minutes; the newest known is 80 (the fixed table; 4 min old)";
         assert_eq!(message, expected);
     }
-    let insisted = summary(fix(
+    let insisted = summary(fix_terms(
         &json!({ "rate": "80", "acceptRate": true }),
         &of,
         &stale,
@@ -200,12 +206,12 @@ fn fee_above_a_quarter_needs_acceptance() {
         (fee("0.49999999", true), &["networkFee"]),
     ] {
         assert_eq!(
-            summary(fix(&body, &of, &fresh)).unwrap().3,
+            summary(fix_terms(&body, &of, &fresh)).unwrap().3,
             insisted,
             "{body}"
         );
     }
-    let (param, message) = summary(fix(&fee("0.12500001", false), &of, &fresh)).unwrap_err();
+    let (param, message) = summary(fix_terms(&fee("0.12500001", false), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
     assert_eq!(
         message,
@@ -213,15 +219,15 @@ fn fee_above_a_quarter_needs_acceptance() {
          networkFee, or acceptFee: true"
     );
     // Even an accepted fee must leave an amount to send.
-    let (param, _) = summary(fix(&fee("0.5", true), &of, &fresh)).unwrap_err();
+    let (param, _) = summary(fix_terms(&fee("0.5", true), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
     // An estimated fee is checked like a given one. Here it is 0.0001 of 0.00025 LTC.
-    let (param, _) = summary(fix(&json!({}), &refund(2), &fresh)).unwrap_err();
+    let (param, _) = summary(fix_terms(&json!({}), &refund(2), &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
 }
 
 #[test]
-fn simulated_transfer_is_not_guarded() {
+fn simulated_transfer_accepts_any_rate_and_fee() {
     let of = refund(4_000);
     let simulated = proposal(4, false);
     for body in [
@@ -230,7 +236,10 @@ fn simulated_transfer_is_not_guarded() {
         json!({ "networkFee": "0.4" }),
     ] {
         assert!(
-            summary(fix(&body, &of, &simulated)).unwrap().3.is_empty(),
+            summary(fix_terms(&body, &of, &simulated))
+                .unwrap()
+                .3
+                .is_empty(),
             "{body}"
         );
     }
@@ -239,7 +248,7 @@ fn simulated_transfer_is_not_guarded() {
 #[test]
 fn rate_is_a_plain_decimal() {
     for right in ["60000", "0.92", "0.0000000001", "007.50"] {
-        assert!(super::rate(right).is_ok(), "{right}");
+        assert!(super::parse_rate(right).is_ok(), "{right}");
     }
     for wrong in [
         "",
@@ -256,11 +265,11 @@ fn rate_is_a_plain_decimal() {
         "1,5",
         "99999999999999999999",
     ] {
-        assert!(super::rate(wrong).is_err(), "{wrong}");
+        assert!(super::parse_rate(wrong).is_err(), "{wrong}");
     }
-    let most: Rate = super::rate("18446744073709551615").unwrap();
+    let most: Rate = super::parse_rate("18446744073709551615").unwrap();
     assert!(
-        fix(
+        fix_terms(
             &json!({ "rate": most.to_string() }),
             &refund(4_000),
             &proposal(0, true)

@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::{
-    OnChainState, Transfer, TransferFacts, TransferStatus, TransferVerdict, UNSEEN_MS_MAX, judge,
+    OnChainState, Transfer, TransferFacts, TransferStatus, TransferVerdict, UNSEEN_MS_MAX,
+    assess_transfer,
 };
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::{Rate, Units};
@@ -10,10 +11,10 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::on_chain::{
-    AttachedTransaction, Review, ReviewKind, SentOutput, SentState,
+    AttachedTransaction, ReviewKind, SentOutput, SentState, TransferReview,
 };
 use crate::domain::transfer::terms::TransferTerms;
-use crate::domain::transfer::{Dispatch, Sending, SettledBy, TransferKind, TxidSource};
+use crate::domain::transfer::{SendingProgress, SendingState, SettledBy, TransferKind, TxidSource};
 
 /// Time at which the transfer became `processing`, and at which its transaction was attached.
 const THEN: Time = Time(DAY_MS);
@@ -47,11 +48,11 @@ pub fn refund(seq: i64, amount: u128) -> Transfer {
         reason: None,
         failure_reason: None,
         sending: None,
-        dispatch: Dispatch {
+        dispatch: SendingProgress {
             txid_from: Some(TxidSource::Person),
             attached_at: Some(THEN),
             handed_over_at: Some(THEN),
-            ..Dispatch::default()
+            ..SendingProgress::default()
         },
         requested_at: Time(0),
         approved_at: Some(Time(1)),
@@ -102,7 +103,7 @@ const NOTHING: TransferFacts<'static> = TransferFacts {
 };
 
 /// Assesses a transfer this many milliseconds after [`THEN`].
-fn after(
+fn assess(
     of: &Transfer,
     transaction: Option<&AttachedTransaction>,
     outputs: &[SentOutput],
@@ -116,7 +117,7 @@ fn after(
         scanned_to: THEN.plus_ms(ms),
         now: THEN.plus_ms(ms),
     };
-    judge(of, &facts)
+    assess_transfer(of, &facts)
 }
 
 #[track_caller]
@@ -128,41 +129,41 @@ fn assert_review(verdict: &TransferVerdict, problem: &str) {
 }
 
 #[test]
-fn exact_amount_is_seen_then_covered() {
+fn exact_amount_counts_as_seen_then_as_covered() {
     let (of, mut paid) = (refund(1, AMOUNT), output(1, AMOUNT, Some(1)));
     paid.state = PaymentState::Seen;
     let mempool = transaction(SentState::Mempool);
-    let seen = after(&of, Some(&mempool), std::slice::from_ref(&paid), 0);
+    let seen = assess(&of, Some(&mempool), std::slice::from_ref(&paid), 0);
     assert_eq!(seen.state, OnChainState::Seen);
     assert!(!seen.is_covered && !seen.is_overpaid);
     assert!(seen.problem.unwrap().starts_with("in the mempool since "));
     // A transaction that stays in the mempool for a long time counts as seen, not as lost.
     let outputs = std::slice::from_ref(&paid);
-    let late = after(&of, Some(&mempool), outputs, 30 * DAY_MS);
+    let late = assess(&of, Some(&mempool), outputs, 30 * DAY_MS);
     assert_eq!(late.state, OnChainState::Seen);
     let mined = transaction(SentState::Mined);
-    let seen = after(&of, Some(&mined), &[paid.clone()], 0);
+    let seen = assess(&of, Some(&mined), &[paid.clone()], 0);
     assert_eq!(seen.problem, None);
     assert!(!seen.is_covered);
     paid.state = PaymentState::Confirmed;
-    let covered = after(&of, Some(&mined), &[paid], 0);
+    let covered = assess(&of, Some(&mined), &[paid], 0);
     assert!(covered.is_covered && !covered.is_overpaid);
     assert_eq!(covered.amount_seen, Units(AMOUNT));
 }
 
 #[test]
-fn several_outputs_cover_together() {
+fn several_outputs_together_cover_the_amount() {
     let of = refund(1, AMOUNT);
     let halves = [1, 2].map(|one| output(one, AMOUNT / 2, Some(1)));
     let mined = transaction(SentState::Mined);
-    assert!(after(&of, Some(&mined), &halves, 0).is_covered);
+    assert!(assess(&of, Some(&mined), &halves, 0).is_covered);
     let [first, mut second] = halves;
     second.transfer = Some(2);
-    let short = after(&of, Some(&mined), &[first.clone(), second.clone()], 0);
+    let short = assess(&of, Some(&mined), &[first.clone(), second.clone()], 0);
     assert_review(&short, "transaction t pays 0.25 of 0.5 LTC");
     second.transfer = Some(1);
     second.state = PaymentState::Dropped;
-    let dropped = after(&of, Some(&mined), &[first, second], 0);
+    let dropped = assess(&of, Some(&mined), &[first, second], 0);
     assert_review(&dropped, "pays 0.25 of 0.5 LTC");
 }
 
@@ -171,21 +172,21 @@ fn more_than_a_percent_too_much_is_overpaid() {
     let of = refund(1, AMOUNT);
     let mined = transaction(SentState::Mined);
     for (more, is_overpaid) in [(0, false), (AMOUNT / 100, false), (AMOUNT / 100 + 1, true)] {
-        let verdict = after(&of, Some(&mined), &[output(1, AMOUNT + more, Some(1))], 0);
+        let verdict = assess(&of, Some(&mined), &[output(1, AMOUNT + more, Some(1))], 0);
         assert!(verdict.is_covered);
         assert_eq!(verdict.is_overpaid, is_overpaid, "{more}");
     }
     let mut seen = output(1, 2 * AMOUNT, Some(1));
     seen.state = PaymentState::Seen;
-    assert!(!after(&of, Some(&mined), &[seen], 0).is_overpaid);
+    assert!(!assess(&of, Some(&mined), &[seen], 0).is_overpaid);
 }
 
 #[test]
-fn too_little_or_elsewhere_is_reviewed() {
+fn short_or_misdirected_transaction_needs_review() {
     let of = refund(1, AMOUNT);
     for state in [SentState::Mempool, SentState::Mined] {
         let known = transaction(state);
-        let judged = |output: SentOutput| after(&of, Some(&known), &[output], 0);
+        let judged = |output: SentOutput| assess(&of, Some(&known), &[output], 0);
         let short = judged(output(1, AMOUNT - 1, Some(1)));
         assert_review(&short, "transaction t pays 0.49999999 of 0.5 LTC");
         let mut other = output(1, AMOUNT, None);
@@ -195,7 +196,7 @@ fn too_little_or_elsewhere_is_reviewed() {
         other.address = "y".to_owned();
         assert_review(&judged(other), "transaction t pays another address");
         assert_review(
-            &after(&of, Some(&known), &[], 0),
+            &assess(&of, Some(&known), &[], 0),
             "transaction t pays another address",
         );
         let taken = judged(output(1, AMOUNT, Some(2)));
@@ -207,7 +208,7 @@ fn too_little_or_elsewhere_is_reviewed() {
 fn pending_transaction_with_a_nonce_counts_as_seen() {
     let mut known = transaction(SentState::Mempool);
     known.nonce = Some(7);
-    let verdict = after(&refund(1, AMOUNT), Some(&known), &[], 0);
+    let verdict = assess(&refund(1, AMOUNT), Some(&known), &[], 0);
     assert_eq!(verdict.state, OnChainState::Seen);
     assert!(
         verdict
@@ -216,7 +217,7 @@ fn pending_transaction_with_a_nonce_counts_as_seen() {
             .starts_with("in the mempool since ")
     );
     known.state = SentState::Mined;
-    let verdict = after(&refund(1, AMOUNT), Some(&known), &[], 0);
+    let verdict = assess(&refund(1, AMOUNT), Some(&known), &[], 0);
     assert_review(&verdict, "transaction t pays another address");
 }
 
@@ -224,7 +225,7 @@ fn pending_transaction_with_a_nonce_counts_as_seen() {
 fn reverted_transaction_is_reviewed() {
     let mut reverted = transaction(SentState::Mined);
     reverted.is_reverted = true;
-    let verdict = after(&refund(1, AMOUNT), Some(&reverted), &[], 0);
+    let verdict = assess(&refund(1, AMOUNT), Some(&reverted), &[], 0);
     assert_review(&verdict, "transaction t reverted and moved nothing");
 }
 
@@ -239,7 +240,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
         ),
     ] {
         let known = transaction(state);
-        let at = |ms| after(&of, Some(&known), &[], ms);
+        let at = |ms| assess(&of, Some(&known), &[], ms);
         for early in [-DAY_MS, 0, UNSEEN_MS_MAX - 1] {
             assert_eq!(at(early).state, OnChainState::Waiting, "{state} {early}");
         }
@@ -247,72 +248,71 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
         // A corrected transaction id starts the waiting time again.
         let mut corrected = of.clone();
         corrected.dispatch.attached_at = Some(THEN.plus_ms(MINUTE_MS));
-        let verdict = after(&corrected, Some(&known), &[], UNSEEN_MS_MAX);
+        let verdict = assess(&corrected, Some(&known), &[], UNSEEN_MS_MAX);
         assert_eq!(verdict.state, OnChainState::Waiting);
     }
     let mut gone = transaction(SentState::Absent);
     gone.gone_by = Some("u".to_owned());
-    let verdict = after(&of, Some(&gone), &[], 0);
+    let verdict = assess(&of, Some(&gone), &[], 0);
     assert_review(&verdict, "cannot be confirmed any more: u took its place");
 }
 
 #[test]
 fn processing_without_a_transaction_is_reviewed_after_a_day_of_blocks() {
     let mut of = refund(1, AMOUNT);
-    of.detach();
+    of.detach_txid();
     assert_eq!(
-        after(&of, None, &[], DAY_MS - 1).state,
+        assess(&of, None, &[], DAY_MS - 1).state,
         OnChainState::Waiting
     );
-    let late = after(&of, None, &[], DAY_MS);
+    let late = assess(&of, None, &[], DAY_MS);
     assert_review(&late, "no transaction was entered or found for 24 hours");
     of.dispatch.handed_over_at = None;
     of.approved_at = Some(THEN.plus_ms(MINUTE_MS));
-    assert_eq!(after(&of, None, &[], DAY_MS).state, OnChainState::Waiting);
+    assert_eq!(assess(&of, None, &[], DAY_MS).state, OnChainState::Waiting);
 }
 
 #[test]
 fn signer_without_an_outcome_is_reviewed() {
     let mut of = refund(1, AMOUNT);
-    of.detach();
+    of.detach_txid();
     of.dispatch.sending_reason = Some("low funds".to_owned());
     let judged = |sending, ms| {
         let mut of = of.clone();
         of.sending = Some(sending);
         of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
-        after(&of, None, &[], ms)
+        assess(&of, None, &[], ms)
     };
-    assert_eq!(
-        judged(Sending::Running, 2 * DAY_MS).state,
-        OnChainState::Waiting
-    );
+    let running = judged(SendingState::Running, 2 * DAY_MS).state;
+    assert_eq!(running, OnChainState::Waiting);
     for (sending, problem) in [
-        (Sending::Unknown, "nobody knows whether the signer sent it"),
-        (Sending::Declined, "the signer sent nothing: low funds"),
-        (Sending::Restored, "on hold since a restore"),
+        (SendingState::Unknown, "nobody knows whether"),
+        (SendingState::Declined, "the signer sent nothing: low funds"),
+        (SendingState::Restored, "on hold since a restore"),
     ] {
         assert_review(&judged(sending, 0), problem);
     }
-    let retry = judged(Sending::Retry, DAY_MS - 1);
+    let retry = judged(SendingState::Retry, DAY_MS - 1);
     assert_eq!(retry.state, OnChainState::Waiting);
     assert!(retry.problem.unwrap().ends_with(": low funds"));
     assert_review(
-        &judged(Sending::Retry, DAY_MS),
+        &judged(SendingState::Retry, DAY_MS),
         "tries again every 10 minutes: low funds",
     );
     // The wall clock counts here, not the chain's scan time: the signer may be waiting for the node.
-    of.sending = Some(Sending::Retry);
+    of.sending = Some(SendingState::Retry);
     of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
     let facts = TransferFacts {
         now: THEN.plus_ms(DAY_MS),
         ..NOTHING
     };
-    assert_review(&judge(&of, &facts), "tries again every 10 minutes");
+    let retry = assess_transfer(&of, &facts);
+    assert_review(&retry, "tries again every 10 minutes");
 }
 
 #[test]
 fn open_review_takes_precedence_over_the_status() {
-    let review = Review {
+    let review = TransferReview {
         seq: 1,
         id: "v".to_owned(),
         kind: ReviewKind::Gone,
@@ -335,7 +335,7 @@ fn open_review_takes_precedence_over_the_status() {
         scanned_to: THEN,
         now: THEN,
     };
-    assert_review(&judge(&of, &facts), &review.problem);
+    assert_review(&assess_transfer(&of, &facts), &review.problem);
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn settled_transfer_names_its_source() {
             is_watched,
             ..NOTHING
         };
-        let verdict = judge(&of, &facts);
+        let verdict = assess_transfer(&of, &facts);
         (verdict.state, verdict.problem)
     };
     let unchecked = Some("not checked on a chain".to_owned());
@@ -378,7 +378,7 @@ fn transfer_without_terms_or_node_is_never_covered() {
     let mut of = refund(1, AMOUNT);
     of.terms = None;
     let mined = transaction(SentState::Mined);
-    assert!(!after(&of, Some(&mined), &[output(1, AMOUNT, Some(1))], 0).is_covered);
+    assert!(!assess(&of, Some(&mined), &[output(1, AMOUNT, Some(1))], 0).is_covered);
     for (status, state) in [
         (TransferStatus::Requested, OnChainState::Waiting),
         (TransferStatus::Approved, OnChainState::Waiting),
@@ -392,7 +392,7 @@ fn transfer_without_terms_or_node_is_never_covered() {
                 is_watched,
                 ..NOTHING
             };
-            assert_eq!(judge(&of, &facts).state, state, "{status}");
+            assert_eq!(assess_transfer(&of, &facts).state, state, "{status}");
         }
     }
 }

@@ -6,7 +6,7 @@
 )]
 
 use super::super::outgoing::tests::{output, refund};
-use super::{Transfer, TransferStatus, TxidSource, share_out};
+use super::{Transfer, TransferStatus, TxidSource, assign_outputs};
 use crate::domain::asset::Asset;
 use crate::domain::transfer::on_chain::SentOutput;
 
@@ -23,35 +23,35 @@ fn transfers(amounts: &[u128]) -> Vec<Transfer> {
 }
 
 #[track_caller]
-fn assert_shared(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
+fn assert_assigned(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
     let (outputs, mut among) = (outputs(of), transfers(among));
-    assert_eq!(share_out(&outputs, &among), expected);
+    assert_eq!(assign_outputs(&outputs, &among), expected);
     // The order of the transfers and earlier assignments make no difference.
     among.reverse();
-    assert_eq!(share_out(&outputs, &among), expected);
+    assert_eq!(assign_outputs(&outputs, &among), expected);
     let mut again = outputs;
     for (output, share) in again.iter_mut().zip(expected) {
         output.transfer = *share;
     }
-    assert_eq!(share_out(&again, &among), expected);
+    assert_eq!(assign_outputs(&again, &among), expected);
 }
 
 #[test]
-fn exact_outputs_are_assigned_first_then_the_rest_in_order() {
-    assert_shared(&[], &[5], &[]);
-    assert_shared(&[5], &[], &[None]);
-    assert_shared(&[5], &[5], &[Some(1)]);
-    assert_shared(&[5, 7], &[7, 5], &[Some(2), Some(1)]);
+fn exact_outputs_are_assigned_before_other_outputs() {
+    assert_assigned(&[], &[5], &[]);
+    assert_assigned(&[5], &[], &[None]);
+    assert_assigned(&[5], &[5], &[Some(1)]);
+    assert_assigned(&[5, 7], &[7, 5], &[Some(2), Some(1)]);
     // Of two equal transfers, the older request gets the first output.
-    assert_shared(&[5, 5], &[5, 5], &[Some(1), Some(2)]);
-    assert_shared(&[5], &[5, 5], &[Some(1)]);
+    assert_assigned(&[5, 5], &[5, 5], &[Some(1), Some(2)]);
+    assert_assigned(&[5], &[5, 5], &[Some(1)]);
     // The older transfer does not take the exact output of the younger one.
-    assert_shared(&[5, 9], &[6, 5], &[Some(2), Some(1)]);
-    assert_shared(&[5, 3], &[9, 5], &[Some(2), Some(1)]);
+    assert_assigned(&[5, 9], &[6, 5], &[Some(2), Some(1)]);
+    assert_assigned(&[5, 3], &[9, 5], &[Some(2), Some(1)]);
     // Outputs are assigned until the amount is reached. The other outputs stay free.
-    assert_shared(&[2, 2, 2, 2], &[4], &[Some(1), Some(1), None, None]);
-    assert_shared(&[2, 2, 2, 2], &[3, 1], &[Some(1), Some(1), Some(2), None]);
-    assert_shared(&[2, 2], &[9, 1], &[Some(1), Some(1)]);
+    assert_assigned(&[2, 2, 2, 2], &[4], &[Some(1), Some(1), None, None]);
+    assert_assigned(&[2, 2, 2, 2], &[3, 1], &[Some(1), Some(1), Some(2), None]);
+    assert_assigned(&[2, 2], &[9, 1], &[Some(1), Some(1)]);
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn output_counts_only_for_its_destination_and_coin() {
     sent[0].address = "y".to_owned();
     sent[1].asset = Asset::find("DOGE").unwrap();
     let all = transfers(&[5]);
-    assert_eq!(share_out(&sent, &all), [None, None, Some(1)]);
-    assert_eq!(share_out(&sent[..2], &all), [None, None]);
+    assert_eq!(assign_outputs(&sent, &all), [None, None, Some(1)]);
+    assert_eq!(assign_outputs(&sent[..2], &all), [None, None]);
 }
 
 #[test]
@@ -70,31 +70,31 @@ fn paid_transfer_keeps_its_outputs() {
     all[1].status = TransferStatus::Paid;
     let mut sent = outputs(&[5]);
     sent[0].transfer = Some(2);
-    assert_eq!(share_out(&sent, &all), [Some(2)]);
+    assert_eq!(assign_outputs(&sent, &all), [Some(2)]);
     // A transfer that is no longer paid loses the output to the older request.
     all[1].status = TransferStatus::Processing;
-    assert_eq!(share_out(&sent, &all), [Some(1)]);
+    assert_eq!(assign_outputs(&sent, &all), [Some(1)]);
 }
 
 #[test]
-fn found_transfer_yields_to_one_attached_by_person_or_signer() {
+fn entered_txid_takes_precedence_over_a_found_one() {
     for from in [TxidSource::Person, TxidSource::Signer] {
         let mut all = transfers(&[5, 5]);
         all[0].dispatch.txid_from = Some(TxidSource::Chain);
         all[1].dispatch.txid_from = Some(from);
         let mut sent = outputs(&[5]);
         sent[0].transfer = Some(1);
-        assert_eq!(share_out(&sent, &all), [Some(2)]);
+        assert_eq!(assign_outputs(&sent, &all), [Some(2)]);
         // An output of exactly the amount still goes to the found transfer.
         all[1].terms.as_mut().unwrap().amount_crypto.0 = 4;
-        let exact = share_out(&sent, &all);
+        let exact = assign_outputs(&sent, &all);
         assert_eq!(exact, [Some(1)], "an exact output comes first");
         // A transfer whose id was found on the chain gets outputs of exactly its amount only.
         all[0].terms.as_mut().unwrap().amount_crypto.0 = 3;
-        assert_eq!(share_out(&sent, &all), [Some(2)]);
-        assert_eq!(share_out(&sent, &all[..1]), [None]);
+        assert_eq!(assign_outputs(&sent, &all), [Some(2)]);
+        assert_eq!(assign_outputs(&sent, &all[..1]), [None]);
         // A paid transfer keeps its outputs, whatever their amount.
         all[0].status = TransferStatus::Paid;
-        assert_eq!(share_out(&sent, &all), [Some(1)]);
+        assert_eq!(assign_outputs(&sent, &all), [Some(1)]);
     }
 }

@@ -10,17 +10,17 @@ const KEYS: u32 = 100;
 const CHILDREN_OF_EACH: u32 = 100;
 
 /// Returns pseudorandom bytes that are the same in each run.
-fn bytes(label: &str, number: u32) -> [u8; 32] {
+fn pseudorandom_bytes(label: &str, number: u32) -> [u8; 32] {
     Sha256::digest(format!("{label} {number}")).into()
 }
 
 #[test]
-fn random_children_equal_those_of_crate_bitcoin() {
+fn derived_keys_equal_those_of_crate_bitcoin() {
     let secp = Secp256k1::new();
     let mut compared = 0;
     for number in 0..KEYS {
         let network = [Network::Bitcoin, Network::Testnet][usize::from(number % 2 == 1)];
-        let master = Xpriv::new_master(network, &bytes("seed", number)).unwrap();
+        let master = Xpriv::new_master(network, &pseudorandom_bytes("seed", number)).unwrap();
         let steps = [84, 0, number].map(|step| ChildNumber::from_hardened_idx(step).unwrap());
         let account = Xpub::from_priv(&secp, &master.derive_priv(&secp, &steps).unwrap());
         let of = |script| {
@@ -29,7 +29,7 @@ fn random_children_equal_those_of_crate_bitcoin() {
                 network: None,
             };
             let wallet = read(Chain::Bitcoin, &account.to_string(), &said).unwrap();
-            wallet.receiving().unwrap()
+            wallet.receiving_branch().unwrap()
         };
         let branches = [
             ScriptType::Pkh,
@@ -42,7 +42,7 @@ fn random_children_equal_those_of_crate_bitcoin() {
             .ckd_pub(&secp, ChildNumber::Normal { index: 0 })
             .unwrap();
         for child in 0..CHILDREN_OF_EACH {
-            let four = bytes("index", number * CHILDREN_OF_EACH + child);
+            let four = pseudorandom_bytes("index", number * CHILDREN_OF_EACH + child);
             let index = u32::from_be_bytes([four[0] & 0x7f, four[1], four[2], four[3]]);
             let derived = receiving
                 .ckd_pub(&secp, ChildNumber::Normal { index })
@@ -60,7 +60,7 @@ fn random_children_equal_those_of_crate_bitcoin() {
                 ),
             ];
             for (branch, expected) in branches.iter().zip(expected) {
-                let ours = branch.derive(index).unwrap();
+                let ours = branch.derive_address(index).unwrap();
                 assert_eq!(ours.address, expected.to_string(), "{account} {index}");
                 let script = ours.script.unwrap();
                 assert_eq!(hex(&script), hex(expected.script_pubkey().as_bytes()));

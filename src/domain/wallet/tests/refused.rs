@@ -1,6 +1,6 @@
 //! Tests of refused keys: private keys by their kind, and keys that contradict the request.
 
-use super::{Chain, WalletHints, WalletSecret, XPUB, ZPUB, chain_named, hints, read};
+use super::{Chain, WalletHints, WalletSecret, XPUB, ZPUB, find_wallet_chain, hints, read};
 use bitcoin::NetworkKind;
 use bitcoin::base58;
 use bitcoin::bip32::Xpriv;
@@ -11,7 +11,7 @@ const PHRASE: &str =
 const WIF: &str = "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1";
 
 /// Returns the text of an extended private key with these first four bytes.
-fn extended(version: [u8; 4]) -> String {
+fn extended_private_key(version: [u8; 4]) -> String {
     let key = Xpriv::new_master(NetworkKind::Main, &[7; 32]).unwrap();
     let mut bytes = key.encode();
     bytes[..4].copy_from_slice(&version);
@@ -22,12 +22,15 @@ fn extended(version: [u8; 4]) -> String {
 fn private_texts() -> Vec<(String, WalletSecret)> {
     let uncompressed = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
     let mistyped = WIF.replace("Dt", "tD");
-    let xprv = extended([0x04, 0x88, 0xad, 0xe4]);
+    let xprv = extended_private_key([0x04, 0x88, 0xad, 0xe4]);
     let hex = "0C28FCA386C7A227600B2FE50B7CAE11EC86D3BF1FBE471BE89827E19D72AA1D";
     let mut kinds = vec![
         (xprv.clone(), WalletSecret::Extended),
         (xprv[..60].to_owned(), WalletSecret::Extended),
-        (extended([0x12, 0x34, 0x56, 0x78]), WalletSecret::Extended),
+        (
+            extended_private_key([0x12, 0x34, 0x56, 0x78]),
+            WalletSecret::Extended,
+        ),
         (PHRASE.to_owned(), WalletSecret::Phrase),
         (PHRASE.to_uppercase(), WalletSecret::Phrase),
         (PHRASE.replace(' ', "\n"), WalletSecret::Phrase),
@@ -61,7 +64,10 @@ fn private_texts() -> Vec<(String, WalletSecret)> {
         0x02fa_c398,
         0x0432_a243,
     ] {
-        kinds.push((extended(version.to_be_bytes()), WalletSecret::Extended));
+        kinds.push((
+            extended_private_key(version.to_be_bytes()),
+            WalletSecret::Extended,
+        ));
     }
     for count in [12, 15, 18, 21, 24] {
         kinds.push((["zoo"; 24][..count].join(" "), WalletSecret::Phrase));
@@ -180,7 +186,7 @@ fn contradicting_key_is_refused_with_the_remedy() {
         let text: String = text.chars().map(key).collect();
         let given = |text: &'static str| Some(text).filter(|text| !text.is_empty());
         let besides = hints(given(script), given(network));
-        let refused = read(chain_named(chain).unwrap(), &text, &besides).unwrap_err();
+        let refused = read(find_wallet_chain(chain).unwrap(), &text, &besides).unwrap_err();
         let message = &refused.message;
         assert_eq!(refused.param.as_deref(), Some(param), "{row}: {message}");
         assert!(message.contains(says), "{row}: {message}");

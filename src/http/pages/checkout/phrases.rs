@@ -7,12 +7,12 @@ use crate::domain::chain::Depth;
 use crate::domain::confirmations::OnChain;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
-use crate::web::templates::Kind;
+use crate::web::templates::OutcomeKind;
 use crate::web::words::{Words, fill};
 
 /// Describes the number of confirmations of a payment. Returns `None` if the payment is confirmed or no longer on the
 /// chain.
-pub(super) fn depth(on_chain: &OnChain, words: &Words) -> Option<String> {
+pub(super) fn confirmations_text(on_chain: &OnChain, words: &Words) -> Option<String> {
     let count = on_chain.confirmations?.to_string();
     Some(match on_chain.confirmations_needed? {
         Depth::Blocks(needed) => fill(
@@ -24,7 +24,7 @@ pub(super) fn depth(on_chain: &OnChain, words: &Words) -> Option<String> {
 }
 
 /// Formats an approximate duration in minutes, rounded up.
-pub(super) fn about(seconds: u32, words: &Words) -> String {
+pub(super) fn approx_minutes(seconds: u32, words: &Words) -> String {
     match seconds.div_ceil(60) {
         0 | 1 if seconds < 60 => words.wait_soon.to_owned(),
         minutes => fill(words.wait_minutes, &[("minutes", &minutes.to_string())]),
@@ -58,27 +58,27 @@ pub(super) fn network(chain: Chain) -> String {
 
 /// Returns icon, heading and sentence for a status. `seen` is `true` if a payment was seen; if the invoice is then
 /// still unpaid, the payment came too late.
-pub(super) fn describe(
+pub(super) fn describe_status(
     status: InvoiceStatus,
     seen: bool,
     words: &Words,
-) -> (Kind, &'static str, &'static str) {
+) -> (OutcomeKind, &'static str, &'static str) {
     let unpaid = |title, note| {
         (
-            Kind::Bad,
+            OutcomeKind::Bad,
             title,
             if seen { words.seen_late_note } else { note },
         )
     };
     match status {
         InvoiceStatus::Created | InvoiceStatus::AwaitingPayment => {
-            (Kind::Waits, words.waiting, words.waiting)
+            (OutcomeKind::Waits, words.waiting, words.waiting)
         }
-        InvoiceStatus::Detected => (Kind::Waits, words.seen_title, words.seen_note),
-        InvoiceStatus::Confirmed => (Kind::Good, words.paid_title, words.paid_note),
-        InvoiceStatus::Overpaid => (Kind::Good, words.paid_title, words.over_note),
-        InvoiceStatus::Underpaid => (Kind::Bad, words.short_title, words.short_note),
-        InvoiceStatus::PaidLate => (Kind::Bad, words.late_title, words.late_note),
+        InvoiceStatus::Detected => (OutcomeKind::Waits, words.seen_title, words.seen_note),
+        InvoiceStatus::Confirmed => (OutcomeKind::Good, words.paid_title, words.paid_note),
+        InvoiceStatus::Overpaid => (OutcomeKind::Good, words.paid_title, words.over_note),
+        InvoiceStatus::Underpaid => (OutcomeKind::Bad, words.short_title, words.short_note),
+        InvoiceStatus::PaidLate => (OutcomeKind::Bad, words.late_title, words.late_note),
         InvoiceStatus::Expired => unpaid(words.expired_title, words.expired_note),
         InvoiceStatus::Cancelled => unpaid(words.cancelled_title, words.cancelled_note),
         InvoiceStatus::Failed => unpaid(words.failed_title, words.failed_note),
@@ -87,13 +87,15 @@ pub(super) fn describe(
 
 #[cfg(test)]
 mod tests {
-    use super::{Depth, OnChain, Words, about, clock, depth, network, seconds_between};
+    use super::{
+        Depth, OnChain, Words, approx_minutes, clock, confirmations_text, network, seconds_between,
+    };
     use crate::domain::asset::Chain;
     use crate::domain::language::Language;
     use crate::domain::time::Time;
 
     #[test]
-    fn times_have_minutes_and_two_digits_of_seconds() {
+    fn durations_are_formatted_as_clock_times() {
         let shown = [
             (0, "0:00"),
             (59, "0:59"),
@@ -116,19 +118,19 @@ mod tests {
 
     #[test]
     fn progress_of_a_payment_is_described() {
-        let words = Words::of(Language::English);
+        let words = Words::for_language(Language::English);
         let said = |count, needed| {
             let on_chain = OnChain {
                 confirmations: Some(count),
                 confirmations_needed: Some(needed),
                 explorer_url: None,
             };
-            depth(&on_chain, words).unwrap_or_default()
+            confirmations_text(&on_chain, words).unwrap_or_default()
         };
         assert_eq!(said(0, Depth::Blocks(3)), "Confirmations: 0 of 3");
         let last = "Confirmations: 12, until the block is final";
         assert_eq!(said(12, Depth::Final), last);
-        assert_eq!(depth(&OnChain::default(), words), None);
+        assert_eq!(confirmations_text(&OnChain::default(), words), None);
         let waits = [
             (4, "less than 1 min to go"),
             (60, "about 1 min to go"),
@@ -136,7 +138,7 @@ mod tests {
             (3_600, "about 60 min to go"),
         ];
         for (seconds, expected) in waits {
-            assert_eq!(about(seconds, words), expected);
+            assert_eq!(approx_minutes(seconds, words), expected);
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Invariant: all texts are in the customer's language. Amounts to copy have a decimal point in every language.
 
-use super::phrases::{about, clock, depth, describe, network, seconds_between};
+use super::phrases::{
+    approx_minutes, clock, confirmations_text, describe_status, network, seconds_between,
+};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::OnChain;
@@ -13,22 +15,23 @@ use crate::domain::payment_uri::payment_uri;
 use crate::domain::qr::Qr;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
-use crate::domain::url::Site;
-use crate::http::pages::{Speech, moment, non_empty, way_out};
-use crate::service::checkout::{Checkout, Due};
+use crate::domain::url::SiteUrl;
+use crate::http::pages::{CustomerLanguage, exit_link, moment, non_empty};
+use crate::service::checkout::{Checkout, PayableCoin};
 use crate::web::templates::{
-    self, Choose, Coins, Hidden, Left, Pay, State, Trial, Unconfirmed, Updates, WayOut,
+    self, CoinChoicePage, CoinOptions, ExitLink, HiddenFields, OutcomePage, PageUpdates,
+    PaymentPage, SimulationButtons, TimeLeft, UnconfirmedPayment,
 };
 use crate::web::words::{Words, fill};
 
 /// An invoice as its customer sees it at the time `now`.
-pub(super) struct View<'a> {
+pub(super) struct CheckoutView<'a> {
     /// The invoice with its coins and payments.
     pub(super) checkout: &'a Checkout,
     /// Token that opens the checkout.
     pub(super) token: &'a str,
     /// Language of the customer.
-    pub(super) speech: Speech,
+    pub(super) speech: CustomerLanguage,
     /// Origin of the embedding page that receives messages.
     pub(super) parent: Option<String>,
     now: Time,
@@ -36,15 +39,15 @@ pub(super) struct View<'a> {
     has_controls: bool,
 }
 
-impl<'a> View<'a> {
+impl<'a> CheckoutView<'a> {
     pub(super) fn new(
         checkout: &'a Checkout,
         token: &'a str,
-        speech: Speech,
+        speech: CustomerLanguage,
         now: Time,
         has_controls: bool,
-    ) -> View<'a> {
-        View {
+    ) -> CheckoutView<'a> {
+        CheckoutView {
             checkout,
             token,
             speech,
@@ -73,17 +76,18 @@ impl<'a> View<'a> {
     fn price(&self) -> String {
         let invoice = self.invoice();
         let (amount, currency) = (invoice.amount.to_string(), invoice.currency.as_str());
-        self.words().sum(&amount, currency)
+        self.words().format_amount(&amount, currency)
     }
 
     /// Formats an amount of a coin with its symbol.
     fn amount(&self, asset: &Asset, amount: Units) -> String {
-        self.words().sum(&asset.text(amount), asset.symbol)
+        self.words()
+            .format_amount(&asset.format_units(amount), asset.symbol)
     }
 
     /// Returns the hidden fields of the page's forms.
-    pub(super) fn hidden(&self) -> Hidden {
-        Hidden {
+    pub(super) fn hidden(&self) -> HiddenFields {
+        HiddenFields {
             token: self.token.to_owned(),
             lang: self.speech.picked,
             parent: self.parent.clone(),
@@ -92,10 +96,10 @@ impl<'a> View<'a> {
 
     /// Returns how the page learns of changes. The page of a paid invoice opens no event stream, because a paid
     /// invoice rarely changes.
-    pub(super) fn updates(&self, poll_seconds: u32) -> Updates {
+    pub(super) fn updates(&self, poll_seconds: u32) -> PageUpdates {
         let (id, token, version) = (&self.invoice().id, self.token, &self.checkout.version);
         let events = format!("../v1/public/checkouts/{id}/events?token={token}&since={version}");
-        Updates {
+        PageUpdates {
             poll_seconds,
             events: (self.is_pending() || !self.invoice().status.is_paid()).then_some(events),
         }
@@ -120,7 +124,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the buttons that simulate payments, `None` unless a test invoice waits for money.
-    pub(super) fn simulation(&self) -> Option<Trial> {
+    pub(super) fn simulation(&self) -> Option<SimulationButtons> {
         let (invoice, words) = (self.invoice(), self.words());
         let payable = match invoice.status {
             InvoiceStatus::Created
@@ -149,25 +153,25 @@ impl<'a> View<'a> {
         if self.has_controls && !self.is_over() {
             cases.push(("clock", words.try_clock));
         }
-        Some(Trial {
+        Some(SimulationButtons {
             invoice_id: invoice.id.clone(),
             cases,
         })
     }
 
     /// Returns the time left to pay, `None` after the deadline.
-    fn time_left(&self) -> Option<Left> {
+    fn time_left(&self) -> Option<TimeLeft> {
         let seconds = seconds_between(self.now, self.invoice().terms().deadline());
-        (seconds > 0).then(|| Left {
+        (seconds > 0).then(|| TimeLeft {
             seconds,
             text: fill(self.words().time_left, &[("time", &clock(seconds))]),
         })
     }
 
     /// Returns the page on which the customer chooses a coin.
-    pub(super) fn choose(&self) -> Choose<'a> {
+    pub(super) fn coin_choice(&self) -> CoinChoicePage<'a> {
         let invoice = self.invoice();
-        Choose {
+        CoinChoicePage {
             words: self.words(),
             heading: fill(self.words().pay_title, &[("amount", &self.price())]),
             description: non_empty(invoice.description.as_deref()),
@@ -178,20 +182,20 @@ impl<'a> View<'a> {
     }
 
     /// Returns the coins that the customer can choose, except the coin already `picked`.
-    fn coins(&self, picked: Option<&InvoiceCoin>) -> Coins<'a> {
+    fn coins(&self, picked: Option<&InvoiceCoin>) -> CoinOptions<'a> {
         let others = self.checkout.coins.iter();
         let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
-        Coins {
+        CoinOptions {
             invoice_id: &self.invoice().id,
             hidden: self.hidden(),
             coins: others.map(|due| self.coin(due)).collect(),
         }
     }
 
-    fn coin(&self, due: &Due) -> templates::Coin {
+    fn coin(&self, due: &PayableCoin) -> templates::CoinOption {
         let asset = due.asset;
         let network = network(asset.chain);
-        templates::Coin {
+        templates::CoinOption {
             id: asset.id,
             // The page shows the network in its own place.
             name: asset.name.split(" on ").next().unwrap_or_default(),
@@ -205,16 +209,16 @@ impl<'a> View<'a> {
     }
 
     /// Returns the page for the chosen coin before any payment was seen.
-    pub(super) fn pay(&self, coin: &'a InvoiceCoin) -> Pay<'a> {
+    pub(super) fn first_payment(&self, coin: &'a InvoiceCoin) -> PaymentPage<'a> {
         let others = self.coins(Some(coin));
-        Pay {
+        PaymentPage {
             other_coins: Some(others).filter(|others| !others.coins.is_empty()),
-            ..self.send(coin, coin.amount_expected, self.words().send_title)
+            ..self.payment_page(coin, coin.amount_expected, self.words().send_title)
         }
     }
 
     /// Returns the page that asks for the rest of an underpaid invoice.
-    pub(super) fn top_up(&self, coin: &'a InvoiceCoin, rest: Units) -> Pay<'a> {
+    pub(super) fn top_up(&self, coin: &'a InvoiceCoin, rest: Units) -> PaymentPage<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let received = invoice.amount_received.unwrap_or(Units::ZERO);
         let received = self.amount(coin.asset, received);
@@ -223,16 +227,16 @@ impl<'a> View<'a> {
         } else {
             words.under_note
         };
-        Pay {
+        PaymentPage {
             received: Some(fill(note, &[("received", &received)])),
             unconfirmed: self.all_unconfirmed(),
-            ..self.send(coin, rest, self.words().more_title)
+            ..self.payment_page(coin, rest, self.words().more_title)
         }
     }
 
     /// Returns the page with amount, address and deadline of a payment. `title` is the text of the heading, which
     /// contains the amount.
-    fn send(&self, coin: &'a InvoiceCoin, due: Units, title: &str) -> Pay<'a> {
+    fn payment_page(&self, coin: &'a InvoiceCoin, due: Units, title: &str) -> PaymentPage<'a> {
         let (invoice, words, asset) = (self.invoice(), self.words(), coin.asset);
         let network = network(asset.chain);
         let named = [("symbol", asset.symbol), ("network", &*network)];
@@ -245,8 +249,8 @@ impl<'a> View<'a> {
             let label = fill(words.qr_pay, &[("amount", &amount)]);
             (uri.as_deref().unwrap_or(&coin.address), label)
         };
-        let rate = words.number(&coin.rate.to_string());
-        Pay {
+        let rate = words.format_number(&coin.rate.to_string());
+        PaymentPage {
             words,
             invoice_id: &invoice.id,
             price: self.price(),
@@ -263,8 +267,8 @@ impl<'a> View<'a> {
                 words.scan
             },
             uri,
-            due: words.number(&asset.text(due)),
-            exact: asset.text(due),
+            due: words.format_number(&asset.format_units(due)),
+            exact: asset.format_units(due),
             symbol: asset.symbol,
             address: &coin.address,
             only_network: fill(words.only_network, &named),
@@ -278,10 +282,10 @@ impl<'a> View<'a> {
     }
 
     /// Returns the page that shows the outcome of an invoice.
-    pub(super) fn state(&self) -> State<'a> {
+    pub(super) fn outcome(&self) -> OutcomePage<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let (kind, heading, message) =
-            describe(invoice.status, invoice.amount_received.is_some(), words);
+            describe_status(invoice.status, invoice.amount_received.is_some(), words);
         let coin = invoice.coin.as_ref();
         let due = coin.map(|coin| self.amount(coin.asset, coin.amount_expected));
         let received = coin.zip(invoice.amount_received);
@@ -291,7 +295,7 @@ impl<'a> View<'a> {
             (words.due, due),
             (words.received, received),
         ];
-        State {
+        OutcomePage {
             words,
             invoice_id: &invoice.id,
             kind,
@@ -308,7 +312,7 @@ impl<'a> View<'a> {
                 InvoiceStatus::Expired | InvoiceStatus::Cancelled | InvoiceStatus::Failed
             ),
             way_out: if invoice.status.is_paid() {
-                way_out(invoice.redirect_url.as_deref(), words.back, "go")
+                exit_link(invoice.redirect_url.as_deref(), words.back, "go")
             } else {
                 self.back_link()
             },
@@ -317,11 +321,11 @@ impl<'a> View<'a> {
 
     /// Returns the page after the deadline. It tells the customer to send nothing more. Earlier payments may still be
     /// found.
-    pub(super) fn after_deadline(&self) -> State<'a> {
+    pub(super) fn after_deadline(&self) -> OutcomePage<'a> {
         let words = self.words();
-        let mut state = self.state();
+        let mut state = self.outcome();
         state.facts.retain(|(term, _)| *term != words.due);
-        State {
+        OutcomePage {
             heading: words.expired_title,
             message: words.reading_note,
             ..state
@@ -334,32 +338,36 @@ impl<'a> View<'a> {
     }
 
     /// Returns all payments that are not confirmed.
-    fn all_unconfirmed(&self) -> Vec<Unconfirmed<'a>> {
+    fn all_unconfirmed(&self) -> Vec<UnconfirmedPayment<'a>> {
         let all = self.checkout.unconfirmed.iter();
         all.filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain))
             .collect()
     }
 
     /// Describes a payment that is not confirmed. Returns `None` if its confirmations are not known.
-    fn unconfirmed(&self, payment: &'a Payment, on_chain: &'a OnChain) -> Option<Unconfirmed<'a>> {
+    fn unconfirmed(
+        &self,
+        payment: &'a Payment,
+        on_chain: &'a OnChain,
+    ) -> Option<UnconfirmedPayment<'a>> {
         let (asset, words) = (payment.asset, self.words());
         let explorer = on_chain.explorer_url.as_deref();
         let wait = on_chain.wait_seconds(asset.chain);
-        Some(Unconfirmed {
+        Some(UnconfirmedPayment {
             amount: self.amount(asset, payment.amount),
-            depth: depth(on_chain, words)?,
+            depth: confirmations_text(on_chain, words)?,
             progress: match on_chain.confirmations_needed? {
                 Depth::Blocks(needed) => Some((on_chain.confirmations?.min(needed), needed)),
                 Depth::Final => None,
             },
-            wait: wait.map(|seconds| about(seconds, words)),
+            wait: wait.map(|seconds| approx_minutes(seconds, words)),
             txid: &payment.txid,
-            explorer: explorer.and_then(|url| Site::parse(url).ok()),
+            explorer: explorer.and_then(|url| SiteUrl::parse(url).ok()),
         })
     }
 
     /// Returns the link back to the shop, for a customer who does not pay. `None` while a payment is being confirmed.
-    fn back_link(&self) -> Option<WayOut<'a>> {
+    fn back_link(&self) -> Option<ExitLink<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
         let text = if invoice.status.is_open() && !self.is_over() {
             words.cancel
@@ -367,7 +375,7 @@ impl<'a> View<'a> {
             words.back
         };
         let url = invoice.cancel_url.as_deref();
-        way_out(
+        exit_link(
             url.filter(|_| invoice.status != InvoiceStatus::Detected),
             text,
             "back",

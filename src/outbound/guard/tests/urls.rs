@@ -3,7 +3,7 @@
 use super::guard;
 
 #[test]
-fn a_url_of_a_shop_is_accepted() {
+fn valid_url_is_accepted() {
     let production = guard(false, &[]);
     for url in [
         "https://shop.example/webhooks",
@@ -21,7 +21,7 @@ fn a_url_of_a_shop_is_accepted() {
 }
 
 #[test]
-fn a_malformed_url_is_refused_with_what_would_be_right() {
+fn malformed_url_is_rejected_with_the_valid_form() {
     let every = [
         guard(false, &[]),
         guard(true, &[]),
@@ -83,7 +83,7 @@ fn a_malformed_url_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn an_address_in_a_url_is_judged_at_once() {
+fn address_in_a_url_is_checked_without_lookup() {
     let production = guard(false, &[]);
     for host in [
         "10.0.0.1",
@@ -112,7 +112,7 @@ fn an_address_in_a_url_is_judged_at_once() {
 }
 
 #[test]
-fn http_is_for_the_sandbox_and_for_what_the_operator_opened() {
+fn http_requires_the_sandbox_or_an_allowed_range() {
     let production = guard(false, &[]);
     for url in [
         "http://shop.example/",

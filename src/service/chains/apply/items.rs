@@ -8,10 +8,10 @@ use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
 use crate::domain::observation::{Observation, ObservationKey, REPLACED_FROM};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::service::chains::claims::{as_claimed, is_ours};
+use crate::service::chains::claims::{at_claimed_position, is_ours};
 use crate::service::intake::{ObservationChange, ObservationOwner};
 use crate::service::{Error, Service};
-use crate::store::chain_cursors::Cursor;
+use crate::store::chain_cursors::ChainCursor;
 use crate::store::{Reader, Tx, observations, observations_on_chain, rescans, transfers};
 
 /// Limit of one batch, which keeps other writers from waiting long.
@@ -41,7 +41,7 @@ impl BatchLimit {
     }
 
     /// Returns `true` if the batch may take one more item. The first item is always allowed.
-    pub(super) fn takes_one(&mut self) -> bool {
+    pub(super) fn take_one(&mut self) -> bool {
         let takes = self.taken == 0 || (self.taken < self.most && (self.has_time)());
         self.taken = self.taken.saturating_add(usize::from(takes));
         takes
@@ -49,7 +49,7 @@ impl BatchLimit {
 }
 
 /// Start of the next batch: index of the item, and the first output of its transaction.
-pub(super) type Next = (usize, u32);
+pub(super) type NextItem = (usize, u32);
 
 impl Service {
     /// Applies as many items as the limit allows. Returns the start of the next batch, or `None` after the last item.
@@ -58,11 +58,11 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         step: &ChainStep,
-        (first, mut output): Next,
+        (first, mut output): NextItem,
         bound: &mut BatchLimit,
-    ) -> Result<Option<Next>, Error> {
+    ) -> Result<Option<NextItem>, Error> {
         bound.begin();
-        for item in first..step.items() {
+        for item in first..step.item_count() {
             let next = self.apply_item(tx, now, step, (item, output), bound)?;
             if let Some(output) = next {
                 return Ok(Some((item, output)));
@@ -78,7 +78,7 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         step: &ChainStep,
-        (item, output): Next,
+        (item, output): NextItem,
         bound: &mut BatchLimit,
     ) -> Result<Option<u32>, Error> {
         let chain = step.chain;
@@ -86,7 +86,9 @@ impl Service {
             ChainStepOutcome::Forward(forward) => forward,
             ChainStepOutcome::Rescanned(rescanned) => {
                 let found = rescanned.found.get(item);
-                return found.map_or(Ok(None), |seen| self.found(tx, now, seen, None, bound));
+                return found.map_or(Ok(None), |seen| {
+                    self.apply_observation(tx, now, seen, None, bound)
+                });
             }
             ChainStepOutcome::Started { .. }
             | ChainStepOutcome::RolledBackTo(_)
@@ -101,15 +103,15 @@ impl Service {
                 PaymentState::Dropped,
                 ObservationChange::Seen,
             );
-            let next = self.change_all(tx, now, chain, back, (output, bound))?;
+            let next = self.change_transaction(tx, now, chain, back, (output, bound))?;
             if next.is_none() {
-                observations_on_chain::appear(tx, chain, txid)?;
+                observations_on_chain::mark_reappeared(tx, chain, txid)?;
             }
             return Ok(next);
         }
         let item = item.saturating_sub(forward.present.len());
         if let Some(seen) = forward.found.get(item) {
-            return self.found(tx, now, seen, Some(forward), bound);
+            return self.apply_observation(tx, now, seen, Some(forward), bound);
         }
         let item = item.saturating_sub(forward.found.len());
         let Some(gone) = forward.gone.get(item) else {
@@ -120,11 +122,11 @@ impl Service {
             PaymentState::Seen,
             ObservationChange::Dropped,
         );
-        self.change_all(tx, now, chain, gone, (output, bound))
+        self.change_transaction(tx, now, chain, gone, (output, bound))
     }
 
     /// Applies one observation. Restores a dropped observation first. A new observation may replace another one.
-    fn found(
+    fn apply_observation(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -132,37 +134,41 @@ impl Service {
         forward: Option<&ForwardStep>,
         bound: &mut BatchLimit,
     ) -> Result<Option<u32>, Error> {
-        if !bound.takes_one() {
+        if !bound.take_one() {
             return Ok(Some(0));
         }
         if !is_ours(tx, seen.asset.chain, &seen.address)?
             && !self.is_sent_output(tx, &seen.key())?
         {
-            match self.arrived(tx, now, seen)? {
+            match self.store_arrival(tx, now, seen)? {
                 Some(true) => return Ok(None),
-                Some(false) if !self.is_astray(tx, now, seen)? => return Ok(None),
+                Some(false) if !self.is_unassigned_address(tx, now, seen)? => return Ok(None),
                 Some(false) | None => {}
             }
         }
-        let seen = &as_claimed(tx, seen)?;
+        let seen = &at_claimed_position(tx, seen)?;
         let place = seen.key();
-        match observations::at(tx, &place)? {
+        match observations::by_key(tx, &place)? {
             Some(known) => {
                 let is_same = known.seen.asset == seen.asset
                     && known.seen.address == seen.address
                     && known.seen.amount == seen.amount;
                 if is_same && known.state == PaymentState::Dropped {
-                    self.change_at(tx, now, &place, ObservationChange::Seen)?;
+                    self.change_by_key(tx, now, &place, ObservationChange::Seen)?;
                 }
             }
             None => {
-                if let Some(old) = replaced_by(tx, seen, forward)? {
+                if let Some(old) = find_replaced(tx, seen, forward)? {
                     let replaced = tx.attempt(|| {
-                        self.advance(tx, now, &old, ObservationChange::ReplacedBy(seen))
+                        self.change_observation(tx, now, &old, ObservationChange::ReplacedBy(seen))
                     })?;
                     match replaced {
                         Ok(outcome) if outcome.refusal.is_none() => {
-                            self.note_seen(noun(tx, &outcome.owned, seen)?, "seen", seen);
+                            self.log_when_committed(
+                                observation_noun(tx, &outcome.owned, seen)?,
+                                "seen",
+                                seen,
+                            );
                             return Ok(None);
                         }
                         // The replacement was refused, so the new observation is stored on its own.
@@ -172,18 +178,18 @@ impl Service {
                 }
             }
         }
-        let observed = tx.attempt(|| self.observe(tx, now, seen, None))?;
+        let observed = tx.attempt(|| self.record_observation(tx, now, seen, None))?;
         if let Ok(Some(outcome)) = &observed
             && outcome.is_new
         {
-            self.note_seen(noun(tx, &outcome.owned, seen)?, "seen", seen);
+            self.log_when_committed(observation_noun(tx, &outcome.owned, seen)?, "seen", seen);
         }
-        said(observed.map(drop))?;
+        log_refusal(observed.map(drop))?;
         Ok(None)
     }
 
     /// Changes each observation of a transaction that has this state, from one output on.
-    fn change_all(
+    fn change_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -195,35 +201,35 @@ impl Service {
             if place.position < from {
                 continue;
             }
-            if !bound.takes_one() {
+            if !bound.take_one() {
                 return Ok(Some(place.position));
             }
-            self.change_at(tx, now, &place, step)?;
+            self.change_by_key(tx, now, &place, step)?;
         }
         Ok(None)
     }
 
     /// Changes the observation with a key. A refused change is logged and does not stop the others.
-    pub(super) fn change_at(
+    pub(super) fn change_by_key(
         &self,
         tx: &Tx<'_>,
         now: Time,
         place: &ObservationKey,
         step: ObservationChange<'_>,
     ) -> Result<(), Error> {
-        let moved = tx.attempt(|| self.advance(tx, now, place, step))?;
-        if let (Ok(outcome), Some(known)) = (&moved, observations::at(tx, place)?)
+        let moved = tx.attempt(|| self.change_observation(tx, now, place, step))?;
+        if let (Ok(outcome), Some(known)) = (&moved, observations::by_key(tx, place)?)
             && outcome.refusal.is_none()
         {
-            let noun = noun(tx, &outcome.owned, &known.seen)?;
-            self.note_seen(noun, known.state.as_str(), &known.seen);
+            let noun = observation_noun(tx, &outcome.owned, &known.seen)?;
+            self.log_when_committed(noun, known.state.as_str(), &known.seen);
         }
-        said(moved.map(drop))
+        log_refusal(moved.map(drop))
     }
 }
 
 /// Returns the noun for an observation in log lines, for example `payment`.
-fn noun(
+fn observation_noun(
     db: &Reader<'_>,
     owned: &ObservationOwner,
     seen: &Observation,
@@ -248,7 +254,7 @@ fn noun(
 }
 
 /// Logs a refusal and returns `Ok`. Returns any other error unchanged.
-fn said(outcome: Result<(), Error>) -> Result<(), Error> {
+fn log_refusal(outcome: Result<(), Error>) -> Result<(), Error> {
     match outcome {
         Err(Error::Refused(refusal)) => {
             log::error!("chain step refused: error={refusal}");
@@ -276,14 +282,14 @@ fn unmined_observation_keys(
 
 /// Returns the observation that a new one replaces: same coin and address, in a transaction that the new one made
 /// invalid.
-fn replaced_by(
+fn find_replaced(
     db: &Reader<'_>,
     seen: &Observation,
     forward: Option<&ForwardStep>,
 ) -> Result<Option<ObservationKey>, Error> {
     let gone = forward.into_iter().flat_map(|forward| &forward.gone);
     for gone in gone.filter(|gone| gone.by == seen.txid) {
-        let first = observations_on_chain::first_seen_in;
+        let first = observations_on_chain::first_mempool_output;
         if let Some(position) = first(db, &gone.txid, seen.asset, &seen.address)? {
             return Ok(Some(live_key(
                 seen.asset.chain,
@@ -306,10 +312,10 @@ pub(super) fn live_key(chain: Chain, txid: String, position: u32) -> Observation
 }
 
 /// Returns `true` if a step continues from the cursor of its chain.
-pub(super) fn begins_at_cursor(
+pub(super) fn starts_at_cursor(
     db: &Reader<'_>,
     step: &ChainStep,
-    cursor: Option<&Cursor>,
+    cursor: Option<&ChainCursor>,
 ) -> Result<bool, Error> {
     let stands_at = cursor.map(|cursor| &cursor.reached.block);
     let is_stopped = cursor.is_some_and(|cursor| cursor.stopped.is_some());

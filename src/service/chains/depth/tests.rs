@@ -9,7 +9,7 @@
 
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Depth;
-use crate::domain::confirmations::{OnChain, Tiers};
+use crate::domain::confirmations::{ConfirmationTiers, OnChain};
 use crate::domain::following::{ChainPosition, ChainStep, ChainStepOutcome};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
@@ -18,8 +18,10 @@ use crate::domain::observation::{Block, Observation};
 use crate::domain::payment::PaymentState;
 use crate::service::Service;
 use crate::service::chains::apply::{BatchLimit, BatchStart};
-use crate::service::tests::{File, NOW, done, live, real, seeded, write};
-use crate::store::chain_cursors::{self, Cursor};
+use crate::service::tests::{
+    NOW, TempFile, block_on, live_caller, live_service, seeded_service, write,
+};
+use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::{confirmation_tiers, invoices, payments, quotes};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -32,19 +34,19 @@ fn litecoin() -> &'static Asset {
 }
 
 /// A service with real live mode, and a sandbox on the same file. The sandbox provides the prices of coins.
-struct Shop {
+struct TestShop {
     simulated: Arc<Service>,
     real: Arc<Service>,
     /// Number of transactions that were sent.
     sent: usize,
-    _file: File,
+    _file: TempFile,
 }
 
-impl Shop {
-    fn new() -> Shop {
-        let (simulated, file) = seeded();
-        Shop {
-            real: real(&file),
+impl TestShop {
+    fn new() -> TestShop {
+        let (simulated, file) = seeded_service();
+        TestShop {
+            real: live_service(&file),
             simulated,
             sent: 0,
             _file: file,
@@ -53,11 +55,11 @@ impl Shop {
 
     /// Creates an invoice of this price, with litecoin selected.
     #[track_caller]
-    fn invoice(&self, price: &str, currency: &str) -> Invoice {
-        let (service, caller) = (&self.simulated, live(&self.simulated));
+    fn create_invoice(&self, price: &str, currency: &str) -> Invoice {
+        let (service, caller) = (&self.simulated, live_caller(&self.simulated));
         let body = json!({ "amount": price, "currency": currency, "asset": "LTC" });
         let body = body.as_object().unwrap().clone();
-        let made = done(service.create_invoice(NOW, &caller, body, None)).unwrap();
+        let made = block_on(service.create_invoice(NOW, &caller, body, None)).unwrap();
         let made: Value = serde_json::from_str(&made.1).unwrap();
         let id = made.get("id").and_then(Value::as_str).unwrap().to_owned();
         write(service, move |_, tx| Ok(invoices::by_id(tx, &id)?.unwrap()))
@@ -65,7 +67,7 @@ impl Shop {
 
     /// Pays this value of an invoice, in the block at `HEIGHT`.
     #[track_caller]
-    fn pays(&mut self, invoice: &Invoice, cents: i64) {
+    fn pay(&mut self, invoice: &Invoice, cents: i64) {
         self.sent = self.sent.saturating_add(1);
         let (of, txid) = (invoice.seq, format!("t{}", self.sent));
         let rate_in_tenths = match invoice.currency {
@@ -90,7 +92,10 @@ impl Shop {
                 }),
                 spends: Vec::new(),
             };
-            service.observe(tx, NOW, &seen, None)?.unwrap().booked()?;
+            service
+                .record_observation(tx, NOW, &seen, None)?
+                .unwrap()
+                .into_booked()?;
             let all = payments::of_invoice(tx, of)?;
             assert_eq!(all.last().unwrap().value.0, cents);
             Ok(())
@@ -99,7 +104,7 @@ impl Shop {
 
     /// Moves the cursor so that the block at `HEIGHT` has this many confirmations.
     #[track_caller]
-    fn reaches(&self, confirmations: u32) {
+    fn set_confirmations(&self, confirmations: u32) {
         let block = Block {
             height: HEIGHT.saturating_add(confirmations).saturating_sub(1),
             hash: "h".to_owned(),
@@ -108,7 +113,7 @@ impl Shop {
             block: block.clone(),
             time: NOW,
         };
-        let cursor = Cursor {
+        let cursor = ChainCursor {
             chain: Chain::Litecoin,
             network: "main".to_owned(),
             reached: reached.clone(),
@@ -138,10 +143,10 @@ impl Shop {
 
     /// Returns the state of each payment on its chain, and whether the payment is confirmed.
     #[track_caller]
-    fn stands(&self, invoice: &Invoice) -> Vec<(OnChain, bool)> {
+    fn payment_states(&self, invoice: &Invoice) -> Vec<(OnChain, bool)> {
         let stands = self.real.read(|db| {
             let payments = payments::of_invoice(db, invoice.seq)?;
-            let on_chain = self.real.depths().of_each(db, &payments)?;
+            let on_chain = self.real.on_chain_reader().read_each(db, &payments)?;
             let states = payments.iter().map(|one| one.state);
             Ok(on_chain
                 .into_iter()
@@ -153,10 +158,10 @@ impl Shop {
 
     /// Asserts that each payment needs this many confirmations, and is confirmed by exactly this many.
     #[track_caller]
-    fn needs(&self, invoice: &Invoice, needed: u32) {
+    fn assert_needs(&self, invoice: &Invoice, needed: u32) {
         for fewer in 1..needed {
-            self.reaches(fewer);
-            for (on_chain, is_confirmed) in self.stands(invoice) {
+            self.set_confirmations(fewer);
+            for (on_chain, is_confirmed) in self.payment_states(invoice) {
                 assert!(!is_confirmed, "{fewer} of {needed}");
                 assert_eq!(on_chain.confirmations, Some(fewer));
                 assert_eq!(on_chain.confirmations_needed, Some(Depth::Blocks(needed)));
@@ -164,8 +169,8 @@ impl Shop {
                 assert!(url.starts_with("https://litecoinspace.org/tx/t"), "{url}");
             }
         }
-        self.reaches(needed);
-        for (on_chain, is_confirmed) in self.stands(invoice) {
+        self.set_confirmations(needed);
+        for (on_chain, is_confirmed) in self.payment_states(invoice) {
             assert!(is_confirmed, "{needed}");
             assert_eq!(
                 (on_chain.confirmations, on_chain.confirmations_needed),
@@ -176,7 +181,7 @@ impl Shop {
 }
 
 #[test]
-fn every_edge_of_every_tier_in_both_currencies_by_the_price_and_by_the_sum() {
+fn price_and_sum_of_payments_select_the_tier() {
     for currency in ["EUR", "USD"] {
         for (price, paid, needed) in [
             // The price selects the tier.
@@ -200,45 +205,50 @@ fn every_edge_of_every_tier_in_both_currencies_by_the_price_and_by_the_sum() {
             ("20.00", &[83_333, 83_333, 83_333], 6),
             ("20.00", &[83_333, 83_333, 83_334], 12),
         ] {
-            let mut shop = Shop::new();
-            let invoice = shop.invoice(price, currency);
+            let mut shop = TestShop::new();
+            let invoice = shop.create_invoice(price, currency);
             for cents in paid {
-                shop.pays(&invoice, *cents);
+                shop.pay(&invoice, *cents);
             }
-            shop.needs(&invoice, needed);
+            shop.assert_needs(&invoice, needed);
         }
     }
 }
 
 #[test]
-fn what_the_operator_sets_holds_at_once_and_takes_nothing_back() {
-    let mut shop = Shop::new();
-    let [one, two] = ["100.00", "200.00"].map(|price| shop.invoice(price, "EUR"));
-    shop.pays(&one, 10_000);
-    shop.pays(&two, 20_000);
+fn new_tiers_apply_at_once_and_unconfirm_nothing() {
+    let mut shop = TestShop::new();
+    let [one, two] = ["100.00", "200.00"].map(|price| shop.create_invoice(price, "EUR"));
+    shop.pay(&one, 10_000);
+    shop.pay(&two, 20_000);
     let set = |tiers: Value| {
-        let tiers = Tiers::read(litecoin(), "LTC", &tiers).unwrap();
+        let tiers = ConfirmationTiers::read(litecoin(), "LTC", &tiers).unwrap();
         write(&shop.real, move |_, tx| {
             Ok(confirmation_tiers::set(tx, litecoin(), Some(&tiers))?)
         });
     };
-    let needed = |invoice: &Invoice| shop.stands(invoice).remove(0).0.confirmations_needed;
-    shop.reaches(2);
+    let needed = |invoice: &Invoice| {
+        shop.payment_states(invoice)
+            .remove(0)
+            .0
+            .confirmations_needed
+    };
+    shop.set_confirmations(2);
     assert_eq!([needed(&one), needed(&two)], [Some(Depth::Blocks(3)); 2]);
     set(json!([{ "below": "100.01", "confirmations": 2 }, { "confirmations": 200 }]));
     assert_eq!(
         [needed(&one), needed(&two)],
         [Some(Depth::Blocks(2)), Some(Depth::Blocks(200))]
     );
-    shop.reaches(2);
+    shop.set_confirmations(2);
     assert_eq!(
         [needed(&one), needed(&two)],
         [None, Some(Depth::Blocks(200))]
     );
     set(json!([{ "confirmations": 150 }]));
-    shop.reaches(149);
-    assert!(shop.stands(&one).remove(0).1);
-    assert!(!shop.stands(&two).remove(0).1);
-    shop.reaches(150);
-    assert!(shop.stands(&two).remove(0).1);
+    shop.set_confirmations(149);
+    assert!(shop.payment_states(&one).remove(0).1);
+    assert!(!shop.payment_states(&two).remove(0).1);
+    shop.set_confirmations(150);
+    assert!(shop.payment_states(&two).remove(0).1);
 }

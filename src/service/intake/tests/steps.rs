@@ -1,7 +1,7 @@
 //! Tests of observations whose state changes: a balance without room, another amount in another block, and an earlier
 //! replacement.
 
-use super::{address_of_customer, observe, seen};
+use super::{address_of_customer, bitcoin_observation, store_observation};
 use crate::domain::asset::Mode;
 use crate::domain::id;
 use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
@@ -15,16 +15,18 @@ use crate::domain::unmatched::UnmatchedReason;
 use crate::service::Service;
 use crate::service::audit::audit;
 use crate::service::intake::{ObservationChange, ObservationOwner};
-use crate::service::tests::{NOW, bitcoin, done, fixed, live, live_invoice, seeded, write};
+use crate::service::tests::{
+    NOW, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, seeded_service, write,
+};
 use crate::store::{invoices, ledger, observations, quotes};
 use std::sync::Arc;
 
 /// Returns the address of a live invoice with bitcoin selected.
 #[track_caller]
 fn address_of_invoice(service: &Arc<Service>) -> String {
-    let id = live_invoice(service);
-    let caller = live(service);
-    done(service.select(NOW, &caller, &id, "BTC".to_owned())).unwrap();
+    let id = create_live_invoice(service);
+    let caller = live_caller(service);
+    block_on(service.select_coin(NOW, &caller, &id, "BTC".to_owned())).unwrap();
     write(service, move |_, tx| {
         let invoice = invoices::by_id(tx, &id)?.unwrap();
         Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0).address)
@@ -32,7 +34,7 @@ fn address_of_invoice(service: &Arc<Service>) -> String {
 }
 
 #[track_caller]
-fn payment(owned: ObservationOwner) -> Payment {
+fn expect_payment(owned: ObservationOwner) -> Payment {
     match owned {
         ObservationOwner::Payment(both) => both.1,
         ObservationOwner::Deposit(_)
@@ -45,7 +47,7 @@ fn payment(owned: ObservationOwner) -> Payment {
 }
 
 /// Returns the findings of an audit.
-fn found(service: &Arc<Service>) -> Vec<String> {
+fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
     let audited = service.read(|db| {
         audit(
@@ -61,7 +63,7 @@ fn found(service: &Arc<Service>) -> Vec<String> {
 
 /// Changes the state of an observation. Returns its owner, and `true` if it could be booked.
 #[track_caller]
-fn advance(
+fn change_state(
     service: &Arc<Service>,
     place: ObservationKey,
     to: PaymentState,
@@ -72,20 +74,20 @@ fn advance(
             PaymentState::Confirmed => ObservationChange::Confirmed,
             PaymentState::Dropped => ObservationChange::Dropped,
         };
-        service.advance(tx, NOW, &place, step)
+        service.change_observation(tx, NOW, &place, step)
     });
     (outcome.owned, outcome.refusal.is_none())
 }
 
 #[test]
-fn what_cannot_be_booked_stops_nothing_else_and_is_booked_when_there_is_room() {
-    let (service, _file) = seeded();
+fn payment_that_overflows_the_balance_is_booked_later() {
+    let (service, _file) = seeded_service();
     let customer = address_of_customer(&service);
     let invoice = address_of_invoice(&service);
     let places = [(&customer, "a"), (&invoice, "b")].map(|(address, txid)| {
-        let seen = seen(address, txid, NOW, Some(7));
+        let seen = bitcoin_observation(address, txid, NOW, Some(7));
         let place = seen.key();
-        observe(&service, NOW, seen);
+        store_observation(&service, NOW, seen);
         place
     });
     let adjust = |amount: i64| {
@@ -109,36 +111,36 @@ fn what_cannot_be_booked_stops_nothing_else_and_is_booked_when_there_is_room() {
     let [deposited, paid] = places;
     for _ in 0..2 {
         for place in [&deposited, &paid] {
-            let (owned, is_booked) = advance(&service, place.clone(), PaymentState::Confirmed);
+            let (owned, is_booked) = change_state(&service, place.clone(), PaymentState::Confirmed);
             assert_eq!((owned.state(), is_booked), (PaymentState::Seen, false));
         }
     }
-    assert_eq!(found(&service), Vec::<String>::new());
+    assert_eq!(audit_findings(&service), Vec::<String>::new());
     adjust(-1_000_000);
-    let (owned, is_booked) = advance(&service, paid.clone(), PaymentState::Confirmed);
+    let (owned, is_booked) = change_state(&service, paid.clone(), PaymentState::Confirmed);
     assert_eq!((owned.state(), is_booked), (PaymentState::Confirmed, true));
     // A drop succeeds, although the deposit could not be booked.
-    let (owned, is_booked) = advance(&service, deposited, PaymentState::Dropped);
+    let (owned, is_booked) = change_state(&service, deposited, PaymentState::Dropped);
     assert_eq!((owned.state(), is_booked), (PaymentState::Dropped, true));
-    assert_eq!(found(&service), Vec::<String>::new());
+    assert_eq!(audit_findings(&service), Vec::<String>::new());
 }
 
 #[test]
-fn what_comes_to_something_else_in_another_block_is_what_it_is_there() {
-    let (service, _file) = seeded();
+fn transaction_may_pay_another_amount_after_a_reorg() {
+    let (service, _file) = seeded_service();
     let address = address_of_invoice(&service);
     let of = |amount, block| Observation {
         amount: Units(amount),
-        ..seen(&address, "a", NOW, Some(block))
+        ..bitcoin_observation(&address, "a", NOW, Some(block))
     };
     let place = of(1, 7).key();
-    let much = payment(observe(&service, NOW, of(10_000_000, 7)));
-    advance(&service, place.clone(), PaymentState::Confirmed);
-    advance(&service, place.clone(), PaymentState::Seen);
+    let much = expect_payment(store_observation(&service, NOW, of(10_000_000, 7)));
+    change_state(&service, place.clone(), PaymentState::Confirmed);
+    change_state(&service, place.clone(), PaymentState::Seen);
     // After the reorg the transaction pays less, then dust, then nothing, then the first amount.
-    let less = payment(observe(&service, NOW, of(100_000, 8)));
+    let less = expect_payment(store_observation(&service, NOW, of(100_000, 8)));
     assert_ne!(less.seq, much.seq);
-    assert_eq!(found(&service), Vec::<String>::new());
+    assert_eq!(audit_findings(&service), Vec::<String>::new());
     let state = |of: &Payment| {
         let observation = of.observation;
         write(&service, move |_, tx| {
@@ -146,41 +148,45 @@ fn what_comes_to_something_else_in_another_block_is_what_it_is_there() {
         })
     };
     assert_eq!(state(&much), PaymentState::Dropped);
-    advance(&service, place.clone(), PaymentState::Confirmed);
-    let ObservationOwner::Unmatched(dust) = observe(&service, NOW, of(1, 9)) else {
+    change_state(&service, place.clone(), PaymentState::Confirmed);
+    let ObservationOwner::Unmatched(dust) = store_observation(&service, NOW, of(1, 9)) else {
         unreachable!("a satoshi pays");
     };
     assert_eq!(dust.reason, UnmatchedReason::Dust);
     assert_eq!(state(&less), PaymentState::Dropped);
-    assert_eq!(found(&service), Vec::<String>::new());
+    assert_eq!(audit_findings(&service), Vec::<String>::new());
     let nothing = of(0, 10);
     let nothing = write(&service, move |service, tx| {
-        service.observe(tx, NOW, &nothing, None)
+        service.record_observation(tx, NOW, &nothing, None)
     });
     assert!(nothing.is_none());
-    let again = payment(observe(&service, NOW, of(10_000_000, 11)));
-    advance(&service, place, PaymentState::Confirmed);
+    let again = expect_payment(store_observation(&service, NOW, of(10_000_000, 11)));
+    change_state(&service, place, PaymentState::Confirmed);
     assert_eq!(state(&again), PaymentState::Confirmed);
-    assert_eq!(found(&service), Vec::<String>::new());
+    assert_eq!(audit_findings(&service), Vec::<String>::new());
 }
 
 #[test]
-fn what_was_made_first_counts_and_nothing_is_seen_in_the_future() {
-    let (service, _file) = seeded();
+fn replacement_uses_its_own_time_and_future_times_are_capped() {
+    let (service, _file) = seeded_service();
     let address = address_of_invoice(&service);
     let late = NOW.plus_ms(HOUR_MS);
     // The time of the block is in the future.
     let ahead = late.plus_ms(HOUR_MS);
-    let first = payment(observe(&service, late, seen(&address, "a", ahead, Some(7))));
+    let first = expect_payment(store_observation(
+        &service,
+        late,
+        bitcoin_observation(&address, "a", ahead, Some(7)),
+    ));
     assert_eq!((first.seen_at, first.on_time), (late, false));
     // The replacement has an earlier time, so this time counts.
     let replace = |by: Observation| {
-        let place = seen(&address, "a", NOW, None).key();
+        let place = bitcoin_observation(&address, "a", NOW, None).key();
         write(&service, move |service, tx| {
-            service.advance(tx, late, &place, ObservationChange::ReplacedBy(&by))
+            service.change_observation(tx, late, &place, ObservationChange::ReplacedBy(&by))
         })
     };
-    let second = payment(replace(seen(&address, "b", NOW, None)).owned);
+    let second = expect_payment(replace(bitcoin_observation(&address, "b", NOW, None)).owned);
     assert_eq!((second.seen_at, second.on_time), (NOW, true));
-    assert_eq!(second.quoted, fixed(bitcoin(), Currency::Eur, NOW));
+    assert_eq!(second.quoted, fixed_rate(bitcoin(), Currency::Eur, NOW));
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: reading changes nothing.
 
-use super::observed;
+use super::find_observation;
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::id;
@@ -12,12 +12,16 @@ use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::service::Error;
-use crate::service::sandbox::target::Target;
+use crate::service::sandbox::target::PaymentTarget;
 use crate::store::{Reader, chains};
 use serde_json::Value;
 
 /// Returns the given transaction ID, or a new one.
-pub(super) fn txid(txid: Option<String>, asset: &Asset, now: Time) -> Result<String, Refusal> {
+pub(super) fn txid_or_new(
+    txid: Option<String>,
+    asset: &Asset,
+    now: Time,
+) -> Result<String, Refusal> {
     match txid {
         Some(txid) if txid.bytes().all(|byte| byte.is_ascii_graphic()) => {
             Ok(asset.chain.canonical_txid(&txid))
@@ -31,7 +35,7 @@ pub(super) fn txid(txid: Option<String>, asset: &Asset, now: Time) -> Result<Str
 }
 
 /// Returns the inputs of a transaction: the outputs or addresses of the given payments, or the coinbase.
-pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSource>, Error> {
+pub(super) fn read_inputs(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSource>, Error> {
     let ids = SandboxPayment::spends(fields)?.unwrap_or_default();
     if SandboxPayment::coinbase(fields)? == Some(true) {
         if ids.is_empty() {
@@ -45,7 +49,10 @@ pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSou
         return Err(Refusal::field("spends", problem).into());
     }
     let spent = |id: &Value| {
-        let observed = id.as_str().and_then(id::parse).map(|id| observed(db, &id));
+        let observed = id
+            .as_str()
+            .and_then(id::parse)
+            .map(|id| find_observation(db, &id));
         let none = || Refusal::field("spends", "must be a list of ids of payments");
         let seen = observed.transpose()?.flatten().ok_or_else(none)?.seen;
         Ok(if seen.asset.chain.has_outputs() {
@@ -58,10 +65,10 @@ pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSou
 }
 
 /// Returns the time of the transaction: now, or a given time that is not before the latest scan of its chain.
-pub(super) fn seen_at(
+pub(super) fn read_seen_at(
     db: &Reader<'_>,
     now: Time,
-    target: &Target,
+    target: &PaymentTarget,
     fields: Fields<'_>,
 ) -> Result<Time, Error> {
     let wrong = |problem: String| Refusal::field("seenAt", problem);
@@ -70,7 +77,7 @@ pub(super) fn seen_at(
     };
     let at: Time = text.parse().map_err(wrong)?;
     let scanned_to = match target.mode {
-        Mode::Live => chains::scanned(db)?.scanned_to(target.asset.chain),
+        Mode::Live => chains::lagging_chains(db)?.scanned_to(target.asset.chain),
         Mode::Test => None,
     };
     let first = scanned_to.unwrap_or(now);
@@ -83,7 +90,7 @@ pub(super) fn seen_at(
 }
 
 /// Returns the position of an output: the given one, or its index in the list.
-pub(super) fn position(position: Option<i64>, at: usize) -> Result<u32, Refusal> {
+pub(super) fn position_or_index(position: Option<i64>, at: usize) -> Result<u32, Refusal> {
     let position = match position {
         Some(position) => u32::try_from(position).ok(),
         None => u32::try_from(at).ok(),

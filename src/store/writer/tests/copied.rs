@@ -1,14 +1,14 @@
 //! Tests a file that Litestream copies: the log is left to Litestream up to a limit.
 
-use super::{TempFile, submit, wait_for};
+use super::{TempFile, submit, wait_for_answer};
 use crate::domain::progress::ignore_progress;
 use crate::store::paths::with_suffix;
-use crate::store::{Durability, Opening, Store, StoreError, Tx};
+use crate::store::{Durability, Store, StoreError, StoreOptions, Tx};
 use rusqlite::Connection;
 
 /// Opens a server's store, and another connection to its file.
-fn opened(folder: &TempFile) -> (Store, Connection) {
-    let opening = Opening {
+fn open_with_other_connection(folder: &TempFile) -> (Store, Connection) {
+    let opening = StoreOptions {
         path: folder.0.clone(),
         durability: Durability::Process,
         create: true,
@@ -30,18 +30,18 @@ fn start_litestream(beside: &Connection) {
 }
 
 /// Makes the log exceed the limit for a checkpoint, and waits until the writer has checked it.
-fn grow(store: &Store) {
+fn grow_log(store: &Store) {
     let write = |tx: &Tx<'_>| -> Result<(), StoreError> {
         tx.script(
             "savepoint own; insert into _litestream_rows values (randomblob(5000000)); release own",
         )
     };
-    wait_for(submit(store, write)).unwrap();
-    wait_for(submit(store, |_| Ok(()))).unwrap();
+    wait_for_answer(submit(store, write)).unwrap();
+    wait_for_answer(submit(store, |_| Ok(()))).unwrap();
 }
 
 /// Returns the number of pages in the log, and how many of them are in the file.
-fn log(beside: &Connection) -> (i64, i64) {
+fn log_pages(beside: &Connection) -> (i64, i64) {
     let mut statement = beside.prepare("pragma wal_checkpoint(noop)").unwrap();
     let pages = |row: &rusqlite::Row<'_>| Ok((row.get("log")?, row.get("checkpointed")?));
     statement.query_row([], pages).unwrap()
@@ -50,42 +50,42 @@ fn log(beside: &Connection) -> (i64, i64) {
 #[test]
 fn log_is_left_to_litestream_from_its_start_on() {
     let folder = TempFile::new();
-    let (store, beside) = opened(&folder);
-    grow(&store);
-    let (pages, moved) = log(&beside);
+    let (store, beside) = open_with_other_connection(&folder);
+    grow_log(&store);
+    let (pages, moved) = log_pages(&beside);
     assert!(pages > 1000 && moved == pages, "{pages} {moved}");
     start_litestream(&beside);
-    grow(&store);
-    let (pages, moved) = log(&beside);
+    grow_log(&store);
+    let (pages, moved) = log_pages(&beside);
     assert!(pages > 1000 && moved == 0, "{pages} {moved}");
     // While Litestream has the file open, closing the store does not checkpoint the log either.
     drop(store);
-    assert_eq!(log(&beside), (pages, 0));
+    assert_eq!(log_pages(&beside), (pages, 0));
     let file = with_suffix(&folder.0, "-wal");
     assert!(std::fs::metadata(file).unwrap().len() > 4_000_000);
 }
 
 #[test]
-fn log_that_litestream_leaves_is_truncated() {
+fn log_is_truncated_if_litestream_does_not_run() {
     let folder = TempFile::new();
-    let (store, beside) = opened(&folder);
+    let (store, beside) = open_with_other_connection(&folder);
     start_litestream(&beside);
     let file = with_suffix(&folder.0, "-wal");
     let bytes = || std::fs::metadata(&file).unwrap().len();
     for _ in 0..3 {
-        grow(&store);
+        grow_log(&store);
     }
-    let (pages, moved) = log(&beside);
+    let (pages, moved) = log_pages(&beside);
     assert!(pages > 3000 && moved == 0, "{pages} {moved}");
-    grow(&store);
-    assert_eq!((log(&beside), bytes()), ((0, 0), 0));
+    grow_log(&store);
+    assert_eq!((log_pages(&beside), bytes()), ((0, 0), 0));
     // The open transaction simulates a Litestream that reads the log. So the log is not truncated.
-    grow(&store);
+    grow_log(&store);
     beside
         .execute_batch("begin; select * from _litestream_lock")
         .unwrap();
     for _ in 0..4 {
-        grow(&store);
+        grow_log(&store);
     }
     assert!(bytes() > 20_000_000);
 }

@@ -1,7 +1,9 @@
 //! Tests errors that end a transaction: the whole batch fails, no change is passed on, and the next batch succeeds.
 
 use super::super::{Changes, Writer};
-use super::{BlockingJob, TempFile, names, put, raw, submit, wait_for};
+use super::{
+    BlockingJob, TempFile, account_names, insert_account, open_raw, submit, wait_for_answer,
+};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
@@ -10,34 +12,37 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 /// Runs three jobs in one batch and returns their errors. The second job runs `work`.
-fn batch_with(
+fn run_batch_with(
     work: impl FnOnce(&Tx<'_>) -> Result<(), crate::store::StoreError> + Send + 'static,
 ) -> [String; 3] {
     let folder = TempFile::new();
     let (store, told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let answers = [
-        submit(&store, |tx| put(tx, "a")),
+        submit(&store, |tx| insert_account(tx, "a")),
         submit(&store, work),
-        submit(&store, |tx| put(tx, "c")),
+        submit(&store, |tx| insert_account(tx, "c")),
     ];
     assert_eq!(held.release(), Ok(()));
-    let answers = answers.map(|answered| wait_for(answered).unwrap_err());
-    assert_eq!(names(&store), [""; 0]);
+    let answers = answers.map(|answered| wait_for_answer(answered).unwrap_err());
+    assert_eq!(account_names(&store), [""; 0]);
     assert_eq!(
         told.try_iter().count(),
         1,
         "of a batch that failed nobody is told"
     );
-    assert_eq!(wait_for(submit(&store, |tx| put(tx, "d"))), Ok(()));
-    assert_eq!(names(&store), ["d"]);
+    assert_eq!(
+        wait_for_answer(submit(&store, |tx| insert_account(tx, "d"))),
+        Ok(())
+    );
+    assert_eq!(account_names(&store), ["d"]);
     answers
 }
 
 #[test]
 fn error_that_ends_the_transaction_fails_the_batch() {
     // The rollback simulates an error of a full disk, which ends the transaction. The job itself returns no error.
-    let answers = batch_with(|tx| tx.script("rollback"));
+    let answers = run_batch_with(|tx| tx.script("rollback"));
     for answer in answers {
         assert_eq!(answer, "an error ended the transaction");
     }
@@ -45,7 +50,7 @@ fn error_that_ends_the_transaction_fails_the_batch() {
 
 #[test]
 fn failed_commit_fails_the_batch() {
-    let answers = batch_with(|tx| {
+    let answers = run_batch_with(|tx| {
         tx.script("pragma defer_foreign_keys = on")?;
         let key = keys::NewKey {
             id: "of nobody",
@@ -67,25 +72,25 @@ fn failed_commit_fails_the_batch() {
 fn locked_database_refuses_a_write() {
     let folder = TempFile::new();
     drop(folder.open());
-    let other = raw(&folder.0);
+    let other = open_raw(&folder.0);
     other.execute_batch("begin immediate").unwrap();
     let (tell, told) = channel();
     let on_commit = move |changes: &Changes| tell.send(changes.clone()).unwrap();
     let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
-    let answer = wait_for(writer.submit(false, |tx| put(tx, "a")).unwrap());
+    let answer = wait_for_answer(writer.submit(false, |tx| insert_account(tx, "a")).unwrap());
     assert!(
         answer.as_ref().is_err_and(|text| text.contains("locked")),
         "{answer:?}"
     );
     assert_eq!(told.try_iter().count(), 0);
     other.execute_batch("rollback").unwrap();
-    while writer.health.refusing().is_some() {
+    while writer.health.refusal().is_some() {
         std::thread::yield_now();
     }
     assert_eq!(
-        wait_for(writer.submit(false, |tx| put(tx, "b")).unwrap()),
+        wait_for_answer(writer.submit(false, |tx| insert_account(tx, "b")).unwrap()),
         Ok(())
     );
     drop(writer);
-    assert_eq!(names(&folder.open().0), ["b"]);
+    assert_eq!(account_names(&folder.open().0), ["b"]);
 }

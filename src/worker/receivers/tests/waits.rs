@@ -1,7 +1,7 @@
 //! Tests of the waiting time behind a thousand hanging origins, in a simulation of the worker's loop.
 
-use super::super::{QueueAttempt, Receivers};
-use super::{HANGING_MS, WaitingQueue, queues};
+use super::super::{QueueAttempt, ReceiverStates};
+use super::{HANGING_MS, WaitingQueue, queue_names};
 use crate::domain::retry::next_attempt;
 use crate::domain::time::Time;
 use std::collections::{BTreeMap, HashMap};
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 const STEP_MS: i64 = 1_000;
 
 /// The worker's loop over queues with deliveries, in simulated time.
-struct Replay {
-    receivers: Receivers,
+struct DeliverySimulation {
+    receivers: ReceiverStates,
     /// Due time and number of past attempts of each delivery, by queue.
     due: HashMap<String, Vec<(i64, u32)>>,
     /// Attempts under way by their end time: the attempt, its begin, the number of past attempts, and the latency.
@@ -23,10 +23,10 @@ struct Replay {
     began: HashMap<String, i64>,
 }
 
-impl Replay {
-    fn new() -> Replay {
-        Replay {
-            receivers: Receivers::new(0),
+impl DeliverySimulation {
+    fn new() -> DeliverySimulation {
+        DeliverySimulation {
+            receivers: ReceiverStates::new(0),
             due: HashMap::new(),
             ends: BTreeMap::new(),
             quick: HashMap::new(),
@@ -34,19 +34,19 @@ impl Replay {
         }
     }
 
-    fn add(&mut self, queue: &str, now_ms: i64) {
+    fn add_delivery(&mut self, queue: &str, now_ms: i64) {
         let due = self.due.entry(queue.to_owned()).or_default();
         due.push((now_ms, 0));
     }
 
     /// Makes one step: ends the attempts that are over, and begins those that fit.
-    fn tick(&mut self, now_ms: i64) {
+    fn run_step(&mut self, now_ms: i64) {
         while let Some(entry) = self.ends.first_entry().filter(|end| *end.key() <= now_ms) {
             let (at_ms, ended) = entry.remove_entry();
             for (attempt, begun_ms, attempts, latency_ms) in ended {
                 let is_success = self.quick.contains_key(&attempt.queue);
                 self.receivers
-                    .ended(&attempt, is_success, latency_ms, at_ms);
+                    .end_attempt(&attempt, is_success, latency_ms, at_ms);
                 let next = next_attempt(attempts, Time(begun_ms), 0).filter(|_| !is_success);
                 let due = self.due.entry(attempt.queue).or_default();
                 due.extend(next.map(|Time(at_ms)| (at_ms, attempts)));
@@ -66,16 +66,16 @@ impl Replay {
             .filter(|waiting| waiting.due_at <= Time(now_ms))
             .collect();
         self.receivers.refresh(&waiting, now_ms);
-        for one in self.receivers.in_turn(&waiting) {
+        for one in self.receivers.sort_by_turn(&waiting) {
             let queue = &one.queue;
-            let room = self.receivers.room(queue);
+            let room = self.receivers.free_slots(queue);
             let Some(due) = self.due.get_mut(queue) else {
                 continue;
             };
             due.sort_unstable();
             let ready = due.iter().filter(|(at_ms, _)| *at_ms <= now_ms).count();
             for (_, attempts) in due.drain(..ready.min(room)) {
-                let attempt = self.receivers.began(queue, now_ms);
+                let attempt = self.receivers.begin_attempt(queue, now_ms);
                 self.began.entry(queue.clone()).or_insert(now_ms);
                 let latency_ms = self.quick.get(queue).copied().unwrap_or(HANGING_MS);
                 let end = self.ends.entry(now_ms + latency_ms).or_default();
@@ -86,13 +86,13 @@ impl Replay {
 
     /// Adds a delivery at `now_ms` and runs until its attempt begins. Returns how long it has waited, in
     /// milliseconds.
-    fn wait_of(&mut self, queue: &str, latency_ms: i64, now_ms: i64) -> i64 {
+    fn measure_wait_ms(&mut self, queue: &str, latency_ms: i64, now_ms: i64) -> i64 {
         self.quick.insert(queue.to_owned(), latency_ms);
         self.began.remove(queue);
-        self.add(queue, now_ms);
+        self.add_delivery(queue, now_ms);
         let mut at_ms = now_ms;
         loop {
-            self.tick(at_ms);
+            self.run_step(at_ms);
             if let Some(began_ms) = self.began.get(queue) {
                 return began_ms - now_ms;
             }
@@ -115,18 +115,18 @@ fn waits_behind_a_thousand_hanging_origins_are_bounded() {
         (20, 0),
         (20, 45_000),
     ] {
-        let mut replay = Replay::new();
+        let mut replay = DeliverySimulation::new();
         for known in ["https://quick 1", "https://quick 2"] {
-            assert_eq!(replay.wait_of(known, 100, 0), 0);
-            replay.tick(100);
+            assert_eq!(replay.measure_wait_ms(known, 100, 0), 0);
+            replay.run_step(100);
         }
         let begun_ms = 1_000;
-        for name in queues("hanging", 1_000, "1") {
-            (0..deliveries).for_each(|_| replay.add(&name, begun_ms));
+        for name in queue_names("hanging", 1_000, "1") {
+            (0..deliveries).for_each(|_| replay.add_delivery(&name, begun_ms));
         }
         (0..=after_ms)
             .step_by(1_000)
-            .for_each(|passed_ms| replay.tick(begun_ms + passed_ms));
+            .for_each(|passed_ms| replay.run_step(begun_ms + passed_ms));
         let now_ms = begun_ms + after_ms;
         let mut waits = Vec::new();
         for (queue, most_ms) in [
@@ -136,7 +136,7 @@ fn waits_behind_a_thousand_hanging_origins_are_bounded() {
             ("https://new 2 endpoint", 1_000),
             ("https://new 1", 45_000),
         ] {
-            let wait_ms = replay.wait_of(queue, 100, now_ms);
+            let wait_ms = replay.measure_wait_ms(queue, 100, now_ms);
             waits.push((queue, wait_ms));
             assert!(wait_ms <= most_ms, "{deliveries}, {after_ms}: {waits:?}");
         }

@@ -4,7 +4,7 @@
 
 use super::{XPUB, ZPUB};
 use crate::chain::follow::WatchedAddresses;
-use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::InputSource;
@@ -12,74 +12,75 @@ use crate::domain::time::Time;
 use crate::domain::wallet::{ScriptType, Wallet, WalletHints, read};
 use crate::service::Service;
 use crate::service::operator::wallets;
-use crate::service::operator::wallets::{Wanted, add, retire};
+use crate::service::operator::wallets::{WalletToAdd, add, retire};
 use crate::service::tests::{
-    File, NOW, found_by_audit, noted, on_chain, seeded, tried, with_nodes, write,
+    NOW, TempFile, audit_findings, audit_log_entries, live_observations, seeded_service,
+    service_with_nodes, try_write, write,
 };
-use crate::worker::watch_chain::Watch;
+use crate::worker::watch_chain::ChainWatch;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, RwLock};
 
 /// A chain and its follower.
-struct Followed {
-    memory: Arc<Mutex<Memory>>,
+struct FollowedChain {
+    memory: Arc<Mutex<MemoryChain>>,
     node: MemoryNode,
-    watch: Watch,
+    watch: ChainWatch,
 }
 
 /// A file with a wallet, and the chains of the wallet's coins.
-struct Till {
-    file: File,
+struct WalletScene {
+    file: TempFile,
     service: Arc<Service>,
     addresses: Arc<RwLock<WatchedAddresses>>,
-    chains: Vec<Followed>,
+    chains: Vec<FollowedChain>,
     pool: &'static str,
     key: &'static str,
     wallet: Wallet,
     now: Time,
 }
 
-impl Till {
+impl WalletScene {
     /// Creates a file with a wallet of this pool. `besides` has further fields of the wallet.
-    fn new(pool: &'static str, key: &'static str, coins: &[&str], besides: Value) -> Till {
+    fn new(pool: &'static str, key: &'static str, coins: &[&str], besides: Value) -> WalletScene {
         let coins: Vec<_> = coins.iter().map(|id| Asset::find(id).unwrap()).collect();
-        let file = seeded().1;
+        let file = seeded_service().1;
         let chains: Vec<Chain> = coins.iter().map(|asset| asset.chain).collect();
-        let service = with_nodes(&file, &chains);
+        let service = service_with_nodes(&file, &chains);
         let addresses = Arc::default();
         let followed = |asset: &&'static Asset| {
             let network = asset.chain.row().networks.0;
-            let memory = Arc::new(Mutex::new(Memory::new(asset, network, NOW)));
-            Followed {
+            let memory = Arc::new(Mutex::new(MemoryChain::new(asset, network, NOW)));
+            FollowedChain {
                 node: MemoryNode::new(&memory),
                 memory,
-                watch: watch(&service, asset.chain, &addresses),
+                watch: start_watch(&service, asset.chain, &addresses),
             }
         };
         let chain = coins[0].chain;
-        let mut till = Till {
+        let mut till = WalletScene {
             chains: coins.iter().map(followed).collect(),
             file,
             addresses,
             pool,
             key,
-            wallet: wallet_of(chain, key, &besides),
+            wallet: wallet_with(chain, key, &besides),
             service,
             now: NOW,
         };
-        till.add(&besides).unwrap();
-        till.follow();
+        till.add_wallet(&besides).unwrap();
+        till.follow_all();
         till
     }
 
     /// Requests the addition of the wallet with these further fields. Returns the message if the request is refused.
-    fn add(&self, besides: &Value) -> Result<Value, String> {
+    fn add_wallet(&self, besides: &Value) -> Result<Value, String> {
         let mut body = json!({ "chain": self.pool, "key": self.key });
         let more = besides.as_object().unwrap().clone();
         body.as_object_mut().unwrap().extend(more);
-        let wanted = Wanted::of(body.as_object().unwrap()).unwrap();
+        let wanted = WalletToAdd::read(body.as_object().unwrap()).unwrap();
         let now = self.now;
-        let added = tried(&self.service, move |_, tx| add(tx, "test", &wanted, now));
+        let added = try_write(&self.service, move |_, tx| add(tx, "test", &wanted, now));
         let added = added.map_err(|refusal| refusal.to_string())?;
         Ok(serde_json::from_str(added.get()).unwrap())
     }
@@ -87,21 +88,21 @@ impl Till {
     /// Ends the process and starts it again.
     fn restart(&mut self) {
         let chains: Vec<Chain> = self.chains.iter().map(|of| of.watch.chain).collect();
-        self.service = with_nodes(&self.file, &chains);
+        self.service = service_with_nodes(&self.file, &chains);
         self.addresses = Arc::default();
         for of in &mut self.chains {
-            of.watch = watch(&self.service, of.watch.chain, &self.addresses);
+            of.watch = start_watch(&self.service, of.watch.chain, &self.addresses);
             of.node = MemoryNode::new(&of.memory);
         }
     }
 
     /// Makes steps until all chains are read to their head.
-    fn follow(&mut self) {
+    fn follow_all(&mut self) {
         for of in &mut self.chains {
-            of.watch.load().unwrap();
-            while !of.watch.look_ahead().unwrap() {}
+            of.watch.load_addresses().unwrap();
+            while !of.watch.derive_ahead().unwrap() {}
             for _ in 0..12 {
-                of.watch.step(&mut of.node, self.now).unwrap();
+                of.watch.make_step(&mut of.node, self.now).unwrap();
             }
         }
     }
@@ -111,25 +112,25 @@ impl Till {
             let service = &self.service;
             service.order_rescan(self.now, of.watch.chain, 0).unwrap();
         }
-        self.follow();
+        self.follow_all();
     }
 
-    fn address(&self, index: u32) -> String {
-        let branch = self.wallet.receiving().unwrap();
-        branch.derive(index).unwrap().address
+    fn derive_address(&self, index: u32) -> String {
+        let branch = self.wallet.receiving_branch().unwrap();
+        branch.derive_address(index).unwrap().address
     }
 
     /// Pays the address with this index on chain number `at`. With `mines`, the payment is in a block.
-    fn pays(&self, at: usize, index: u32, mines: bool) {
-        let address = self.address(index);
+    fn pay_index(&self, at: usize, index: u32, mines: bool) {
+        let address = self.derive_address(index);
         let mut memory = self.chains[at].memory.lock().unwrap();
-        let txid = memory.id();
+        let txid = memory.new_id();
         let spends = if self.chains[at].watch.chain.has_outputs() {
             InputSource::Output(txid.replace('0', "f"), 0)
         } else {
             InputSource::Address(format!("0x{index:040x}"))
         };
-        memory.send(Sent {
+        memory.send(MemoryTransaction {
             txid,
             spends: vec![spends],
             pays: vec![(0, address, Units(1_000_000))],
@@ -143,20 +144,20 @@ impl Till {
     }
 
     /// Returns the wallet as the operator's list shows it.
-    fn listed(&self) -> Value {
+    fn wallet_view(&self) -> Value {
         let listed = self.service.read(wallets::list).unwrap();
         serde_json::from_str(listed[0].get()).unwrap()
     }
 
     /// Returns the problem of each chain.
-    fn problems(&self) -> Vec<Option<String>> {
-        let chains = self.service.chains(self.now).unwrap();
+    fn chain_problems(&self) -> Vec<Option<String>> {
+        let chains = self.service.chain_views(self.now).unwrap();
         chains.into_iter().map(|of| of.problem).collect()
     }
 
     /// Returns the addresses of the observed payments on this chain, sorted.
-    fn seen(&self, at: usize) -> Vec<String> {
-        let observed = on_chain(&self.service, self.chains[at].watch.chain);
+    fn paid_addresses(&self, at: usize) -> Vec<String> {
+        let observed = live_observations(&self.service, self.chains[at].watch.chain);
         let mut seen: Vec<_> = observed.into_iter().map(|of| of.seen.address).collect();
         seen.sort_unstable();
         seen
@@ -164,18 +165,21 @@ impl Till {
 
     /// Asserts that exactly these indexes have payments.
     #[track_caller]
-    fn has(&self, at: usize, indexes: &[u32]) {
-        let mut wanted: Vec<_> = indexes.iter().map(|index| self.address(*index)).collect();
+    fn assert_paid_indexes(&self, at: usize, indexes: &[u32]) {
+        let mut wanted: Vec<_> = indexes
+            .iter()
+            .map(|index| self.derive_address(*index))
+            .collect();
         wanted.sort_unstable();
-        assert_eq!(self.seen(at), wanted);
-        let findings = found_by_audit(&self.service);
+        assert_eq!(self.paid_addresses(at), wanted);
+        let findings = audit_findings(&self.service);
         assert!(findings.is_empty(), "{findings:#?}");
     }
 
     /// Asserts that a payment to this index has stopped the wallet, and that the list and all chains report this.
     #[track_caller]
-    fn is_stopped(&self, index: u32) {
-        let listed = self.listed();
+    fn assert_stopped_at(&self, index: u32) {
+        let listed = self.wallet_view();
         assert_eq!(listed["handsOut"], false, "{listed}");
         assert_eq!(listed["stoppedIndex"], index);
         assert!(listed["stoppedAt"].is_string());
@@ -185,7 +189,7 @@ impl Till {
             listed["problem"].as_str().unwrap().contains(&why),
             "{listed}"
         );
-        for problem in self.problems() {
+        for problem in self.chain_problems() {
             let problem = problem.unwrap();
             assert!(problem.contains(&why), "{problem}");
             assert!(problem.ends_with("no address is handed out"), "{problem}");
@@ -193,8 +197,8 @@ impl Till {
     }
 
     #[track_caller]
-    fn hands_out(&self) {
-        let listed = self.listed();
+    fn assert_hands_out(&self) {
+        let listed = self.wallet_view();
         assert_eq!(listed["handsOut"], true, "{listed}");
         let nothing = [
             &listed["stoppedIndex"],
@@ -202,12 +206,12 @@ impl Till {
             &listed["problem"],
         ];
         assert_eq!(nothing, [&Value::Null; 3]);
-        assert_eq!(self.problems(), vec![None; self.chains.len()]);
+        assert_eq!(self.chain_problems(), vec![None; self.chains.len()]);
     }
 }
 
 /// Returns a wallet with this key and these further fields.
-fn wallet_of(chain: Chain, key: &str, besides: &Value) -> Wallet {
+fn wallet_with(chain: Chain, key: &str, besides: &Value) -> Wallet {
     let script = besides["script"].as_str().map(|script| match script {
         "pkh" => ScriptType::Pkh,
         "wpkh" => ScriptType::Wpkh,
@@ -220,134 +224,138 @@ fn wallet_of(chain: Chain, key: &str, besides: &Value) -> Wallet {
     read(chain, key, &said).unwrap()
 }
 
-fn watch(service: &Arc<Service>, chain: Chain, addresses: &Arc<RwLock<WatchedAddresses>>) -> Watch {
-    Watch {
+fn start_watch(
+    service: &Arc<Service>,
+    chain: Chain,
+    addresses: &Arc<RwLock<WatchedAddresses>>,
+) -> ChainWatch {
+    ChainWatch {
         addresses: Arc::clone(addresses),
-        ..super::watch(service, chain, &[])
+        ..super::start_watch(service, chain, &[])
     }
 }
 
 #[test]
-fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behind() {
+fn payment_above_the_next_index_stops_the_wallet_until_it_moves_on() {
     for mines in [false, true] {
-        let mut till = Till::new("bitcoin", ZPUB, &["BTC"], json!({}));
-        till.hands_out();
+        let mut till = WalletScene::new("bitcoin", ZPUB, &["BTC"], json!({}));
+        till.assert_hands_out();
         // The follower watches a thousand indexes ahead, and no more.
-        till.pays(0, 1000, mines);
-        till.follow();
-        till.hands_out();
-        till.has(0, &[]);
-        till.pays(0, 7, mines);
-        till.follow();
-        till.is_stopped(7);
-        let stops = noted(&till.service, "wallet.stop");
+        till.pay_index(0, 1000, mines);
+        till.follow_all();
+        till.assert_hands_out();
+        till.assert_paid_indexes(0, &[]);
+        till.pay_index(0, 7, mines);
+        till.follow_all();
+        till.assert_stopped_at(7);
+        let stops = audit_log_entries(&till.service, "wallet.stop");
         let [(wallet, detail)] = stops.as_slice() else {
             panic!("{stops:?}");
         };
-        assert_eq!(json!(wallet), till.listed()["id"]);
+        assert_eq!(json!(wallet), till.wallet_view()["id"]);
         assert_eq!([&detail["index"], &detail["nextIndex"]], [7, 0]);
-        assert_eq!(detail["address"], till.address(7));
+        assert_eq!(detail["address"], till.derive_address(7));
         // Further payments, a restart and a rescan do not end the stop.
         for index in [7, 999, 12] {
-            till.pays(0, index, mines);
+            till.pay_index(0, index, mines);
         }
-        till.follow();
-        till.is_stopped(999);
-        till.has(0, &[7, 7, 12, 999]);
+        till.follow_all();
+        till.assert_stopped_at(999);
+        till.assert_paid_indexes(0, &[7, 7, 12, 999]);
         till.restart();
-        till.is_stopped(999);
-        till.follow();
+        till.assert_stopped_at(999);
+        till.follow_all();
         till.rescan();
-        till.is_stopped(999);
-        till.has(0, &[7, 7, 12, 999]);
-        assert_eq!(noted(&till.service, "wallet.stop").len(), 1);
-        let id = till.listed()["id"].as_str().unwrap().to_owned();
+        till.assert_stopped_at(999);
+        till.assert_paid_indexes(0, &[7, 7, 12, 999]);
+        assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
+        let id = till.wallet_view()["id"].as_str().unwrap().to_owned();
         write(&till.service, move |_, tx| retire(tx, "test", &id, NOW));
         // The wallet continues above the stopping index only.
         for next in [json!({}), json!({ "next": 8 }), json!({ "next": 999 })] {
-            let problem = till.add(&next).unwrap_err();
+            let problem = till.add_wallet(&next).unwrap_err();
             assert!(problem.contains("must be at least 1000"), "{problem}");
-            assert_eq!(till.listed()["stoppedIndex"], 999);
+            assert_eq!(till.wallet_view()["stoppedIndex"], 999);
         }
-        let added = till.add(&json!({ "next": 1005 })).unwrap();
+        let added = till.add_wallet(&json!({ "next": 1005 })).unwrap();
         assert_eq!(added["nextIndex"], 1005);
-        till.hands_out();
+        till.assert_hands_out();
         // Payments below the new index are kept and stop nothing. Earlier payments are unchanged. The payment to
         // index 1000 is seen now.
-        till.pays(0, 1003, mines);
-        till.pays(0, 500, mines);
-        till.follow();
-        till.hands_out();
+        till.pay_index(0, 1003, mines);
+        till.pay_index(0, 500, mines);
+        till.follow_all();
+        till.assert_hands_out();
         till.rescan();
         till.restart();
-        till.pays(0, 501, mines);
-        till.follow();
-        till.hands_out();
-        till.has(0, &[7, 7, 12, 500, 501, 999, 1000, 1003]);
-        till.pays(0, 2004, mines);
-        till.follow();
-        till.is_stopped(2004);
-        assert_eq!(noted(&till.service, "wallet.stop").len(), 2);
+        till.pay_index(0, 501, mines);
+        till.follow_all();
+        till.assert_hands_out();
+        till.assert_paid_indexes(0, &[7, 7, 12, 500, 501, 999, 1000, 1003]);
+        till.pay_index(0, 2004, mines);
+        till.follow_all();
+        till.assert_stopped_at(2004);
+        assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 2);
     }
 }
 
 #[test]
-fn what_was_given_elsewhere_before_a_wallet_began_is_looked_for() {
-    let mut till = Till::new("bitcoin", ZPUB, &["BTC"], json!({ "next": 4000 }));
+fn addresses_below_the_first_index_are_watched() {
+    let mut till = WalletScene::new("bitcoin", ZPUB, &["BTC"], json!({ "next": 4000 }));
     for (index, mines) in [(0, true), (1500, false), (3999, true)] {
-        till.pays(0, index, mines);
+        till.pay_index(0, index, mines);
     }
-    till.follow();
-    till.hands_out();
-    till.has(0, &[0, 1500, 3999]);
+    till.follow_all();
+    till.assert_hands_out();
+    till.assert_paid_indexes(0, &[0, 1500, 3999]);
     // The wallet never continues at an assigned index.
-    let problem = till.add(&json!({ "next": 3999 })).unwrap_err();
+    let problem = till.add_wallet(&json!({ "next": 3999 })).unwrap_err();
     assert!(problem.contains("must be at least 4000"), "{problem}");
-    till.pays(0, 4000, true);
-    till.follow();
-    till.is_stopped(4000);
-    till.has(0, &[0, 1500, 3999, 4000]);
+    till.pay_index(0, 4000, true);
+    till.follow_all();
+    till.assert_stopped_at(4000);
+    till.assert_paid_indexes(0, &[0, 1500, 3999, 4000]);
 }
 
 #[test]
-fn a_wallet_that_is_added_again_with_another_script_is_looked_ahead_of_anew() {
-    let mut till = Till::new("bitcoin", XPUB, &["BTC"], json!({ "script": "pkh" }));
-    till.add(&json!({ "script": "wpkh" })).unwrap();
-    till.wallet = wallet_of(Chain::Bitcoin, XPUB, &json!({ "script": "wpkh" }));
-    till.follow();
-    till.pays(0, 20, true);
-    till.follow();
-    till.is_stopped(20);
-    till.has(0, &[20]);
+fn wallet_added_again_with_another_script_looks_ahead_again() {
+    let mut till = WalletScene::new("bitcoin", XPUB, &["BTC"], json!({ "script": "pkh" }));
+    till.add_wallet(&json!({ "script": "wpkh" })).unwrap();
+    till.wallet = wallet_with(Chain::Bitcoin, XPUB, &json!({ "script": "wpkh" }));
+    till.follow_all();
+    till.pay_index(0, 20, true);
+    till.follow_all();
+    till.assert_stopped_at(20);
+    till.assert_paid_indexes(0, &[20]);
 }
 
 #[test]
-fn a_wallet_of_several_chains_is_stopped_once() {
-    let mut till = Till::new("evm", XPUB, &["ETH", "USDC-BASE"], json!({}));
-    till.hands_out();
-    till.pays(0, 3, true);
-    till.pays(1, 3, true);
-    till.follow();
-    till.is_stopped(3);
+fn wallet_of_several_chains_stops_once() {
+    let mut till = WalletScene::new("evm", XPUB, &["ETH", "USDC-BASE"], json!({}));
+    till.assert_hands_out();
+    till.pay_index(0, 3, true);
+    till.pay_index(1, 3, true);
+    till.follow_all();
+    till.assert_stopped_at(3);
     for at in 0..2 {
-        till.has(at, &[3]);
+        till.assert_paid_indexes(at, &[3]);
     }
-    assert_eq!(noted(&till.service, "wallet.stop").len(), 1);
+    assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
     till.restart();
-    till.follow();
-    till.is_stopped(3);
-    till.add(&json!({ "next": 4 })).unwrap();
+    till.follow_all();
+    till.assert_stopped_at(3);
+    till.add_wallet(&json!({ "next": 4 })).unwrap();
     // The payment is final, and its block is read completely.
     for of in &till.chains {
         for _ in 0..20 {
             of.memory.lock().unwrap().mine(NOW, |_| true);
         }
     }
-    till.follow();
+    till.follow_all();
     till.rescan();
-    till.hands_out();
+    till.assert_hands_out();
     for at in 0..2 {
-        till.has(at, &[3]);
+        till.assert_paid_indexes(at, &[3]);
     }
-    assert_eq!(noted(&till.service, "wallet.stop").len(), 1);
+    assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
 }

@@ -3,10 +3,10 @@
 //!
 //! Invariant: a history depends on its seed alone.
 
-use super::Counts;
+use super::HistoryCounts;
 use super::dice::Dice;
-use super::shop::{Copied, Shop};
-use crate::chain::memory::{Memory, MemoryNode, Sent};
+use super::shop::{FileCopy, Shop};
+use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::chain::{Node, NodeError};
 use crate::domain::asset::Chain;
 use crate::domain::money::coin::Units;
@@ -14,62 +14,64 @@ use crate::domain::observation::{Block, InputSource};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::service::chains::apply::BatchStart;
-use crate::service::tests::{NOW, done, found_by_audit, is_nobodys, on_chain};
-use crate::worker::watch_chain::{FollowOutcome, StepError, Watch};
+use crate::service::tests::{
+    NOW, audit_findings, block_on, is_unmatched_or_own, live_observations,
+};
+use crate::worker::watch_chain::{ChainWatch, FollowOutcome, StepError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// Received outputs by transaction and position: address, amount, block.
-type Outputs = BTreeMap<(String, u32), (String, u128, Block)>;
+type ReceivedOutputs = BTreeMap<(String, u32), (String, u128, Block)>;
 
 /// A chain, its follower, and its payments.
-pub(super) struct History {
+pub(super) struct ChainHistory {
     pub(super) seed: u64,
     pub(super) now: Time,
     pub(super) shop: Shop,
-    pub(super) counts: Counts,
+    pub(super) counts: HistoryCounts,
     dice: Dice,
-    memory: Arc<Mutex<Memory>>,
-    watch: Watch,
+    memory: Arc<Mutex<MemoryChain>>,
+    watch: ChainWatch,
     nodes: Vec<MemoryNode>,
     /// Number of foreign outputs created so far. Payments spend them.
     made: u32,
     /// Transactions sent so far. Later ones may spend or replace them.
-    sent: Vec<Sent>,
+    sent: Vec<MemoryTransaction>,
     /// An older copy of the file.
-    copy: Option<Copied>,
+    copy: Option<FileCopy>,
     /// Addresses that the restored copy does not know.
     unknown: Vec<String>,
 }
 
-impl History {
-    pub(super) fn new(asset: &str, seed: u64) -> History {
+impl ChainHistory {
+    pub(super) fn new(asset: &str, seed: u64) -> ChainHistory {
         let shop = Shop::new(asset);
         let network = shop.asset.chain.row().networks.0;
-        let memory = Arc::new(Mutex::new(Memory::new(shop.asset, network, NOW)));
+        let memory = Arc::new(Mutex::new(MemoryChain::new(shop.asset, network, NOW)));
         for _ in 0..12 {
             memory.lock().unwrap().mine(NOW, |_| false);
         }
-        let mut history = History {
+        let mut history = ChainHistory {
             seed,
             now: NOW,
             dice: Dice::new(seed),
             nodes: Vec::new(),
             memory,
-            watch: watch(&shop),
+            watch: start_watch(&shop),
             shop,
-            counts: Counts::default(),
+            counts: HistoryCounts::default(),
             made: 0,
             sent: Vec::new(),
             copy: None,
             unknown: Vec::new(),
         };
         history.restart();
-        history.follows(false);
-        history.follows(false);
-        history.shop.open();
+        history.follow_once(false);
+        history.follow_once(false);
+        history.shop.assign_first_address();
         for _ in 0..4 {
-            history.sells();
+            history.create_invoice();
         }
         assert_eq!(history.shop.ours.len(), 5);
         history.restart();
@@ -78,7 +80,7 @@ impl History {
 
     /// Ends the process and starts it again. Only the file remains.
     fn restart(&mut self) {
-        self.watch = watch(&self.shop);
+        self.watch = start_watch(&self.shop);
         self.nodes = self.new_nodes();
     }
 
@@ -92,8 +94,8 @@ impl History {
     }
 
     /// Creates an invoice. Its address is watched before the customer knows it.
-    fn sells(&mut self) {
-        if let Some(address) = self.shop.sell(self.now) {
+    fn create_invoice(&mut self) {
+        if let Some(address) = self.shop.create_invoice(self.now) {
             let mut watched = self.watch.addresses.write().unwrap();
             watched.insert(self.shop.asset.chain, &address);
             self.counts.addresses += 1;
@@ -105,23 +107,23 @@ impl History {
     }
 
     /// Performs a random action on the chain.
-    pub(super) fn happens(&mut self) {
+    pub(super) fn act_randomly(&mut self) {
         self.now = self.now.plus_ms(MINUTE_MS);
         let now = self.now;
         if self.dice.once_in(3) {
-            self.expires();
+            self.expire_invoices();
         }
         match self.dice.roll(24) {
-            0..=7 => self.pays(),
-            8..=9 => self.replaces(),
-            10..=11 => self.forks(),
-            12 => self.sells(),
+            0..=7 => self.pay_randomly(),
+            8..=9 => self.replace_transaction(),
+            10..=11 => self.reorganize(),
+            12 => self.create_invoice(),
             13 => {
                 let (at, is_stuck) = (self.dice.roll(self.nodes.len()), self.dice.once_in(2));
-                self.nodes[at].stick(is_stuck);
+                self.nodes[at].set_stuck(is_stuck);
                 self.counts.nodes_stuck += usize::from(is_stuck);
             }
-            14 if self.copy.is_none() => self.copy = Some(self.shop.copied()),
+            14 if self.copy.is_none() => self.copy = Some(self.shop.copy_file()),
             _ => {
                 let dice = &mut self.dice;
                 let mut memory = self.memory.lock().unwrap();
@@ -138,7 +140,7 @@ impl History {
 
     /// Pays some of our addresses, and perhaps others, in one transaction. Sometimes the transaction spends money
     /// that we have received.
-    fn pays(&mut self) {
+    fn pay_randomly(&mut self) {
         let mut spends = vec![self.new_output()];
         if self.dice.once_in(8) && !self.sent.is_empty() {
             let of = self.dice.roll(self.sent.len());
@@ -150,12 +152,12 @@ impl History {
             let from = self.shop.ours.get(of).cloned();
             spends = vec![InputSource::Address(from.unwrap_or_else(stranger))];
         }
-        let sent = self.transaction(spends);
+        let sent = self.random_transaction(spends);
         self.sent.push(sent.clone());
         self.memory.lock().unwrap().send(sent);
     }
 
-    fn transaction(&mut self, spends: Vec<InputSource>) -> Sent {
+    fn random_transaction(&mut self, spends: Vec<InputSource>) -> MemoryTransaction {
         self.counts.transactions += 1;
         let outputs = 1 + self.dice.roll(3);
         let pays = (0..outputs).map(|at| {
@@ -163,14 +165,14 @@ impl History {
             let stranger = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
             let to = self.shop.ours.get(to).cloned().unwrap_or(stranger);
             // The amounts are zero, dust, too little, exact, too much, and enough to need many confirmations.
-            let sixty = self.shop.sixty();
+            let sixty = self.shop.sixty_euros();
             let units = [0, 1, sixty / 2, sixty, sixty, sixty * 3 / 2, sixty * 30];
             let units = Units(self.dice.pick(&units));
             (u32::try_from(at).unwrap(), to, units)
         });
         let pays = pays.collect();
-        Sent {
-            txid: self.memory.lock().unwrap().id(),
+        MemoryTransaction {
+            txid: self.memory.lock().unwrap().new_id(),
             spends,
             pays,
             at: self.now,
@@ -180,14 +182,14 @@ impl History {
     }
 
     /// Replaces an unconfirmed transaction by another one that spends the same output.
-    fn replaces(&mut self) {
-        let waits: Vec<Sent> = self.memory.lock().unwrap().mempool.clone();
+    fn replace_transaction(&mut self) {
+        let waits: Vec<MemoryTransaction> = self.memory.lock().unwrap().mempool.clone();
         if waits.is_empty() || !self.chain().has_outputs() {
             return;
         }
         self.counts.replacements += 1;
         let old = waits[self.dice.roll(waits.len())].clone();
-        let mut new = self.transaction(old.spends.clone());
+        let mut new = self.random_transaction(old.spends.clone());
         if self.dice.once_in(2) {
             new.pays.clone_from(&old.pays);
         }
@@ -196,14 +198,14 @@ impl History {
     }
 
     /// Replaces blocks in a reorg. Their transactions are mined again or never.
-    fn forks(&mut self) {
+    fn reorganize(&mut self) {
         self.counts.forks += 1;
         let depth = 1 + self.dice.roll(4);
         // On a chain of accounts the branch never gets shorter, because final blocks stay.
         let may_be_shorter = self.chain().has_outputs();
         let (now, dice) = (self.now, &mut self.dice);
         let mut memory = self.memory.lock().unwrap();
-        memory.give_up(depth, |_| !dice.once_in(5));
+        memory.remove_blocks(depth, |_| !dice.once_in(5));
         if !may_be_shorter {
             // A contract may pay other amounts in another block.
             for sent in &mut memory.mempool {
@@ -219,12 +221,12 @@ impl History {
     }
 
     /// Takes one step of the follower through a random node. With `kills`, the process may be killed at any commit.
-    pub(super) fn follows(&mut self, kills: bool) {
+    pub(super) fn follow_once(&mut self, kills: bool) {
         let at = self.dice.roll(self.nodes.len());
         let (behind, hides) = (self.dice.roll(6), self.dice.once_in(4));
         self.nodes[at].behind = if kills { behind.saturating_sub(3) } else { 0 };
         self.nodes[at].hides = kills && hides;
-        let came = match self.watch.next_step(&mut self.nodes[at], self.now) {
+        let came = match self.watch.compute_step(&mut self.nodes[at], self.now) {
             Ok(came) => came,
             Err(StepError::Node(NodeError::Behind | NodeError::Lied(_))) => return,
             Err(failed) => panic!("{failed:?}"),
@@ -243,35 +245,35 @@ impl History {
             part = self
                 .shop
                 .service
-                .apply_chain_step(self.now, &step, part, self.watch.bound())
+                .apply_chain_step(self.now, &step, part, self.watch.batch_limit())
                 .unwrap();
         }
-        self.nodes[at].taken();
+        self.nodes[at].confirm_stored();
     }
 
     /// Mines all unconfirmed transactions, makes them final, and reads them.
-    pub(super) fn rests(&mut self) {
+    pub(super) fn settle_all(&mut self) {
         for node in &mut self.nodes {
-            node.stick(false);
+            node.set_stuck(false);
         }
         for _ in 0..2 {
             for _ in 0..40 {
                 self.memory.lock().unwrap().mine(self.now, |_| true);
             }
-            self.catches_up();
+            self.catch_up();
             // After this time, lost transactions are dropped.
             self.now = self.now.plus_ms(DAY_MS + MINUTE_MS);
         }
-        self.catches_up();
+        self.catch_up();
     }
 
     /// Reads up to the newest block, then the pending rescans and the final blocks.
     #[track_caller]
-    pub(super) fn catches_up(&mut self) {
+    pub(super) fn catch_up(&mut self) {
         let service = Arc::clone(&self.shop.service);
         let mut rest = 0;
         for _ in 0..400 {
-            self.follows(false);
+            self.follow_once(false);
             let known = service
                 .chain_state(self.now, self.chain(), 1, false)
                 .unwrap();
@@ -279,28 +281,28 @@ impl History {
             let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);
             rest += usize::from(is_read && known.rescan.is_none());
             if rest == 16 {
-                return self.expires();
+                return self.expire_invoices();
             }
         }
         panic!("seed {}: it does not catch up", self.seed);
     }
 
     /// Expires invoices, as the worker does.
-    fn expires(&self) {
-        while done(self.shop.service.expire_invoices(self.now)).unwrap() > 0 {}
+    fn expire_invoices(&self) {
+        while block_on(self.shop.service.expire_invoices(self.now)).unwrap() > 0 {}
     }
 
     /// Rescans the whole chain. The process is killed at random commits.
-    pub(super) fn reads_again(&mut self) {
+    pub(super) fn rescan_all(&mut self) {
         let (service, chain) = (Arc::clone(&self.shop.service), self.chain());
         service.order_rescan(self.now, chain, 0).unwrap();
         for _ in 0..10 {
-            self.follows(true);
+            self.follow_once(true);
         }
         for node in &mut self.nodes {
-            node.stick(false);
+            node.set_stuck(false);
         }
-        self.catches_up();
+        self.catch_up();
     }
 
     /// Returns `true` if a copy of the file was taken.
@@ -309,11 +311,11 @@ impl History {
     }
 
     /// Continues from the older copy of the file.
-    pub(super) fn restored(mut self) -> History {
+    pub(super) fn restore_copy(mut self) -> ChainHistory {
         let copy = self.copy.take().unwrap();
-        let (shop, unknown) = self.shop.restored(&copy);
-        let mut restored = History {
-            watch: watch(&shop),
+        let (shop, unknown) = self.shop.restore_copy(&copy);
+        let mut restored = ChainHistory {
+            watch: start_watch(&shop),
             shop,
             unknown,
             ..self
@@ -321,15 +323,15 @@ impl History {
         // The follower loads its addresses from the restored file and its wallet.
         restored.watch.addresses = Arc::default();
         restored.nodes = restored.new_nodes();
-        restored.watch.load().unwrap();
-        while !restored.watch.look_ahead().unwrap() {}
+        restored.watch.load_addresses().unwrap();
+        while !restored.watch.derive_ahead().unwrap() {}
         restored.counts.restored += 1;
         restored
     }
 
     /// Asserts that the file has exactly the outputs on the chain, each with its block. Returns them.
     #[track_caller]
-    pub(super) fn compares(&mut self) -> Outputs {
+    pub(super) fn assert_matches_chain(&mut self) -> ReceivedOutputs {
         let seed = self.seed;
         let memory = self.memory.lock().unwrap();
         let ours = |to: &String| self.shop.ours.contains(to);
@@ -337,12 +339,12 @@ impl History {
             .outputs()
             .into_iter()
             .filter(|(_, _, to, units, _)| ours(to) && *units != Units::ZERO);
-        let right: Outputs = paid
+        let right: ReceivedOutputs = paid
             .map(|(txid, at, to, units, block)| ((txid, at), (to, units.0, block)))
             .collect();
-        let (mut stored, mut of_file) = (Outputs::new(), BTreeMap::new());
+        let (mut stored, mut of_file) = (ReceivedOutputs::new(), BTreeMap::new());
         let mut unknown = 0;
-        for observed in on_chain(&self.shop.service, self.chain()) {
+        for observed in live_observations(&self.shop.service, self.chain()) {
             let seen = observed.seen;
             let place = (seen.txid.clone(), seen.position);
             of_file.insert(place.clone(), (observed.seq, observed.state));
@@ -357,7 +359,7 @@ impl History {
             );
             let is_unknown = self.unknown.contains(&seen.address);
             assert!(
-                !is_unknown || is_nobodys(&self.shop.service, observed.seq),
+                !is_unknown || is_unmatched_or_own(&self.shop.service, observed.seq),
                 "seed {seed}: {about} is of an address that the file does not know"
             );
             unknown += usize::from(is_unknown);
@@ -378,7 +380,7 @@ impl History {
         for (place, value) in &stored {
             assert_eq!(Some(value), right.get(place), "seed {seed}: {place:?}");
         }
-        let findings = found_by_audit(&self.shop.service);
+        let findings = audit_findings(&self.shop.service);
         assert!(findings.is_empty(), "seed {seed}: {findings:#?}");
         (self.counts.outputs, self.counts.unknown) = (stored.len(), unknown);
         stored
@@ -386,6 +388,6 @@ impl History {
 }
 
 /// Starts a follower of a shop's chain.
-fn watch(shop: &Shop) -> Watch {
-    super::watch(&shop.service, shop.asset.chain, &shop.ours)
+fn start_watch(shop: &Shop) -> ChainWatch {
+    super::start_watch(&shop.service, shop.asset.chain, &shop.ours)
 }

@@ -3,7 +3,7 @@
 //! Invariant: the tests count work and do not measure time. Each output is stored once, for any size of batches.
 
 use super::shop::Shop;
-use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::domain::event::EventType;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{InputSource, StoredObservation};
@@ -11,9 +11,11 @@ use crate::domain::payment::PaymentState;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::Service;
 use crate::service::chains::apply::{BatchLimit, BatchStart};
-use crate::service::events::Wanted;
-use crate::service::tests::{NOW, done, found_by_audit, is_nobodys, on_chain};
-use crate::worker::watch_chain::{FollowOutcome, Watch};
+use crate::service::events::EventListQuery;
+use crate::service::tests::{
+    NOW, audit_findings, block_on, is_unmatched_or_own, live_observations,
+};
+use crate::worker::watch_chain::{ChainWatch, FollowOutcome};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,34 +26,34 @@ use std::sync::{Arc, Mutex};
 const PART: usize = 200;
 
 /// A shop, its chain and the follower.
-struct Scene {
+struct BatchScene {
     now: Time,
     shop: Shop,
-    memory: Arc<Mutex<Memory>>,
-    watch: Watch,
+    memory: Arc<Mutex<MemoryChain>>,
+    watch: ChainWatch,
     node: MemoryNode,
     made: u32,
 }
 
-impl Scene {
+impl BatchScene {
     /// Creates a shop for a coin. `rate` is the price of one coin in euros.
-    fn new(asset: &str, rate: &'static str) -> Scene {
+    fn new(asset: &str, rate: &'static str) -> BatchScene {
         let mut shop = Shop::new(asset);
         shop.rate = rate;
         let network = shop.asset.chain.row().networks.0;
-        let memory = Arc::new(Mutex::new(Memory::new(shop.asset, network, NOW)));
+        let memory = Arc::new(Mutex::new(MemoryChain::new(shop.asset, network, NOW)));
         for _ in 0..12 {
             memory.lock().unwrap().mine(NOW, |_| false);
         }
-        let mut scene = Scene {
+        let mut scene = BatchScene {
             now: NOW,
-            watch: super::watch(&shop.service, shop.asset.chain, &[]),
+            watch: super::start_watch(&shop.service, shop.asset.chain, &[]),
             node: MemoryNode::new(&memory),
             memory,
             shop,
             made: 0,
         };
-        scene.follows(|_| whole());
+        scene.follow_to_head(|_| untimed_limit());
         scene
     }
 
@@ -61,15 +63,15 @@ impl Scene {
 
     /// Creates an invoice and returns its address.
     #[track_caller]
-    fn invoice(&mut self) -> String {
-        let address = self.shop.sell(self.now).unwrap();
+    fn create_invoice(&mut self) -> String {
+        let address = self.shop.create_invoice(self.now).unwrap();
         let mut watched = self.watch.addresses.write().unwrap();
         watched.insert(self.watch.chain, &address);
         address
     }
 
     /// Returns a transaction with these payments.
-    fn transaction(&mut self, pays: &[(&String, u128)]) -> Sent {
+    fn new_transaction(&mut self, pays: &[(&String, u128)]) -> MemoryTransaction {
         self.made += 1;
         let spent = InputSource::Output(format!("{:064x}", u64::from(self.made) << 32), 0);
         let is_output = self.watch.chain.has_outputs();
@@ -77,8 +79,8 @@ impl Scene {
         let pays = pays.iter().enumerate();
         let pays = pays
             .map(|(at, (to, units))| (u32::try_from(at).unwrap(), (*to).clone(), Units(*units)));
-        Sent {
-            txid: self.memory.lock().unwrap().id(),
+        MemoryTransaction {
+            txid: self.memory.lock().unwrap().new_id(),
             spends: vec![if is_output {
                 spent
             } else {
@@ -91,23 +93,23 @@ impl Scene {
         }
     }
 
-    fn sends(&mut self, pays: &[(&String, u128)]) -> Sent {
-        let sent = self.transaction(pays);
+    fn send(&mut self, pays: &[(&String, u128)]) -> MemoryTransaction {
+        let sent = self.new_transaction(pays);
         self.memory.lock().unwrap().send(sent.clone());
         sent
     }
 
-    fn mines(&self, blocks: usize) {
+    fn mine(&self, blocks: usize) {
         for _ in 0..blocks {
             self.memory.lock().unwrap().mine(self.now, |_| true);
         }
     }
 
     /// Reads the chain to its head in limited batches. Returns the number of batches.
-    fn follows(&mut self, mut bound: impl FnMut(usize) -> BatchLimit) -> usize {
+    fn follow_to_head(&mut self, mut bound: impl FnMut(usize) -> BatchLimit) -> usize {
         let (mut parts, mut rest) = (0, 0);
         while rest < 3 {
-            let came = self.watch.next_step(&mut self.node, self.now).unwrap();
+            let came = self.watch.compute_step(&mut self.node, self.now).unwrap();
             let FollowOutcome::Step(step) = came else {
                 unreachable!("{came:?}")
             };
@@ -127,12 +129,12 @@ impl Scene {
         parts
     }
 
-    fn seen(&self) -> Vec<StoredObservation> {
-        on_chain(self.service(), self.watch.chain)
+    fn observations(&self) -> Vec<StoredObservation> {
+        live_observations(self.service(), self.watch.chain)
     }
 
     fn states(&self) -> (usize, usize, usize) {
-        let seen = self.seen();
+        let seen = self.observations();
         let of = |state| seen.iter().filter(|one| one.state == state).count();
         let states = [
             PaymentState::Seen,
@@ -143,14 +145,14 @@ impl Scene {
         (waiting, confirmed, dropped)
     }
 
-    fn recomputed(&self) -> usize {
+    fn recomputed_count(&self) -> usize {
         self.service().recomputed.load(Ordering::Relaxed)
     }
 
     /// Returns the invoice events except the creation, oldest first: type and received amount.
-    fn told(&self) -> Vec<(String, Value)> {
+    fn invoice_events(&self) -> Vec<(String, Value)> {
         let merchant = &self.shop.merchant;
-        let wanted = Wanted {
+        let wanted = EventListQuery {
             before: None,
             kind: None,
             object: None,
@@ -168,14 +170,14 @@ impl Scene {
 
     /// Asserts that each output is in the file once and confirmed, and that the books are right.
     #[track_caller]
-    fn has(&self, sent: &[&Sent]) {
+    fn assert_confirmed(&self, sent: &[&MemoryTransaction]) {
         let mut places = HashSet::new();
-        for one in self.seen() {
+        for one in self.observations() {
             if one.state == PaymentState::Confirmed {
                 assert!(places.insert((one.seen.txid, one.seen.position)));
             }
         }
-        let outputs = |sent: &&Sent| {
+        let outputs = |sent: &&MemoryTransaction| {
             sent.pays
                 .iter()
                 .map(|(at, ..)| (sent.txid.clone(), *at))
@@ -183,66 +185,66 @@ impl Scene {
         };
         let wanted: HashSet<_> = sent.iter().flat_map(outputs).collect();
         assert!(places == wanted, "{} of {}", places.len(), wanted.len());
-        let findings = found_by_audit(self.service());
+        let findings = audit_findings(self.service());
         assert!(findings.is_empty(), "{findings:#?}");
     }
 }
 
 /// Returns a batch limit without a time limit.
-fn whole() -> BatchLimit {
+fn untimed_limit() -> BatchLimit {
     BatchLimit::new(PART, || true)
 }
 
 #[test]
-fn an_invoice_is_settled_once_a_part_and_not_once_an_output() {
+fn invoice_is_settled_once_per_batch() {
     let recomputed = [200, 2000].map(|outputs| {
-        let mut scene = Scene::new("BTC", "60000");
-        let address = scene.invoice();
-        let before = scene.recomputed();
+        let mut scene = BatchScene::new("BTC", "60000");
+        let address = scene.create_invoice();
+        let before = scene.recomputed_count();
         // Each output pays six cents. The last one makes the invoice overpaid.
-        let sent = scene.sends(&vec![(&address, 100); outputs]);
-        scene.mines(8);
-        scene.follows(|_| whole());
-        scene.has(&[&sent]);
-        scene.recomputed() - before
+        let sent = scene.send(&vec![(&address, 100); outputs]);
+        scene.mine(8);
+        scene.follow_to_head(|_| untimed_limit());
+        scene.assert_confirmed(&[&sent]);
+        scene.recomputed_count() - before
     });
     // Each batch recomputes the invoice once: when its outputs are seen, and when they are confirmed.
     assert_eq!(recomputed, [2, 20]);
 }
 
 #[test]
-fn a_part_whose_time_is_over_has_taken_one_output() {
-    let mut scene = Scene::new("BTC", "60000");
-    let address = scene.invoice();
-    let sent = scene.sends(&vec![(&address, 100); 30]);
-    scene.mines(8);
-    let mut bounds = super::watch(scene.service(), scene.watch.chain, &[]);
+fn batch_without_time_stores_one_output() {
+    let mut scene = BatchScene::new("BTC", "60000");
+    let address = scene.create_invoice();
+    let sent = scene.send(&vec![(&address, 100); 30]);
+    scene.mine(8);
+    let mut bounds = super::start_watch(scene.service(), scene.watch.chain, &[]);
     (bounds.outputs_max, bounds.part_ms_max) = (PART, 0);
-    let before = scene.recomputed();
-    assert!(scene.follows(|_| bounds.bound()) > 60);
-    assert_eq!(scene.recomputed() - before, 60);
-    scene.has(&[&sent]);
+    let before = scene.recomputed_count();
+    assert!(scene.follow_to_head(|_| bounds.batch_limit()) > 60);
+    assert_eq!(scene.recomputed_count() - before, 60);
+    scene.assert_confirmed(&[&sent]);
 }
 
 #[test]
-fn what_comes_one_by_one_is_told_as_it_always_was_and_what_comes_together_is_told_together() {
+fn payments_of_one_batch_share_one_event() {
     let sixty = 100_000;
     let mut told = Vec::new();
     for at_once in [1, PART] {
-        let mut scene = Scene::new("BTC", "60000");
-        let address = scene.invoice();
-        let other = scene.invoice();
+        let mut scene = BatchScene::new("BTC", "60000");
+        let address = scene.create_invoice();
+        let other = scene.create_invoice();
         let pays = [
             (&address, sixty / 2),
             (&other, sixty),
             (&address, sixty / 2),
             (&address, sixty),
         ];
-        let sent = scene.sends(&pays);
-        scene.mines(8);
-        scene.follows(|_| BatchLimit::new(at_once, || true));
-        scene.has(&[&sent]);
-        told.push(scene.told());
+        let sent = scene.send(&pays);
+        scene.mine(8);
+        scene.follow_to_head(|_| BatchLimit::new(at_once, || true));
+        scene.assert_confirmed(&[&sent]);
+        told.push(scene.invoice_events());
     }
     let of = |events: &[(&str, &str)]| -> Vec<(String, Value)> {
         let owned = |(kind, units): &(&str, &str)| (format!("invoice.{kind}"), json!(units));
@@ -266,11 +268,11 @@ fn what_comes_one_by_one_is_told_as_it_always_was_and_what_comes_together_is_tol
 }
 
 #[test]
-fn whoever_waits_for_the_writer_has_it_between_the_parts() {
-    let mut scene = Scene::new("BTC", "60000");
-    let address = scene.invoice();
-    let sent = scene.sends(&vec![(&address, 100); 2900]);
-    scene.mines(8);
+fn waiting_writer_job_runs_between_batches() {
+    let mut scene = BatchScene::new("BTC", "60000");
+    let address = scene.create_invoice();
+    let sent = scene.send(&vec![(&address, 100); 2900]);
+    scene.mine(8);
     let service = Arc::clone(scene.service());
     let (own, caller) = (Arc::clone(&service), Arc::clone(&scene.shop.merchant));
     let (begins, begun) = channel::<()>();
@@ -279,13 +281,13 @@ fn whoever_waits_for_the_writer_has_it_between_the_parts() {
         while begun.recv().is_ok() {
             let body = json!({ "amount": "60.00", "currency": "EUR" });
             let body = body.as_object().unwrap().clone();
-            let made = done(own.create_invoice(NOW, &caller, body, None));
+            let made = block_on(own.create_invoice(NOW, &caller, body, None));
             answer.send(made.is_ok()).unwrap();
         }
     });
     let asked = Arc::new(AtomicUsize::new(0));
     let mut answers = 0;
-    scene.follows(|_| {
+    scene.follow_to_head(|_| {
         // A job that waited during a batch is answered before the next batch.
         while answers < asked.load(Ordering::SeqCst) {
             assert!(answered.recv().unwrap());
@@ -311,88 +313,88 @@ fn whoever_waits_for_the_writer_has_it_between_the_parts() {
     assert_eq!(answers, 2 * (2900 / 50 - 1));
     drop(begins);
     tenant.join().unwrap();
-    scene.has(&[&sent]);
+    scene.assert_confirmed(&[&sent]);
 }
 
 #[test]
-fn one_that_cannot_be_booked_spoils_none_of_its_neighbours() {
+fn unbookable_payment_does_not_affect_others() {
     // Amount of a nearly worthless coin. Four times this amount overflows.
     const MUCH: u128 = 90_000_000_000_000_000_000_000_000_000_000_000_000;
-    let mut scene = Scene::new("ETH", "0.0000000001");
-    let [much, little] = [scene.invoice(), scene.invoice()];
+    let mut scene = BatchScene::new("ETH", "0.0000000001");
+    let [much, little] = [scene.create_invoice(), scene.create_invoice()];
     let small = 6_000_000_000_000_000_000_000_000_000;
     let mut sent = Vec::new();
     for _ in 0..6 {
-        sent.push(scene.sends(&[(&much, MUCH)]));
-        sent.push(scene.sends(&[(&little, small)]));
+        sent.push(scene.send(&[(&much, MUCH)]));
+        sent.push(scene.send(&[(&little, small)]));
     }
-    scene.mines(60);
-    scene.follows(|_| whole());
-    scene.has(&sent.iter().collect::<Vec<_>>());
-    let nobodys = |one: &StoredObservation| is_nobodys(scene.service(), one.seq);
-    let seen = scene.seen();
+    scene.mine(60);
+    scene.follow_to_head(|_| untimed_limit());
+    scene.assert_confirmed(&sent.iter().collect::<Vec<_>>());
+    let nobodys = |one: &StoredObservation| is_unmatched_or_own(scene.service(), one.seq);
+    let seen = scene.observations();
     let (of_much, of_little): (Vec<_>, Vec<_>) =
         seen.iter().partition(|one| one.seen.address == much);
     assert_eq!(of_much.iter().filter(|one| nobodys(one)).count(), 3);
     assert_eq!(of_little.iter().filter(|one| nobodys(one)).count(), 0);
-    let told = scene.told();
+    let told = scene.invoice_events();
     let overpaid = |(kind, _): &&(String, Value)| kind == EventType::InvoiceOverpaid.as_str();
     assert!(told.iter().any(|one| overpaid(&one)), "{told:?}");
 }
 
 #[test]
-fn a_transaction_of_thousands_that_another_replaces_is_taken_in_parts() {
+fn large_replaced_transaction_is_dropped_in_batches() {
     for same in [true, false] {
-        let mut scene = Scene::new("BTC", "60000");
-        let address = scene.invoice();
-        let old = scene.sends(&vec![(&address, 100); 500]);
-        scene.follows(|_| whole());
+        let mut scene = BatchScene::new("BTC", "60000");
+        let address = scene.create_invoice();
+        let old = scene.send(&vec![(&address, 100); 500]);
+        scene.follow_to_head(|_| untimed_limit());
         assert_eq!(scene.states(), (500, 0, 0));
         let other = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
         let to = if same { &address } else { &other };
-        let mut new = scene.transaction(&vec![(to, 100); 500]);
+        let mut new = scene.new_transaction(&vec![(to, 100); 500]);
         new.spends = old.spends;
         scene.memory.lock().unwrap().send(new.clone());
-        let before = scene.recomputed();
+        let before = scene.recomputed_count();
         let mut most = 0;
-        scene.follows(|_| {
+        scene.follow_to_head(|_| {
             // Each batch has at most twenty outputs.
             most += 1;
             BatchLimit::new(20, || true)
         });
         let expected = if same { (500, 0, 500) } else { (0, 0, 500) };
         assert_eq!(scene.states(), expected, "{same}");
-        assert_eq!(scene.recomputed() - before, 25, "{same}");
+        assert_eq!(scene.recomputed_count() - before, 25, "{same}");
         assert!(most >= 25);
-        scene.mines(8);
-        scene.follows(|_| whole());
+        scene.mine(8);
+        scene.follow_to_head(|_| untimed_limit());
         let ours = if same { vec![&new] } else { Vec::new() };
-        scene.has(&ours);
+        scene.assert_confirmed(&ours);
     }
 }
 
 #[test]
-fn what_is_gone_from_a_chain_of_accounts_is_dropped_in_one_final_step_after_the_other() {
-    let mut scene = Scene::new("ETH", "2000");
-    let address = scene.invoice();
+fn payments_lost_on_ethereum_are_dropped_in_several_steps() {
+    let mut scene = BatchScene::new("ETH", "2000");
+    let address = scene.create_invoice();
     for _ in 0..450 {
-        scene.sends(&[(&address, 10_000_000_000_000_000)]);
+        scene.send(&[(&address, 10_000_000_000_000_000)]);
     }
-    scene.mines(1);
-    scene.follows(|_| whole());
+    scene.mine(1);
+    scene.follow_to_head(|_| untimed_limit());
     assert_eq!(scene.states(), (450, 0, 0));
-    scene.memory.lock().unwrap().give_up(1, |_| false);
-    scene.mines(2);
-    scene.follows(|_| whole());
+    scene.memory.lock().unwrap().remove_blocks(1, |_| false);
+    scene.mine(2);
+    scene.follow_to_head(|_| untimed_limit());
     assert_eq!(scene.states(), (450, 0, 0));
     let mut dropped = Vec::new();
     for _ in 0..16 {
         scene.now = scene.now.plus_ms(MINUTE_MS);
-        scene.mines(1);
-        scene.follows(|_| whole());
+        scene.mine(1);
+        scene.follow_to_head(|_| untimed_limit());
         dropped.push(scene.states().2);
     }
     dropped.dedup();
     assert_eq!(dropped, [0, 200, 400, 450]);
-    scene.has(&[]);
+    scene.assert_confirmed(&[]);
 }

@@ -4,17 +4,17 @@
 //! Invariant: `ours` has every assigned address, also after a restore from a copy that does not know it.
 
 use super::{XPUB, ZPUB};
-use crate::domain::address::{can_sign, simulated};
+use crate::domain::address::{can_sign, simulated_address};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, Figure, FigureSource};
+use crate::domain::rate::{CoinFigure, FigureSource, RateFigure};
 use crate::domain::time::Time;
-use crate::service::backup::{Restoring, backup, restore};
-use crate::service::operator::wallets::{Wanted, add};
+use crate::service::backup::{RestoreRequest, backup, restore};
+use crate::service::operator::wallets::{WalletToAdd, add};
 use crate::service::pools::import;
 use crate::service::tests::{
-    File, NOW, customer_address, done, in_production, invoice_address, live, real_books, seeded,
-    write,
+    NOW, TempFile, block_on, create_customer_address, create_invoice_address, live_balances,
+    live_caller, production_service, seeded_service, write,
 };
 use crate::service::{Caller, Service};
 use serde_json::json;
@@ -32,12 +32,12 @@ pub(in crate::worker::watch_chain) struct Shop {
     pub(super) merchant: Arc<Caller>,
     /// Price of one coin in euros.
     pub(super) rate: &'static str,
-    file: File,
+    file: TempFile,
 }
 
 /// A copy of the file, with the number of assigned addresses that the copy knows.
-pub(super) struct Copied {
-    file: File,
+pub(super) struct FileCopy {
+    file: TempFile,
     knows: usize,
 }
 
@@ -45,12 +45,12 @@ impl Shop {
     /// Creates a shop for this coin without assigned addresses.
     pub(in crate::worker::watch_chain) fn new(asset: &str) -> Shop {
         let asset = Asset::find(asset).unwrap();
-        let file = File::new();
+        let file = TempFile::new();
         // A live account must not use the published keys of a sandbox.
-        let merchant = live(&seeded().0);
-        let service = in_production(&file, &[asset.chain]);
+        let merchant = live_caller(&seeded_service().0);
+        let service = production_service(&file, &[asset.chain]);
         if asset.chain.row().imported {
-            imports(&service, asset.chain);
+            import_pool(&service, asset.chain);
         } else {
             let key = if asset.chain.has_outputs() {
                 ZPUB
@@ -58,7 +58,7 @@ impl Shop {
                 XPUB
             };
             let body = json!({ "chain": asset.chain.address_pool(), "key": key });
-            let wanted = Wanted::of(body.as_object().unwrap()).unwrap();
+            let wanted = WalletToAdd::read(body.as_object().unwrap()).unwrap();
             write(&service, move |_, tx| {
                 add(tx, "test", &wanted, NOW).map(drop)
             });
@@ -79,27 +79,27 @@ impl Shop {
     }
 
     /// Sets the rate, and assigns the first address to a customer.
-    pub(super) fn open(&mut self) {
-        self.price(NOW);
-        let address = customer_address(&self.service, self.asset.chain);
+    pub(super) fn assign_first_address(&mut self) {
+        self.set_rate(NOW);
+        let address = create_customer_address(&self.service, self.asset.chain);
         self.ours.push(address);
     }
 
     /// Creates an invoice of sixty euros. Returns its address, or `None` if the coin is not on offer.
-    pub(in crate::worker::watch_chain) fn sell(&mut self, now: Time) -> Option<String> {
-        self.price(now);
-        let address = invoice_address(&self.service, &self.merchant, now, self.asset.id)?;
+    pub(in crate::worker::watch_chain) fn create_invoice(&mut self, now: Time) -> Option<String> {
+        self.set_rate(now);
+        let address = create_invoice_address(&self.service, &self.merchant, now, self.asset.id)?;
         self.ours.push(address.clone());
         Some(address)
     }
 
     /// Returns the merchant's balances.
-    pub(super) fn books(&self) -> Vec<String> {
-        real_books(&self.service, &self.merchant)
+    pub(super) fn merchant_balances(&self) -> Vec<String> {
+        live_balances(&self.service, &self.merchant)
     }
 
     /// Returns the value of sixty euros, in base units.
-    pub(super) fn sixty(&self) -> u128 {
+    pub(super) fn sixty_euros(&self) -> u128 {
         match self.asset.id {
             "BTC" => 100_000,
             "TRX" => 500_000_000,
@@ -109,8 +109,8 @@ impl Shop {
     }
 
     /// Sets the current rate of the coin.
-    fn price(&self, now: Time) {
-        let figure = Figure {
+    fn set_rate(&self, now: Time) {
+        let figure = RateFigure {
             source: FigureSource::File,
             rate: self.rate.parse().unwrap(),
             via: String::new(),
@@ -121,30 +121,30 @@ impl Shop {
             currency: Currency::Eur,
             figure,
         };
-        done(
+        block_on(
             self.service
-                .keep_told(now, FigureSource::File, now, vec![told]),
+                .store_figures(now, FigureSource::File, now, vec![told]),
         )
         .unwrap();
     }
 
     /// Copies the file as `coffer backup` does.
-    pub(super) fn copied(&self) -> Copied {
-        let file = File::new();
+    pub(super) fn copy_file(&self) -> FileCopy {
+        let file = TempFile::new();
         backup(self.file.path(), file.path(), false, &mut |_| {}).unwrap();
         let knows = self.ours.len();
-        Copied { file, knows }
+        FileCopy { file, knows }
     }
 
     /// Restores a copy as `coffer restore` does. Returns the shop on the restored file, and the addresses that the
     /// file does not know.
     #[track_caller]
-    pub(super) fn restored(&self, copy: &Copied) -> (Shop, Vec<String>) {
-        let file = File::new();
+    pub(super) fn restore_copy(&self, copy: &FileCopy) -> (Shop, Vec<String>) {
+        let file = TempFile::new();
         let mut findings = Vec::new();
         let mut report = |finding| findings.push(format!("{finding:?}"));
         let (from, to) = (copy.file.path(), file.path());
-        let wanted = Restoring {
+        let wanted = RestoreRequest {
             from,
             to,
             replace: false,
@@ -155,7 +155,7 @@ impl Shop {
         restore(&wanted, &mut |_| {}, &mut report).unwrap();
         assert_eq!(findings, Vec::<String>::new());
         let shop = Shop {
-            service: in_production(&file, &[self.asset.chain]),
+            service: production_service(&file, &[self.asset.chain]),
             asset: self.asset,
             ours: self.ours.clone(),
             merchant: Arc::clone(&self.merchant),
@@ -167,8 +167,8 @@ impl Shop {
 }
 
 /// Imports a pool of addresses.
-fn imports(service: &Arc<Service>, chain: Chain) {
-    let addresses = (0..).map(|index| simulated(Mode::Live, chain, index));
+fn import_pool(service: &Arc<Service>, chain: Chain) {
+    let addresses = (0..).map(|index| simulated_address(Mode::Live, chain, index));
     let keys = addresses.filter(|address| can_sign(address)).take(POOL);
     let keys: Vec<String> = keys.collect();
     write(service, move |_, tx| {

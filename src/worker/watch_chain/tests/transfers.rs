@@ -10,9 +10,9 @@ mod places;
 
 use super::dice::Dice;
 use super::shop::Shop;
-use super::{asked, of_kind, say, watch};
+use super::{history_count, print_line, requested_histories, start_watch};
 use crate::chain::NodeError;
-use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::domain::chain::Chain;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::InputSource;
@@ -20,8 +20,8 @@ use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::inputs::MoveTransfer;
 use crate::service::chains::apply::BatchStart;
-use crate::service::tests::{NOW, done, found_by_audit, refund};
-use crate::worker::watch_chain::{FollowOutcome, StepError, Watch};
+use crate::service::tests::{NOW, audit_findings, block_on, request_refund};
+use crate::worker::watch_chain::{ChainWatch, FollowOutcome, StepError};
 use places::{destinations, has_nonces};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,38 +33,38 @@ const STEPS: usize = 50;
 const KIND: TransferKind = TransferKind::Refund;
 
 /// A requested refund, with its destination and its amount in base units.
-struct Refund {
+struct ExpectedRefund {
     id: String,
     to: String,
     amount: Option<u128>,
 }
 
 /// A chain, its follower, and refunds.
-struct MoneyOut {
+struct RefundHistory {
     seed: u64,
     now: Time,
     dice: Dice,
     shop: Shop,
-    memory: Arc<Mutex<Memory>>,
-    watch: Watch,
+    memory: Arc<Mutex<MemoryChain>>,
+    watch: ChainWatch,
     node: MemoryNode,
-    refunds: Vec<Refund>,
+    refunds: Vec<ExpectedRefund>,
     made: u64,
     paid: usize,
     reviewed: usize,
 }
 
-impl MoneyOut {
-    fn new(asset: &str, seed: u64) -> MoneyOut {
+impl RefundHistory {
+    fn new(asset: &str, seed: u64) -> RefundHistory {
         let shop = Shop::new(asset);
         let chain = shop.asset.chain;
-        let memory = Memory::new(shop.asset, chain.row().networks.0, NOW);
+        let memory = MemoryChain::new(shop.asset, chain.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
-        let mut all = MoneyOut {
+        let mut all = RefundHistory {
             seed,
             now: NOW,
             dice: Dice::new(seed),
-            watch: watch(&shop.service, chain, &destinations(chain)),
+            watch: start_watch(&shop.service, chain, &destinations(chain)),
             node: MemoryNode::new(&memory),
             shop,
             memory,
@@ -75,10 +75,10 @@ impl MoneyOut {
         };
         all.mine(12, |_| true);
         all.catch_up();
-        let address = all.shop.sell(all.now).unwrap();
+        let address = all.shop.create_invoice(all.now).unwrap();
         all.watch.addresses.write().unwrap().insert(chain, &address);
-        let units = Units(all.shop.sixty() * 20);
-        let spends = all.origin();
+        let units = Units(all.shop.sixty_euros() * 20);
+        let spends = all.new_input();
         all.send(spends, vec![(0, address, units)]);
         all.mine(40, |_| true);
         all.catch_up();
@@ -89,7 +89,7 @@ impl MoneyOut {
         self.shop.asset.chain
     }
 
-    fn mine(&mut self, blocks: usize, picks: impl Fn(&Sent) -> bool) {
+    fn mine(&mut self, blocks: usize, picks: impl Fn(&MemoryTransaction) -> bool) {
         for _ in 0..blocks {
             self.memory
                 .lock()
@@ -99,7 +99,7 @@ impl MoneyOut {
     }
 
     /// Returns a new input for a transaction.
-    fn origin(&mut self) -> Vec<InputSource> {
+    fn new_input(&mut self) -> Vec<InputSource> {
         self.made += 1;
         vec![if self.chain().has_outputs() {
             InputSource::Output(format!("{:064x}", self.made << 32), 0)
@@ -111,8 +111,8 @@ impl MoneyOut {
     fn send(&mut self, spends: Vec<InputSource>, pays: Vec<(u32, String, Units)>) -> String {
         let has_nonce = has_nonces(self.chain());
         let mut memory = self.memory.lock().unwrap();
-        let txid = memory.id();
-        memory.send(Sent {
+        let txid = memory.new_id();
+        memory.send(MemoryTransaction {
             txid: txid.clone(),
             spends,
             pays,
@@ -124,31 +124,32 @@ impl MoneyOut {
     }
 
     /// Applies an action of the operator to a refund. Returns the refund, or `None` if the action was refused.
-    fn act(&self, id: &str, body: &Value) -> Option<Value> {
+    fn apply_action(&self, id: &str, body: &Value) -> Option<Value> {
         let body = MoveTransfer::read(body.as_object().unwrap()).ok()?;
         let service = &self.shop.service;
-        let moved = done(service.move_transfer(self.now, "op", KIND, id, body.into()));
+        let moved = block_on(service.move_transfer(self.now, "op", KIND, id, body.into()));
         moved
             .ok()
             .map(|json| serde_json::from_str(json.get()).unwrap())
     }
 
     /// Requests and approves a refund, and usually starts its processing.
-    fn begin(&mut self) {
+    fn start_refund(&mut self) {
         let to = destinations(self.chain())[self.dice.roll(3)].clone();
         let amount = self.dice.pick(&["6.00", "12.00", "12.00", "30.00"]);
         let (service, merchant) = (&self.shop.service, &self.shop.merchant);
-        let id = refund(service, merchant, self.now, (amount, &to));
+        let id = request_refund(service, merchant, self.now, (amount, &to));
         let approve = json!({
             "action": "approve", "rate": self.shop.rate, "acceptRate": true, "networkFee": "0", "sentBy": "hand",
         });
-        let approved = self.act(&id, &approve).unwrap();
+        let approved = self.apply_action(&id, &approve).unwrap();
         let text = approved["amountCrypto"].as_str().unwrap();
         let units = Units::parse(text, self.shop.asset.decimals).unwrap();
         if !self.dice.once_in(8) {
-            self.act(&id, &json!({ "action": "process" })).unwrap();
+            self.apply_action(&id, &json!({ "action": "process" }))
+                .unwrap();
         }
-        self.refunds.push(Refund {
+        self.refunds.push(ExpectedRefund {
             id,
             to,
             amount: Some(units.0),
@@ -156,9 +157,9 @@ impl MoneyOut {
     }
 
     /// Pays the destinations of one or two refunds in one transaction. Sometimes the operator enters its id.
-    fn pay(&mut self) {
+    fn pay_refunds(&mut self) {
         if self.refunds.is_empty() {
-            return self.begin();
+            return self.start_refund();
         }
         let mut pays = Vec::new();
         let mut of = Vec::new();
@@ -171,17 +172,17 @@ impl MoneyOut {
             pays.push((position, self.refunds[at].to.clone(), Units(units)));
             of.push(self.refunds[at].id.clone());
         }
-        let spends = self.origin();
+        let spends = self.new_input();
         let txid = self.send(spends, pays);
         for id in of {
             if self.dice.once_in(2) {
-                self.act(&id, &json!({ "action": "pay", "txid": txid }));
+                self.apply_action(&id, &json!({ "action": "pay", "txid": txid }));
             }
         }
     }
 
     /// Replaces an unconfirmed transaction. The new one makes the same payments, or pays another destination.
-    fn replace(&mut self) {
+    fn replace_transaction(&mut self) {
         let waits = self.memory.lock().unwrap().mempool.clone();
         let may_be = self.chain().has_outputs() || has_nonces(self.chain());
         if waits.is_empty() || !may_be {
@@ -196,7 +197,7 @@ impl MoneyOut {
     }
 
     /// Applies a random action of the operator to a refund, right or wrong.
-    fn decide(&mut self) {
+    fn act_as_operator(&mut self) {
         if self.refunds.is_empty() {
             return;
         }
@@ -205,7 +206,7 @@ impl MoneyOut {
         let known = self.memory.lock().unwrap().outputs();
         let wrong = match self.dice.roll(3) {
             0 if !known.is_empty() => known[self.dice.roll(known.len())].0.clone(),
-            _ => self.memory.lock().unwrap().id(),
+            _ => self.memory.lock().unwrap().new_id(),
         };
         let body = match self.dice.roll(8) {
             0..=1 => json!({ "action": "process" }),
@@ -215,25 +216,25 @@ impl MoneyOut {
             6 => json!({ "action": "fail" }),
             _ => json!({ "action": "dismiss", "txid": wrong }),
         };
-        self.act(&id, &body);
+        self.apply_action(&id, &body);
     }
 
-    fn happen(&mut self) {
+    fn act_randomly(&mut self) {
         self.now = self.now.plus_ms(MINUTE_MS);
         match self.dice.roll(20) {
-            0..=3 => self.begin(),
-            4..=8 => self.pay(),
-            9 => self.replace(),
+            0..=3 => self.start_refund(),
+            4..=8 => self.pay_refunds(),
+            9 => self.replace_transaction(),
             10 => {
                 let depth = 1 + self.dice.roll(3);
                 let dice = &mut self.dice;
                 let mut memory = self.memory.lock().unwrap();
-                memory.give_up(depth, |_| !dice.once_in(4));
+                memory.remove_blocks(depth, |_| !dice.once_in(4));
                 for _ in 0..=depth {
                     memory.mine(self.now, |_| !dice.once_in(3));
                 }
             }
-            11..=13 => self.decide(),
+            11..=13 => self.act_as_operator(),
             _ => {
                 let dice = &mut self.dice;
                 let mut memory = self.memory.lock().unwrap();
@@ -243,8 +244,8 @@ impl MoneyOut {
     }
 
     /// Takes one step of the follower. With `kills`, the process may be killed at any commit.
-    fn follow(&mut self, kills: bool) {
-        let came = match self.watch.next_step(&mut self.node, self.now) {
+    fn follow_once(&mut self, kills: bool) {
+        let came = match self.watch.compute_step(&mut self.node, self.now) {
             Ok(came) => came,
             Err(StepError::Node(NodeError::Behind | NodeError::Lied(_))) => return,
             Err(failed) => panic!("seed {}: {failed:?}", self.seed),
@@ -256,7 +257,7 @@ impl MoneyOut {
         while part != BatchStart::Done {
             if kills && self.dice.once_in(6) {
                 let chain = self.chain();
-                self.watch = watch(&self.shop.service, chain, &destinations(chain));
+                self.watch = start_watch(&self.shop.service, chain, &destinations(chain));
                 for address in &self.shop.ours {
                     self.watch.addresses.write().unwrap().insert(chain, address);
                 }
@@ -264,7 +265,7 @@ impl MoneyOut {
                 return;
             }
             let service = &self.shop.service;
-            let taken = service.apply_chain_step(self.now, &step, part, self.watch.bound());
+            let taken = service.apply_chain_step(self.now, &step, part, self.watch.batch_limit());
             part = taken.unwrap();
         }
     }
@@ -272,7 +273,7 @@ impl MoneyOut {
     fn catch_up(&mut self) {
         let mut rest = 0;
         for _ in 0..400 {
-            self.follow(false);
+            self.follow_once(false);
             let known = self
                 .shop
                 .service
@@ -289,7 +290,7 @@ impl MoneyOut {
     }
 
     /// Mines all unconfirmed transactions and makes them final.
-    fn rest(&mut self) {
+    fn settle_all(&mut self) {
         for _ in 0..2 {
             self.mine(60, |_| true);
             self.catch_up();
@@ -299,7 +300,7 @@ impl MoneyOut {
     }
 
     /// Asserts that the state of every refund agrees with the chain.
-    fn compare(&mut self) {
+    fn assert_matches_chain(&mut self) {
         let seed = self.seed;
         let mut left: BTreeMap<(String, String), u128> = BTreeMap::new();
         for (txid, _, to, units, _) in self.memory.lock().unwrap().outputs() {
@@ -340,50 +341,50 @@ impl MoneyOut {
                 _ => {}
             }
         }
-        let findings = found_by_audit(&self.shop.service);
+        let findings = audit_findings(&self.shop.service);
         assert!(findings.is_empty(), "seed {seed}: {findings:#?}");
     }
 }
 
 /// Runs the random histories of a coin.
-fn histories(asset: &str) {
-    let (many, first) = asked();
-    let many = of_kind(asset, many);
+fn run_histories(asset: &str) {
+    let (many, first) = requested_histories();
+    let many = history_count(asset, many);
     let (mut refunds, mut paid, mut reviewed) = (0, 0, 0);
     for seed in first..first + many {
-        let mut history = MoneyOut::new(asset, seed);
+        let mut history = RefundHistory::new(asset, seed);
         for _ in 0..STEPS {
-            history.happen();
-            history.follow(true);
+            history.act_randomly();
+            history.follow_once(true);
         }
-        history.rest();
-        history.compare();
+        history.settle_all();
+        history.assert_matches_chain();
         refunds += history.refunds.len();
         paid += history.paid;
         reviewed += history.reviewed;
     }
-    say(&format!(
+    print_line(&format!(
         "{asset}: {many} from seed {first} on: {refunds} refunds, {paid} paid by the chain, {reviewed} reviewed"
     ));
     assert!(paid > 0 && reviewed > 0 && paid < refunds);
 }
 
 #[test]
-fn refunds_on_a_chain_of_outputs_are_settled_by_it_whatever_happens() {
-    histories("BTC");
+fn refunds_match_bitcoin_after_random_histories() {
+    run_histories("BTC");
 }
 
 #[test]
-fn refunds_on_a_chain_of_accounts_are_settled_by_it_whatever_happens() {
-    histories("ETH");
+fn refunds_match_ethereum_after_random_histories() {
+    run_histories("ETH");
 }
 
 #[test]
-fn refunds_on_tron_are_settled_by_it_whatever_happens() {
-    histories("TRX");
+fn refunds_match_tron_after_random_histories() {
+    run_histories("TRX");
 }
 
 #[test]
-fn refunds_on_solana_are_settled_by_it_whatever_happens() {
-    histories("SOL");
+fn refunds_match_solana_after_random_histories() {
+    run_histories("SOL");
 }

@@ -1,10 +1,12 @@
 //! Tracks how long a node has reported no new block, and changes to another URL if needed.
 
-use super::{ChainProgress, Following, StepError};
+use super::{ChainProgress, FollowerState, StepError};
 use crate::chain::NodeError;
 use crate::chain::follow::NodeLag;
 use crate::domain::following::ChainPosition;
-use crate::domain::stale_head::{REMEDY, age_ms, should_ask_others, warning};
+use crate::domain::stale_head::{
+    REMEDY, age_without_skew_ms, should_query_other_urls, stale_head_warning,
+};
 use crate::domain::time::{MINUTE_MS, Time};
 
 /// Interval for asking other URLs while the head does not move, in milliseconds.
@@ -29,7 +31,12 @@ pub(super) struct HeadAge {
 
 impl HeadAge {
     /// Records the head of a poll. Returns how long the head has not moved, in milliseconds.
-    fn hear(&mut self, head: &ChainPosition, lags: bool, (uptime, now): (Time, Time)) -> i64 {
+    fn record_head(
+        &mut self,
+        head: &ChainPosition,
+        lags: bool,
+        (uptime, now): (Time, Time),
+    ) -> i64 {
         let known = self.head.take();
         let known = known.filter(|(known, _)| known.block == head.block);
         let since = known.map_or(uptime, |(_, since)| since);
@@ -37,7 +44,9 @@ impl HeadAge {
         self.lags_since = lags.then(|| self.lags_since.unwrap_or(uptime));
         let lags_ms = self.lags_since.map_or(0, |since| uptime.since_ms(since));
         let seen_ms = uptime.since_ms(since);
-        seen_ms.max(lags_ms).max(age_ms(now.since_ms(head.time)))
+        seen_ms
+            .max(lags_ms)
+            .max(age_without_skew_ms(now.since_ms(head.time)))
     }
 }
 
@@ -65,17 +74,17 @@ pub(super) fn unread_problem((from, newest): (u32, u32)) -> String {
     )
 }
 
-impl Following {
+impl FollowerState {
     /// Reacts to the state of the node after a step. Returns `true` if another URL is used from now on.
-    pub(super) fn turns_after(&mut self, stands: &ChainProgress) -> bool {
+    pub(super) fn switch_url_after_step(&mut self, stands: &ChainProgress) -> bool {
         match stands {
             ChainProgress::AtHead(head) => {
-                self.lacks_block(false);
-                self.turns_to_another(head, false)
+                self.report_lacking_block(false);
+                self.switch_stale_url(head, false)
             }
-            ChainProgress::NodeLags(lag) => self.turns_from_lagging(lag),
+            ChainProgress::NodeLags(lag) => self.switch_lagging_url(lag),
             ChainProgress::Behind(_) => {
-                self.lacks_block(false);
+                self.report_lacking_block(false);
                 false
             }
             ChainProgress::Stopped(_) => false,
@@ -83,53 +92,53 @@ impl Following {
     }
 
     /// Reports whether the node lacks a block that it should have.
-    pub(super) fn lacks_block(&mut self, lacks_block: bool) {
+    pub(super) fn report_lacking_block(&mut self, lacks_block: bool) {
         if !lacks_block {
             self.head_age.lost_polls = 0;
         }
         if let Ok(service) = self.watch.service() {
-            service.hear_of_lack(self.watch.chain, lacks_block);
+            service.report_missing_block(self.watch.chain, lacks_block);
         }
     }
 
     /// Handles a node that lacks a block that was read. Returns `true` if another URL is used from now on.
-    fn turns_from_lagging(&mut self, lag: &NodeLag) -> bool {
-        if self.turns_to_another(&lag.head, true) {
+    fn switch_lagging_url(&mut self, lag: &NodeLag) -> bool {
+        if self.switch_stale_url(&lag.head, true) {
             return true;
         }
         if !lag.is_lost() {
             let uptime = self.clock.uptime();
             let lags_ms = self.head_age.lags_since;
             let lags_ms = lags_ms.map_or(0, |since| uptime.since_ms(since));
-            self.lacks_block(should_ask_others(self.watch.chain, lags_ms));
+            self.report_lacking_block(should_query_other_urls(self.watch.chain, lags_ms));
             return false;
         }
-        self.lacks_block(true);
+        self.report_lacking_block(true);
         self.head_age.lost_polls = self.head_age.lost_polls.saturating_add(1);
         if self.head_age.lost_polls < LOST_POLLS_MAX {
             return false;
         }
         self.head_age.lost_polls = 0;
-        let other = self.connect.turn(1);
+        let other = self.connect.switch_node(1);
         let has_turned = other.is_some();
         self.connected = other.or_else(|| self.connected.take());
         has_turned
     }
 
     /// Checks the age of the head of a poll. Returns `true` if another URL is ahead and is used from now on.
-    fn turns_to_another(&mut self, head: &ChainPosition, lags: bool) -> bool {
+    fn switch_stale_url(&mut self, head: &ChainPosition, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
-        let unmoved_ms = self.head_age.hear(head, lags, (uptime, now));
+        let unmoved_ms = self.head_age.record_head(head, lags, (uptime, now));
         let asked_at = self.head_age.others_asked_at;
         let is_due = asked_at.is_none_or(|at| uptime.since_ms(at) >= OTHERS_EVERY_MS);
-        if is_due && should_ask_others(chain, unmoved_ms) {
+        if is_due && should_query_other_urls(chain, unmoved_ms) {
             self.head_age.others_asked_at = Some(uptime);
-            if self.ask_others(head, now) {
+            if self.switch_to_url_ahead(head, now) {
                 return true;
             }
         }
         let network = self.watch.network.as_deref().unwrap_or_default();
-        let warning = warning(chain, network, head, unmoved_ms);
+        let warning = stale_head_warning(chain, network, head, unmoved_ms);
         match (&self.head_age.warning, &warning) {
             (None, Some(warning)) => {
                 log::warn!("chain head is old: chain={chain} reason={warning}; {REMEDY}")
@@ -143,17 +152,17 @@ impl Following {
 
     /// Requests the heads of the other URLs, and changes to the first URL that is ahead. Returns `true` after a
     /// change.
-    fn ask_others(&mut self, head: &ChainPosition, now: Time) -> bool {
+    fn switch_to_url_ahead(&mut self, head: &ChainPosition, now: Time) -> bool {
         let chain = self.watch.chain;
         let mut distance = 1;
-        while let Some(mut other) = self.connect.other(distance) {
-            match self.watch.head_of_other(other.as_mut(), now) {
+        while let Some(mut other) = self.connect.other_node(distance) {
+            match self.watch.request_other_head(other.as_mut(), now) {
                 Ok(other) if other.block.height > head.block.height => {
                     let (height, ahead) = (head.block.height, other.block.height);
                     log::warn!(
                         "no new block, using another url: chain={chain} height={height} other={ahead}"
                     );
-                    self.connected = self.connect.turn(distance);
+                    self.connected = self.connect.switch_node(distance);
                     return true;
                 }
                 Ok(_) => {}
@@ -168,9 +177,9 @@ impl Following {
     }
 }
 
-impl super::Watch {
+impl super::ChainWatch {
     /// Requests the head of a node at another URL.
-    fn head_of_other(
+    fn request_other_head(
         &self,
         node: &mut dyn crate::chain::Node,
         now: Time,
@@ -183,7 +192,7 @@ impl super::Watch {
             }
         });
         let service = self.service()?;
-        service.hear_of_requests(now, self.chain, node.requests());
+        service.report_request_count(now, self.chain, node.request_count());
         let head = asked.map_err(StepError::Node)?;
         Ok(ChainPosition {
             block: head.block,

@@ -12,22 +12,22 @@ mod heads;
 mod kept;
 mod pace;
 
-use super::{BACK_OFF_MAX, EXPECTED_MS, Follower, Following, Pace, jittered};
+use super::{BACK_OFF_MAX, EXPECTED_MS, Follower, FollowerState, PollIntervals, with_jitter};
 use crate::chain::follow::AddressPools;
 use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::domain::observation::Block;
-use crate::service::tests::{NOW, seeded, with_nodes};
-use crate::worker::watch_chain::{ChainWaker, ChainWakers, Watch};
+use crate::service::tests::{NOW, seeded_service, service_with_nodes};
+use crate::worker::watch_chain::{ChainWaker, ChainWakers, ChainWatch};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// A node that reports requests and never answers.
-struct Hangs(Sender<()>, Receiver<()>);
+struct HangingNode(Sender<()>, Receiver<()>);
 
-impl Node for Hangs {
+impl Node for HangingNode {
     fn network(&mut self) -> Result<String, NodeError> {
         self.0.send(()).unwrap();
         // Blocks until the test drops the sender.
@@ -57,21 +57,21 @@ impl Node for Hangs {
 }
 
 #[test]
-fn nobody_waits_for_a_node_that_hangs_it_holds_no_file_and_is_told_of() {
+fn hanging_node_is_reported_and_keeps_no_file_open() {
     for waits_for_rates in [false, true] {
-        is_not_waited_for(waits_for_rates);
+        assert_hang_is_reported(waits_for_rates);
     }
 }
 
 #[track_caller]
-fn is_not_waited_for(waits_for_rates: bool) {
-    let (_, file) = seeded();
+fn assert_hang_is_reported(waits_for_rates: bool) {
+    let (_, file) = seeded_service();
     let chain = Chain::Bitcoin;
-    let service = with_nodes(&file, &[chain]);
-    let watch = Watch {
+    let service = service_with_nodes(&file, &[chain]);
+    let watch = ChainWatch {
         service: Arc::downgrade(&service),
         chain,
-        addresses: AddressPools::default().of(chain),
+        addresses: AddressPools::default().for_chain(chain),
         blocks_max: 1,
         outputs_max: 1,
         part_ms_max: 1000,
@@ -89,34 +89,41 @@ fn is_not_waited_for(waits_for_rates: bool) {
     let mut ends = Some((asked, answered));
     let connect = Box::new(move |_| {
         let (asked, answered) = ends.take().unwrap();
-        Some(Box::new(Hangs(asked, answered)) as Box<dyn Node>)
+        Some(Box::new(HangingNode(asked, answered)) as Box<dyn Node>)
     });
     let clock = Arc::new(Clock::new(0, Some(NOW)));
-    let waker = ChainWakers::default().of(chain);
+    let waker = ChainWakers::default().for_chain(chain);
     if !waits_for_rates {
-        waker.hear_of_rates();
+        waker.signal_rates();
     }
-    let follower = Follower::start(watch, connect, clock, Pace::of(chain), waker).unwrap();
+    let follower = Follower::start(
+        watch,
+        connect,
+        clock,
+        PollIntervals::for_chain(chain),
+        waker,
+    )
+    .unwrap();
     is_asked.recv().unwrap();
     let problem = |after_ms| {
-        let chains = service.chains(NOW.plus_ms(after_ms)).unwrap();
+        let chains = service.chain_views(NOW.plus_ms(after_ms)).unwrap();
         chains[0].problem.clone()
     };
     assert_eq!(problem(4_999), None);
     let said = "its node has not answered for 5 s";
     assert_eq!(problem(5_000).as_deref(), Some(said));
     follower.ask_to_stop();
-    assert!(!follower.has_ended(Duration::ZERO));
+    assert!(!follower.ends_within(Duration::ZERO));
     assert_eq!(Arc::strong_count(&service), 1);
     // This ends the request, and then the thread.
     drop(answer);
-    assert!(follower.has_ended(Duration::MAX));
+    assert!(follower.ends_within(Duration::MAX));
 }
 
 #[test]
-fn a_pause_is_up_to_a_quarter_shorter() {
+fn jitter_shortens_a_pause_by_up_to_a_quarter() {
     for _ in 0..100 {
-        let pause = jittered(BACK_OFF_MAX);
+        let pause = with_jitter(BACK_OFF_MAX);
         assert!(
             pause <= BACK_OFF_MAX && pause >= BACK_OFF_MAX * 3 / 4,
             "{pause:?}"

@@ -1,7 +1,7 @@
 //! Certificates of Electrum servers: pinned, or signed by an authority that the system trusts.
 
-use super::{doctor, electrum, server};
-use crate::chain::till::Till;
+use super::{doctor_args, electrum_client, start_electrumx};
+use crate::chain::till::TestnetShop;
 use crate::support::scratch::Scratch;
 use coffer::chain::Node;
 use std::process::Command;
@@ -39,20 +39,23 @@ fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
         ("SSL_KEYFILE", key.as_str()),
         ("SSL_CERTFILE", certificate.as_str()),
     ];
-    let Some((_node, server)) = server(&settings) else {
+    let Some((_node, server)) = start_electrumx(&settings) else {
         return;
     };
     let url = format!("electrums://127.0.0.1:{}", server.tls_port);
-    let unknown = electrum(&[&url]).network().unwrap_err().to_string();
+    let unknown = electrum_client(&[&url]).network().unwrap_err().to_string();
     let (_, pin) = unknown.split_once("#sha256=").unwrap();
     assert!(unknown.contains("no authority vouches"), "{unknown}");
     let other = format!("{url}#sha256={}", "0a".repeat(32));
-    let refused = electrum(&[&other]).network().unwrap_err().to_string();
+    let refused = electrum_client(&[&other])
+        .network()
+        .unwrap_err()
+        .to_string();
     assert!(
         refused.contains(pin) && refused.contains(&"0a".repeat(32)),
         "{refused}"
     );
-    let mut pinned = electrum(&[&format!("{url}#sha256={pin}")]);
+    let mut pinned = electrum_client(&[&format!("{url}#sha256={pin}")]);
     assert_eq!(pinned.network().unwrap(), "regtest");
     assert!(pinned.head().unwrap().block.height > 200);
     let remarks = pinned.remarks().join("; ");
@@ -62,9 +65,9 @@ fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
     );
     assert!(remarks.contains("ElectrumX"), "{remarks}");
     // Without a setting, the server trusts the authorities of the system.
-    let till = Till::of_outputs("litecoin", &url);
+    let till = TestnetShop::with_utxo_chain("litecoin", &url);
     for (authority, is_trusted) in [(&ca, true), (&certificate, false)] {
-        let said = till.coffer_with(&doctor(&till), &[("SSL_CERT_FILE", authority)]);
+        let said = till.run_coffer_with_env(&doctor_args(&till), &[("SSL_CERT_FILE", authority)]);
         assert_eq!(said.contains("ok: node of litecoin"), is_trusted, "{said}");
         assert_eq!(said.contains("no authority vouches"), !is_trusted, "{said}");
         assert!(said.contains(pin), "{said}");

@@ -1,6 +1,8 @@
 //! Payments sent by contracts: the server detects them if the node returns traces, each at its own position.
 
-use super::fixtures::{EvmScene, ONE, TWO, proxy_node, received, refusal, summary};
+use super::fixtures::{
+    EvmScene, ONE, TWO, collect_payments, error_response, start_changing_proxy, summary,
+};
 use crate::chain::watch::error_kind;
 use crate::support::anvil::address_word;
 use crate::support::receiver::{Receiver, Reply};
@@ -23,7 +25,7 @@ const WAYS: [(&str, &[&str]); 5] = [
 
 /// Sends 10 wei by each function and 10 wei directly, and returns the transaction ids.
 #[track_caller]
-fn send_in_each_way(scene: &EvmScene, sender: &str) -> Vec<String> {
+fn send_by_each_function(scene: &EvmScene, sender: &str) -> Vec<String> {
     let sent = WAYS.map(|(function, to)| {
         let words: Vec<_> = to.iter().map(|to| address_word(to)).collect();
         scene.anvil.call(sender, function, &words, 10)
@@ -42,8 +44,8 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     };
     let sender = scene.anvil.deploy_forwarder();
     let before = scene.anvil.height();
-    let sent = send_in_each_way(&scene, &sender);
-    let came = scene.received(before + 1);
+    let sent = send_by_each_function(&scene, &sender);
+    let came = scene.payments_from(before + 1);
     let came: Vec<_> = came.iter().map(summary).collect();
     let canonical =
         account_address(Chain::Ethereum, &super::fixtures::account_of(&sender)).unwrap();
@@ -70,13 +72,13 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
 }
 
 #[test]
-fn node_without_traces_sees_other_payments_and_reports_the_gap() {
+fn node_without_traces_still_detects_other_payments() {
     let Some(scene) = EvmScene::open(0) else {
         return;
     };
     let sender = scene.anvil.deploy_forwarder();
     let before = scene.anvil.height();
-    let sent = send_in_each_way(&scene, &sender);
+    let sent = send_by_each_function(&scene, &sender);
     for (code, message) in [
         (-32601, "Method not found"),
         (
@@ -89,8 +91,8 @@ fn node_without_traces_sees_other_payments_and_reports_the_gap() {
             "trace_block is not available on the Free tier: upgrade",
         ),
     ] {
-        let proxy = proxy_node(&scene.anvil, move |method, _, answer| match method {
-            "trace_block" => refusal(code, message),
+        let proxy = start_changing_proxy(&scene.anvil, move |method, _, answer| match method {
+            "trace_block" => error_response(code, message),
             _ => answer,
         });
         let mut node = scene.client_at(&proxy.url());
@@ -105,7 +107,7 @@ fn node_without_traces_sees_other_payments_and_reports_the_gap() {
         };
         for node in nodes {
             let blocks = node.blocks(before + 1, scene.anvil.height(), &scene.ours);
-            let came = received(blocks.unwrap());
+            let came = collect_payments(blocks.unwrap());
             let came: Vec<_> = came.iter().map(summary).collect();
             assert_eq!(came.len(), 1, "{came:?}");
             assert_eq!((came[0].1, came[0].2), (sent[5].as_str(), 0));
@@ -123,27 +125,31 @@ fn failed_traces_are_retried_later_and_block_nothing() {
     scene.anvil.pay(ONE, 10);
     scene.anvil.mine(257);
     for (refused, kind_of) in [
-        (refusal(-32000, "missing trie node"), "unreachable"),
-        (refusal(-32000, "header not found"), "behind"),
-        (refusal(-32000, "method handler crashed"), "unreachable"),
-        (refusal(-32005, "limit exceeded"), "limited"),
+        (error_response(-32000, "missing trie node"), "unreachable"),
+        (error_response(-32000, "header not found"), "behind"),
+        (
+            error_response(-32000, "method handler crashed"),
+            "unreachable",
+        ),
+        (error_response(-32005, "limit exceeded"), "limited"),
         (json!({ "jsonrpc": "2.0", "result": null }), "behind"),
     ] {
         let asked = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&asked);
-        let proxy = proxy_node(&scene.anvil, move |method, params, answer| match method {
-            "trace_block" if params[0] != "latest" => {
-                counted.fetch_add(1, Ordering::SeqCst);
-                refused.clone()
-            }
-            _ => answer,
-        });
+        let proxy =
+            start_changing_proxy(&scene.anvil, move |method, params, answer| match method {
+                "trace_block" if params[0] != "latest" => {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    refused.clone()
+                }
+                _ => answer,
+            });
         let mut node = scene.client_at(&proxy.url());
         let mut read = |height| {
             // Each step of the server begins with a check of the network.
             node.network().unwrap();
             let blocks = node.blocks(height, height, &scene.ours);
-            let came = blocks.map(|blocks| received(blocks).len());
+            let came = blocks.map(|blocks| collect_payments(blocks).len());
             let came = came.map_err(|error| error_kind(&error));
             (came, node.has_traces(), asked.load(Ordering::SeqCst))
         };
@@ -167,7 +173,7 @@ fn credentials_without_trace_access_still_read_blocks() {
     let url = scene.anvil.url.clone();
     let asked = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&asked);
-    let proxy = Receiver::scripted(move |_, message| {
+    let proxy = Receiver::start_scripted(move |_, message| {
         if message.body.contains("trace_block") {
             counted.fetch_add(1, Ordering::SeqCst);
             return Reply::Status(403);
@@ -182,7 +188,7 @@ fn credentials_without_trace_access_still_read_blocks() {
     node.network().unwrap();
     for _ in 0..3 {
         let blocks = node.blocks(height, height, &scene.ours).unwrap();
-        assert_eq!(received(blocks).len(), 1);
+        assert_eq!(collect_payments(blocks).len(), 1);
         assert_eq!(node.has_traces(), Some(false));
         assert!(node.head().is_ok());
     }

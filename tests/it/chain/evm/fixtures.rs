@@ -62,7 +62,7 @@ impl Watched for WatchedAccounts {
         false
     }
 
-    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+    fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         (self.0.len() <= max).then(|| self.0.clone())
     }
 }
@@ -94,7 +94,7 @@ impl EvmScene {
 
     /// Returns a client of the node.
     #[track_caller]
-    pub fn node(&self) -> Evm {
+    pub fn client(&self) -> Evm {
         self.client_at(&self.anvil.url)
     }
 
@@ -102,24 +102,24 @@ impl EvmScene {
     #[track_caller]
     pub fn client_at(&self, url: &str) -> Evm {
         let tokens = Tokens::from([(self.asset, self.token.clone())]);
-        client(self.chain, url, tokens)
+        evm_client(self.chain, url, tokens)
     }
 
     /// Reads these blocks.
     #[track_caller]
-    pub fn read(&self, from: u32, to: u32) -> Vec<BlockRead> {
-        self.node().blocks(from, to, &self.ours).unwrap()
+    pub fn read_blocks(&self, from: u32, to: u32) -> Vec<BlockRead> {
+        self.client().blocks(from, to, &self.ours).unwrap()
     }
 
     /// Returns the payments from this block on.
     #[track_caller]
-    pub fn received(&self, from: u32) -> Vec<ReceivedOutput> {
-        received(self.read(from, self.anvil.height()))
+    pub fn payments_from(&self, from: u32) -> Vec<ReceivedOutput> {
+        collect_payments(self.read_blocks(from, self.anvil.height()))
     }
 }
 
 #[track_caller]
-pub fn client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
+pub fn evm_client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
     let limits = Limits {
         timeout_ms: 20_000,
         ..Limits::default()
@@ -135,7 +135,7 @@ pub fn account_of(address: &str) -> [u8; 20] {
 }
 
 /// Returns all payments of these blocks, in order.
-pub fn received(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
+pub fn collect_payments(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
     let received = blocks.into_iter().flat_map(|block| block.received);
     received.collect()
 }
@@ -159,12 +159,12 @@ pub fn summary(received: &ReceivedOutput) -> (&str, &str, u32, &str, u128, &str)
 
 /// Starts a proxy that passes each response of the node, a `result` or an `error`, through `change`.
 #[track_caller]
-pub fn proxy_node(
+pub fn start_changing_proxy(
     node: &Anvil,
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
 ) -> Receiver {
     let url = node.url.clone();
-    Receiver::scripted(move |_, message| {
+    Receiver::start_scripted(move |_, message| {
         let asked = message.json();
         let headers = [("content-type", "application/json")];
         let answer = send(&agent(), "POST", &url, &headers, &message.body).json();
@@ -186,6 +186,6 @@ pub fn proxy_node(
 }
 
 /// Returns a JSON-RPC error response.
-pub fn refusal(code: i64, message: &str) -> Value {
+pub fn error_response(code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } })
 }

@@ -7,19 +7,24 @@ use coffer::chain::{BlockRead, Head, Node, NodeError};
 use serde_json::{Value, json};
 
 /// A function that changes the result of one method.
-type RpcFault = fn(&mut Value);
+type ResultChange = fn(&mut Value);
 
 const OTHER_HASH: &str = "0xabababababababababababababababababababababababababababababababab";
 
 #[track_caller]
-fn blocks(method: &'static str, lie: RpcFault) -> Result<Vec<BlockRead>, NodeError> {
-    let (_receiver, mut node) = recorded::node(method, lie);
-    node.blocks(FIRST, LAST, &recorded::ours())
+fn read_blocks_with_lie(
+    method: &'static str,
+    lie: ResultChange,
+) -> Result<Vec<BlockRead>, NodeError> {
+    let (_receiver, mut node) = recorded::start_lying_node(method, lie);
+    node.blocks(FIRST, LAST, &recorded::shop_accounts())
 }
 
 #[track_caller]
-fn head(lie: RpcFault) -> Result<Head, NodeError> {
-    recorded::node("eth_getBlockByNumber", lie).1.head()
+fn read_head_with_lie(lie: ResultChange) -> Result<Head, NodeError> {
+    recorded::start_lying_node("eth_getBlockByNumber", lie)
+        .1
+        .head()
 }
 
 /// Returns the first log of a list, if any.
@@ -28,16 +33,16 @@ fn first_log(result: &mut Value) -> Option<&mut Value> {
 }
 
 #[track_caller]
-fn assert_rejected(method: &'static str, cases: &[(RpcFault, &str)]) {
+fn assert_rejected(method: &'static str, cases: &[(ResultChange, &str)]) {
     for (at, (lie, expected)) in cases.iter().enumerate() {
-        let said = blocks(method, *lie).map_err(|error| error_kind(&error));
+        let said = read_blocks_with_lie(method, *lie).map_err(|error| error_kind(&error));
         assert_eq!(said, Err(*expected), "{method} {at}");
     }
 }
 
 #[test]
 fn inconsistent_logs_are_rejected() {
-    let cases: [(RpcFault, &str); 8] = [
+    let cases: [(ResultChange, &str); 8] = [
         (
             |logs| set_field(first_log(logs), "removed", json!(true)),
             "behind",
@@ -73,7 +78,7 @@ fn inconsistent_logs_are_rejected() {
 
 #[test]
 fn inconsistent_receipts_are_rejected() {
-    let cases: [(RpcFault, &str); 13] = [
+    let cases: [(ResultChange, &str); 13] = [
         (|receipt| *receipt = Value::Null, "behind"),
         (
             |receipt| set_field(Some(receipt), "blockHash", OTHER_HASH.into()),
@@ -136,7 +141,7 @@ fn inconsistent_receipts_are_rejected() {
 
 #[test]
 fn inconsistent_blocks_are_rejected() {
-    let cases: [(RpcFault, &str); 10] = [
+    let cases: [(ResultChange, &str); 10] = [
         (|block| *block = Value::Null, "behind"),
         (
             |block| set_field(Some(block), "number", "0x1".into()),
@@ -189,18 +194,20 @@ fn inconsistent_blocks_are_rejected() {
     ];
     assert_rejected("eth_getBlockByNumber", &cases);
     // An amount above the maximum is skipped, and the other payments are detected.
-    let lie: RpcFault = |block| {
+    let lie: ResultChange = |block| {
         let value = format!("0x{}", "f".repeat(64)).into();
         set_field(first_log(&mut block["transactions"]), "value", value);
     };
-    let truth = recorded::expected().len();
-    let came = super::fixtures::received(blocks("eth_getBlockByNumber", lie).unwrap());
+    let truth = recorded::expected_payments().len();
+    let came = super::fixtures::collect_payments(
+        read_blocks_with_lie("eth_getBlockByNumber", lie).unwrap(),
+    );
     assert_eq!(came.len(), truth - 1);
 }
 
 #[test]
 fn inconsistent_traces_are_rejected() {
-    let cases: [(RpcFault, &str); 6] = [
+    let cases: [(ResultChange, &str); 6] = [
         (|traces| *traces = Value::Null, "behind"),
         (
             |traces| {
@@ -226,8 +233,9 @@ fn inconsistent_traces_are_rejected() {
     ];
     assert_rejected("trace_block", &cases);
     // A failed call also reverts the calls within it. The receipt also shows that the transaction failed.
-    let failed: RpcFault = |traces| set_field(first_log(traces), "error", "Reverted".into());
-    let came = super::fixtures::received(blocks("trace_block", failed).unwrap());
+    let failed: ResultChange = |traces| set_field(first_log(traces), "error", "Reverted".into());
+    let came =
+        super::fixtures::collect_payments(read_blocks_with_lie("trace_block", failed).unwrap());
     assert!(
         came.iter().all(|came| came.position < 1_000_000),
         "{came:?}"
@@ -236,7 +244,7 @@ fn inconsistent_traces_are_rejected() {
 
 #[test]
 fn impossible_head_is_rejected() {
-    let cases: [(RpcFault, &str); 5] = [
+    let cases: [(ResultChange, &str); 5] = [
         (|block| *block = Value::Null, "behind"),
         (
             |block| set_field(Some(block), "number", "0x100000000".into()),
@@ -254,27 +262,27 @@ fn impossible_head_is_rejected() {
     ];
     for (at, (lie, expected)) in cases.into_iter().enumerate() {
         assert_eq!(
-            head(lie).map_err(|error| error_kind(&error)),
+            read_head_with_lie(lie).map_err(|error| error_kind(&error)),
             Err(expected),
             "{at}"
         );
     }
     // The final block is never above the newest block, even if the node reports a higher one.
-    let low: RpcFault = |block| {
+    let low: ResultChange = |block| {
         if block["number"] != "0x0" {
             block["number"] = "0x2".into();
         } else {
             block["number"] = "0x9".into();
         }
     };
-    let said = head(low).map(|head| (head.block.height, head.finalized));
+    let said = read_head_with_lie(low).map(|head| (head.block.height, head.finalized));
     assert_eq!(said, Ok((2, Some(2))));
 }
 
 #[test]
 fn chain_id_must_be_a_number() {
     for id in [json!("0x0"), json!("1"), json!(1), Value::Null, json!(ONE)] {
-        let said = recorded::scripted(move |method, _, answer| match method {
+        let said = recorded::network_of_changed_node(move |method, _, answer| match method {
             "eth_chainId" => json!({ "jsonrpc": "2.0", "result": id }),
             _ => answer,
         });
@@ -285,7 +293,7 @@ fn chain_id_must_be_a_number() {
 
 #[test]
 fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
-    let lies: [RpcFault; 2] = [
+    let lies: [ResultChange; 2] = [
         |receipt| {
             if receipt["logs"]
                 .as_array()
@@ -297,12 +305,12 @@ fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
         |receipt| set_field(first_log(&mut receipt["logs"]), "removed", json!(true)),
     ];
     for lie in lies {
-        let (_receiver, mut node) = recorded::node("eth_getTransactionReceipt", lie);
-        let mut read = || node.blocks(FIRST, LAST, &recorded::ours());
+        let (_receiver, mut node) = recorded::start_lying_node("eth_getTransactionReceipt", lie);
+        let mut read = || node.blocks(FIRST, LAST, &recorded::shop_accounts());
         for _ in 1..10 {
             assert!(read().is_err());
         }
-        let came = super::fixtures::received(read().unwrap());
+        let came = super::fixtures::collect_payments(read().unwrap());
         let ids: Vec<_> = came.iter().map(|came| came.asset.id).collect();
         assert_eq!(ids, ["ETH", "ETH", "ETH"], "all payments except tokens");
         // The next read fetches the receipt again.

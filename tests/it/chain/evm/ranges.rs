@@ -1,10 +1,11 @@
 //! Ranges of blocks: the number of calls for a range, and smaller ranges after a rejection by the node.
 
 use super::fixtures::{
-    EvmScene, ONE, TWO, WatchedAccounts, account_of, proxy_node, received, refusal,
+    EvmScene, ONE, TWO, WatchedAccounts, account_of, collect_payments, error_response,
+    start_changing_proxy,
 };
 use crate::chain::watch::error_kind;
-use coffer::chain::cost::Cost;
+use coffer::chain::cost::RequestCost;
 use coffer::chain::{Node, Watched};
 use coffer::domain::chain::Chain;
 use serde_json::json;
@@ -12,9 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Accounts that are always filtered by address, however many there are.
-struct Named(Vec<[u8; 20]>);
+struct FilteredAccounts(Vec<[u8; 20]>);
 
-impl Watched for Named {
+impl Watched for FilteredAccounts {
     fn has_script(&self, _: &[u8]) -> bool {
         false
     }
@@ -27,7 +28,7 @@ impl Watched for Named {
         false
     }
 
-    fn accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
+    fn queried_accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
         Some(self.0.clone())
     }
 }
@@ -37,17 +38,17 @@ fn range_costs_four_calls_unless_it_has_payments() {
     let Some(scene) = EvmScene::open(1) else {
         return;
     };
-    let (anvil, mut node) = (&scene.anvil, scene.node());
+    let (anvil, mut node) = (&scene.anvil, scene.client());
     let before = anvil.height();
     anvil.mine(20);
     anvil.pay_token(&scene.token, ONE, 1);
     anvil.mine(20);
     node.network().unwrap();
     let mut cost = |from, to| {
-        let calls = node.rpc().requests();
+        let calls = node.rpc().call_count();
         let blocks = node.blocks(from, to, &scene.ours).unwrap();
         let heights: Vec<_> = blocks.iter().map(|read| read.block.height).collect();
-        (heights, node.rpc().requests() - calls)
+        (heights, node.rpc().call_count() - calls)
     };
     let (first, paid, last) = (before + 1, before + 21, before + 41);
     assert_eq!(cost(first, last), (vec![first, paid, last], 4 + 2));
@@ -57,25 +58,25 @@ fn range_costs_four_calls_unless_it_has_payments() {
     // Zero transfers, a common kind of spam, cost no further calls.
     anvil.pay_token(&scene.token, ONE, 0);
     assert_eq!(cost(last, last + 1), (vec![last, last + 1], 4));
-    let calls = node.rpc().requests();
+    let calls = node.rpc().call_count();
     node.head().unwrap();
-    assert_eq!(node.rpc().requests() - calls, 2);
+    assert_eq!(node.rpc().call_count() - calls, 2);
     // These are the calls of one poll, as `coffer doctor` counts them.
-    let calls = node.rpc().requests();
+    let calls = node.rpc().call_count();
     node.network().unwrap();
     node.head().unwrap();
     node.hash_at(first).unwrap();
     node.blocks(first, paid - 1, &scene.ours).unwrap();
-    let cost = Cost::for_chain(Chain::Base);
-    assert_eq!(node.rpc().requests() - calls, cost.a_poll);
+    let cost = RequestCost::for_chain(Chain::Base);
+    assert_eq!(node.rpc().call_count() - calls, cost.a_poll);
     // Calls to read final blocks: two blocks, three times two calls for logs, and the hash of the last block. Then
     // the chain id, the head and the last block read.
     assert_eq!(2 + 3 * 2 + 1 + 4, cost.a_final);
-    let calls = node.rpc().requests();
+    let calls = node.rpc().call_count();
     // Without watched addresses, only the first and the last block are read.
     let nobody = WatchedAccounts(Vec::new());
     assert_eq!(node.blocks(first, last, &nobody).unwrap().len(), 2);
-    assert_eq!(node.rpc().requests() - calls, 2);
+    assert_eq!(node.rpc().call_count() - calls, 2);
 }
 
 #[test]
@@ -93,13 +94,15 @@ fn range_is_halved_until_the_node_accepts_it() {
         (-32602, "query exceeds max block range 10"),
         (-32701, "Please specify less"),
     ] {
-        let proxy = proxy_node(anvil, move |method, params, answer| {
+        let proxy = start_changing_proxy(anvil, move |method, params, answer| {
             let height = |name: &str| {
                 let text = params[0][name].as_str()?.trim_start_matches("0x");
                 u32::from_str_radix(text, 16).ok()
             };
             match (method, height("fromBlock"), height("toBlock")) {
-                ("eth_getLogs", Some(from), Some(to)) if to - from >= 10 => refusal(code, message),
+                ("eth_getLogs", Some(from), Some(to)) if to - from >= 10 => {
+                    error_response(code, message)
+                }
                 _ => answer,
             }
         });
@@ -109,7 +112,7 @@ fn range_is_halved_until_the_node_accepts_it() {
         while from <= anvil.height() {
             let blocks = node.blocks(from, anvil.height(), &scene.ours).unwrap();
             from = blocks.last().unwrap().block.height + 1;
-            came.extend(received(blocks));
+            came.extend(collect_payments(blocks));
             steps += 1;
         }
         let amounts: Vec<_> = came.iter().map(|came| came.amount.0).collect();
@@ -124,17 +127,17 @@ fn logs_are_filtered_by_contract_if_the_node_rejects_address_filters() {
         return;
     };
     scene.anvil.pay_token(&scene.token, ONE, 5);
-    let proxy = proxy_node(&scene.anvil, |method, params, answer| {
+    let proxy = start_changing_proxy(&scene.anvil, |method, params, answer| {
         let names = &params[0]["topics"][2];
         match method {
-            "eth_getLogs" if !names.is_null() => refusal(-32000, "too many topics"),
+            "eth_getLogs" if !names.is_null() => error_response(-32000, "too many topics"),
             _ => answer,
         }
     });
     let mut node = scene.client_at(&proxy.url());
     let height = scene.anvil.height();
     let blocks = node.blocks(height, height, &scene.ours).unwrap();
-    assert_eq!(received(blocks).len(), 1);
+    assert_eq!(collect_payments(blocks).len(), 1);
 }
 
 #[test]
@@ -153,24 +156,29 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
         })
         .collect();
     (named[3], named[1100]) = (account_of(ONE), account_of(TWO));
-    let mut node = scene.node();
+    let mut node = scene.client();
     node.network().unwrap();
-    let calls = node.rpc().requests();
-    let blocks = node.blocks(from, from + 1, &Named(named)).unwrap();
-    let amounts: Vec<_> = received(blocks).iter().map(|came| came.amount.0).collect();
+    let calls = node.rpc().call_count();
+    let blocks = node
+        .blocks(from, from + 1, &FilteredAccounts(named))
+        .unwrap();
+    let amounts: Vec<_> = collect_payments(blocks)
+        .iter()
+        .map(|came| came.amount.0)
+        .collect();
     assert_eq!(amounts, [5, 7]);
     // Two blocks, three times two calls for logs, and two receipts: the cost of a wallet with a thousand indexes
     // ahead.
-    assert_eq!(node.rpc().requests() - calls, 2 + 3 * 2 + 2);
+    assert_eq!(node.rpc().call_count() - calls, 2 + 3 * 2 + 2);
 }
 
 #[test]
-fn single_block_over_the_limit_returns_limited() {
+fn single_block_over_the_limit_is_an_error() {
     let Some(scene) = EvmScene::open(1) else {
         return;
     };
-    let proxy = proxy_node(&scene.anvil, |method, _, answer| match method {
-        "eth_getLogs" => refusal(-32005, "limit exceeded"),
+    let proxy = start_changing_proxy(&scene.anvil, |method, _, answer| match method {
+        "eth_getLogs" => error_response(-32005, "limit exceeded"),
         _ => answer,
     });
     let refused = scene.client_at(&proxy.url()).blocks(0, 1, &scene.ours);
@@ -184,10 +192,10 @@ fn failure_makes_the_client_check_the_network_again() {
     };
     let is_other = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&is_other);
-    let proxy = proxy_node(&scene.anvil, move |method, _, answer| {
+    let proxy = start_changing_proxy(&scene.anvil, move |method, _, answer| {
         match (method, told.load(Ordering::SeqCst)) {
             ("eth_chainId", true) => json!({ "jsonrpc": "2.0", "result": "0x7" }),
-            ("eth_getBlockByNumber", true) => refusal(-32000, "restarting"),
+            ("eth_getBlockByNumber", true) => error_response(-32000, "restarting"),
             _ => answer,
         }
     });

@@ -3,7 +3,8 @@
 //! `COFFER_BLESS=1 cargo test --test it -- recorded` records the responses again from anvil.
 
 use super::fixtures::{
-    CHAINS, ONE, OTHER, TWO, WatchedAccounts, client, proxy_node, received, refusal, summary,
+    CHAINS, ONE, OTHER, TWO, WatchedAccounts, collect_payments, error_response, evm_client,
+    start_changing_proxy, summary,
 };
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use crate::support::receiver::{Receiver, Reply};
@@ -24,12 +25,12 @@ const FILE: &str = concat!(
     "/tests/it/chain/evm/recorded.json"
 );
 
-pub fn ours() -> WatchedAccounts {
+pub fn shop_accounts() -> WatchedAccounts {
     WatchedAccounts::from_addresses(&[ONE, TWO])
 }
 
 /// Returns the expected payments: asset, index of the transaction on the chain, position, address, amount and sender.
-pub fn expected() -> [(&'static str, usize, u32, &'static str, u128, &'static str); 5] {
+pub fn expected_payments() -> [(&'static str, usize, u32, &'static str, u128, &'static str); 5] {
     [
         ("ETH", 0, 0, ONE, 7, ADDRESS),
         ("USDC-ERC20", 1, 2, ONE, 20, ADDRESS),
@@ -41,12 +42,12 @@ pub fn expected() -> [(&'static str, usize, u32, &'static str, u128, &'static st
 
 /// Starts a node that returns the recorded responses, each passed through `change`.
 #[track_caller]
-pub fn answering(
+pub fn start_recorded_node(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
 ) -> (Receiver, Evm) {
     let recorded: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(FILE).unwrap()).unwrap();
-    let receiver = Receiver::scripted(move |_, message| {
+    let receiver = Receiver::start_scripted(move |_, message| {
         let one = |call: &Value| {
             let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
             let known = recorded.iter();
@@ -56,7 +57,7 @@ pub fn answering(
             let answer = match (result, method) {
                 (Some(result), _) => json!({ "jsonrpc": "2.0", "result": result }),
                 // Real nodes respond to an unknown block with this error.
-                (None, "eth_getLogs") => refusal(-32000, "unknown block"),
+                (None, "eth_getLogs") => error_response(-32000, "unknown block"),
                 (None, _) => json!({ "jsonrpc": "2.0", "result": null }),
             };
             let mut changed = change(method, params, answer);
@@ -71,14 +72,14 @@ pub fn answering(
         Reply::Text(200, said.to_string())
     });
     let tokens = Tokens::from([(CHAINS[0].2, TOKEN.to_owned())]);
-    let node = client(CHAINS[0].0, &receiver.url(), tokens);
+    let node = evm_client(CHAINS[0].0, &receiver.url(), tokens);
     (receiver, node)
 }
 
 /// Starts a node with changed results of one method, and returns it with a client.
 #[track_caller]
-pub fn node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver, Evm) {
-    answering(move |method, _, mut answer| {
+pub fn start_lying_node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver, Evm) {
+    start_recorded_node(move |method, _, mut answer| {
         if method == lies_in {
             lie(&mut answer["result"]);
         }
@@ -88,17 +89,17 @@ pub fn node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver, Evm) {
 
 /// Starts a node with changed responses, and returns it with the network that its client reads.
 #[track_caller]
-pub fn scripted(
+pub fn network_of_changed_node(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
 ) -> (Receiver, Result<String, NodeError>) {
-    let (receiver, mut node) = answering(change);
+    let (receiver, mut node) = start_recorded_node(change);
     let network = node.network();
     (receiver, network)
 }
 
 /// Sends the transactions on a real node and records its responses.
 #[track_caller]
-fn record() {
+fn record_responses() {
     let anvil = Anvil::start(CHAINS[0].1, "recording of an EVM chain").unwrap();
     assert_eq!(anvil.deploy_token(), TOKEN.to_lowercase());
     assert_eq!(anvil.deploy_forwarder(), SENDER.to_lowercase());
@@ -120,7 +121,7 @@ fn record() {
     anvil.mine(1);
     let kept: Arc<Mutex<Vec<Value>>> = Arc::default();
     let keeping = Arc::clone(&kept);
-    let proxy = proxy_node(&anvil, move |method, params, answer| {
+    let proxy = start_changing_proxy(&anvil, move |method, params, answer| {
         let call = json!({ "method": method, "params": params, "result": answer["result"] });
         let mut kept = keeping.lock().unwrap();
         if !kept.contains(&call) {
@@ -129,11 +130,11 @@ fn record() {
         answer
     });
     let tokens = Tokens::from([(CHAINS[0].2, TOKEN.to_owned())]);
-    let mut node = client(CHAINS[0].0, &proxy.url(), tokens);
+    let mut node = evm_client(CHAINS[0].0, &proxy.url(), tokens);
     node.network().unwrap();
     node.head().unwrap();
-    let blocks = node.blocks(FIRST, LAST, &ours()).unwrap();
-    for came in received(blocks) {
+    let blocks = node.blocks(FIRST, LAST, &shop_accounts()).unwrap();
+    for came in collect_payments(blocks) {
         node.block_of(&came.txid).unwrap();
     }
     let mut text = serde_json::to_string_pretty(&*kept.lock().unwrap()).unwrap();
@@ -144,20 +145,20 @@ fn record() {
 #[test]
 fn recorded_transactions_are_read() {
     if std::env::var_os("COFFER_BLESS").is_some() {
-        record();
+        record_responses();
     }
-    let (_receiver, mut node) = answering(|_, _, answer| answer);
+    let (_receiver, mut node) = start_recorded_node(|_, _, answer| answer);
     assert_eq!(node.network(), Ok(CHAINS[0].1.to_string()));
     let head = node.head().unwrap();
     assert_eq!((head.block.height, head.finalized), (LAST, Some(0)));
-    let blocks = node.blocks(FIRST, LAST, &ours()).unwrap();
+    let blocks = node.blocks(FIRST, LAST, &shop_accounts()).unwrap();
     let heights: Vec<_> = blocks.iter().map(|read| read.block.height).collect();
     assert_eq!(heights, [3, 4, 5]);
-    let came = received(blocks.clone());
+    let came = collect_payments(blocks.clone());
     let mut txids: Vec<&str> = came.iter().map(|came| came.txid.as_str()).collect();
     txids.dedup();
     let seen: Vec<_> = came.iter().map(summary).collect();
-    let expected = expected();
+    let expected = expected_payments();
     let expected = expected.map(|(asset, at, position, to, amount, from)| {
         (asset, txids[at], position, to, amount, from)
     });

@@ -1,7 +1,8 @@
 //! Payments on a real node: their coins, senders, positions and blocks.
 
 use super::fixtures::{
-    CHAINS, EvmScene, ONE, OTHER, TWO, WatchedAccounts, account_of, client, received, summary,
+    CHAINS, EvmScene, ONE, OTHER, TWO, WatchedAccounts, account_of, collect_payments, evm_client,
+    summary,
 };
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use coffer::chain::tokens::Tokens;
@@ -20,7 +21,7 @@ fn coin_and_token_are_seen_at_one_address() {
         let Some(scene) = EvmScene::open(at) else {
             return;
         };
-        let (anvil, mut node) = (&scene.anvil, scene.node());
+        let (anvil, mut node) = (&scene.anvil, scene.client());
         assert_eq!(node.network(), Ok(id.to_string()));
         let before = anvil.height();
         let coin = anvil.pay(&ONE.to_lowercase(), 7);
@@ -61,8 +62,8 @@ fn main_network_accepts_only_the_issuers_token_contract() {
     let usdt = Asset::find("USDT-ERC20")
         .and_then(|asset| contract_address(asset, "1"))
         .unwrap();
-    let code = anvil.ask("eth_getCode", json!([token, "latest"]));
-    anvil.ask("anvil_setCode", json!([usdt, code]));
+    let code = anvil.call_rpc("eth_getCode", json!([token, "latest"]));
+    anvil.call_rpc("anvil_setCode", json!([usdt, code]));
     let txid = anvil.call(
         usdt,
         "claim(address,uint256)",
@@ -70,18 +71,18 @@ fn main_network_accepts_only_the_issuers_token_contract() {
         0,
     );
     anvil.pay_token(&token, ONE, 9);
-    let mut node = client(Chain::Ethereum, &anvil.url, Tokens::new());
+    let mut node = evm_client(Chain::Ethereum, &anvil.url, Tokens::new());
     assert_eq!(node.network(), Ok("1".to_owned()));
     let blocks = node
         .blocks(1, anvil.height(), &WatchedAccounts::from_addresses(&[ONE]))
         .unwrap();
-    let blocks = received(blocks);
+    let blocks = collect_payments(blocks);
     let came: Vec<_> = blocks.iter().map(summary).collect();
     let expected = ("USDT-ERC20", txid.as_str().unwrap(), 1, ONE, 5, ADDRESS);
     assert_eq!(came, [expected]);
 
     let tokens = Tokens::from([("USDC-ERC20", token.clone())]);
-    let mut node = client(Chain::Ethereum, &anvil.url, tokens);
+    let mut node = evm_client(Chain::Ethereum, &anvil.url, tokens);
     let refused = "it is of the main network, on which no setting says where USDC-ERC20 is";
     let refused = NodeError::Wrong(refused.to_owned());
     assert_eq!(node.network(), Err(refused.clone()));
@@ -110,7 +111,7 @@ fn foreign_and_failed_transfers_are_ignored() {
     // This payment fails, because the sender has too few tokens.
     let poor = anvil.pay_token(&scene.token, ONE, 2_000_000_000);
     for txid in [&failed, &poor] {
-        let receipt = anvil.wait_receipt(txid);
+        let receipt = anvil.wait_for_receipt(txid);
         assert_eq!(
             (&receipt["status"], &receipt["logs"]),
             (&json!("0x0"), &json!([]))
@@ -119,12 +120,12 @@ fn foreign_and_failed_transfers_are_ignored() {
     // The token contract rejects coins, so the transaction fails and its value returns to the sender.
     let address = account_of(&scene.token);
     let refused = anvil.pay(&scene.token, 5);
-    assert_eq!(anvil.wait_receipt(&refused)["status"], "0x0");
-    assert_eq!(scene.received(before + 1), []);
+    assert_eq!(anvil.wait_for_receipt(&refused)["status"], "0x0");
+    assert_eq!(scene.payments_from(before + 1), []);
     let blocks = scene
-        .node()
+        .client()
         .blocks(before + 1, anvil.height(), &WatchedAccounts(vec![address]));
-    assert_eq!(received(blocks.unwrap()), []);
+    assert_eq!(collect_payments(blocks.unwrap()), []);
 }
 
 #[test]
@@ -141,7 +142,7 @@ fn amount_above_the_maximum_is_skipped() {
     claim(&"f".repeat(64));
     claim(&format!("{:0>64}", format!("1{}", "0".repeat(32))));
     let most = claim(&format!("{:0>64}", "f".repeat(32)));
-    let came = scene.received(before + 1);
+    let came = scene.payments_from(before + 1);
     let came: Vec<_> = came.iter().map(summary).collect();
     let most = (
         scene.asset,
@@ -173,12 +174,12 @@ fn position_is_the_log_index_within_its_transaction() {
         (first, anvil.call(&scene.token, BATCH, &words, 0))
     });
     assert_eq!(anvil.height(), before + 1);
-    let logs = &anvil.wait_success(&second)["logs"];
+    let logs = &anvil.wait_for_success(&second)["logs"];
     assert_eq!(
         logs[1]["logIndex"], "0x2",
         "log indexes count over the block: {logs}"
     );
-    let came = scene.received(before + 1);
+    let came = scene.payments_from(before + 1);
     let came: Vec<_> = came.iter().map(summary).collect();
     let (asset, first, second) = (
         scene.asset,
@@ -199,34 +200,35 @@ fn positions_do_not_depend_on_the_block() {
     let Some(scene) = EvmScene::open(0) else {
         return;
     };
-    let (anvil, mut node) = (&scene.anvil, scene.node());
+    let (anvil, mut node) = (&scene.anvil, scene.client());
     let before = anvil.height();
     let (coin, token) =
         anvil.mine_together(|| (anvil.pay(ONE, 3), anvil.pay_token(&scene.token, TWO, 4)));
-    let once = scene.read(before + 1, before + 1);
+    let once = scene.read_blocks(before + 1, before + 1);
     let hash = &once[0].block.hash;
     assert_eq!(once[0].received.len(), 2);
     for txid in [&coin, &token] {
         let block = node.block_of(txid.as_str().unwrap()).unwrap();
         assert_eq!(block.as_ref(), Some(&once[0].block));
     }
-    let kept = [&coin, &token].map(|txid| anvil.ask("eth_getRawTransactionByHash", json!([txid])));
+    let kept =
+        [&coin, &token].map(|txid| anvil.call_rpc("eth_getRawTransactionByHash", json!([txid])));
 
     // A reorg replaces the block by one without these transactions.
-    anvil.ask("anvil_reorg", json!([1, []]));
+    anvil.call_rpc("anvil_reorg", json!([1, []]));
     assert_eq!(anvil.height(), before + 1);
     assert_ne!(node.hash_at(before + 1).unwrap().as_ref(), Some(hash));
-    assert_eq!(scene.received(before + 1), []);
+    assert_eq!(scene.payments_from(before + 1), []);
     for txid in [&coin, &token] {
         assert_eq!(node.block_of(txid.as_str().unwrap()), Ok(None));
     }
 
     // The transactions return, each in a block of its own.
     for raw in kept {
-        let txid = anvil.ask("eth_sendRawTransaction", json!([raw]));
-        anvil.wait_success(&txid);
+        let txid = anvil.call_rpc("eth_sendRawTransaction", json!([raw]));
+        anvil.wait_for_success(&txid);
     }
-    let again = received(scene.read(before + 2, anvil.height()));
+    let again = collect_payments(scene.read_blocks(before + 2, anvil.height()));
     assert_eq!(again, once[0].received);
     let block = node.block_of(token.as_str().unwrap()).unwrap();
     assert_eq!(block.map(|block| block.height), Some(before + 3));
@@ -237,7 +239,7 @@ fn head_reports_the_final_block() {
     let Some(scene) = EvmScene::open(1) else {
         return;
     };
-    let mut node = scene.node();
+    let mut node = scene.client();
     assert_eq!(node.head().unwrap().finalized, Some(0));
     scene.anvil.mine(20);
     let head = node.head().unwrap();
@@ -259,7 +261,7 @@ fn head_reports_the_final_block() {
 }
 
 #[test]
-fn thousand_accounts_are_found_like_two() {
+fn thousand_watched_accounts_find_the_same_payments() {
     for at in 0..2 {
         let Some(scene) = EvmScene::open(at) else {
             return;
@@ -274,18 +276,18 @@ fn thousand_accounts_are_found_like_two() {
             );
             anvil.pay(TWO, units);
         }
-        let few = scene.read(before + 1, anvil.height());
+        let few = scene.read_blocks(before + 1, anvil.height());
         let many = WatchedAccounts::with_others(&[ONE, TWO], 1000);
         let many = scene
-            .node()
+            .client()
             .blocks(before + 1, anvil.height(), &many)
             .unwrap();
         let count = if at == 0 { 2 + 4 } else { 2 };
-        assert_eq!(received(few.clone()).len(), count);
+        assert_eq!(collect_payments(few.clone()).len(), count);
         assert_eq!(many, few);
         let none = scene
-            .node()
+            .client()
             .blocks(before + 1, anvil.height(), &WatchedAccounts(Vec::new()));
-        assert_eq!(received(none.unwrap()), []);
+        assert_eq!(collect_payments(none.unwrap()), []);
     }
 }

@@ -1,28 +1,34 @@
 //! Kills of the server within a block of Tron, with a simulated node.
 
-use super::{BATCH, Payer, play};
-use crate::chain::till::Till;
+use super::{BATCH, RandomPayer, pay_and_kill};
+use crate::chain::till::TestnetShop;
 use crate::support::dice::Dice;
 use crate::support::received::ReceivedAmounts;
-use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, address, bytes};
+use crate::support::tron::{
+    Action, ContractStep, Node, PAYER, SENDER, TOKEN, decode_address, encode_address,
+};
 use std::collections::BTreeSet;
 
 pub(in crate::chain) const ASSET: &str = "USDT-TRC20";
 
-pub(in crate::chain) struct Tron(pub(in crate::chain) Node);
+pub(in crate::chain) struct TronPayer(pub(in crate::chain) Node);
 
-impl Payer for Tron {
+impl RandomPayer for TronPayer {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         let mut units = || 10_000 + u64::try_from(dice.roll(10_000)).unwrap();
         for part in [to; 6].concat().chunks(BATCH) {
-            let pays: Vec<_> = part.iter().map(|to| (bytes(to), units())).collect();
-            self.0.send(Act::batch(TOKEN, PAYER, &pays));
+            let pays: Vec<_> = part
+                .iter()
+                .map(|to| (decode_address(to), units()))
+                .collect();
+            self.0.send(Action::token_batch(TOKEN, PAYER, &pays));
         }
         for part in to.chunks(BATCH) {
             let steps = part
                 .iter()
-                .map(|to| Step::sends(SENDER, bytes(to), units()));
-            self.0.send(Act::steps(SENDER, PAYER, steps.collect()));
+                .map(|to| ContractStep::trx_payment(SENDER, decode_address(to), units()));
+            self.0
+                .send(Action::contract_call(SENDER, PAYER, steps.collect()));
         }
         for to in to {
             self.0.pay(to, units());
@@ -38,8 +44,8 @@ impl Payer for Tron {
         let mut gone: Vec<String> = sent.collect();
         gone.retain(|_| dice.roll(3) == 0);
         let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
-        chain.give_up(given_up, &gone);
-        chain.reverse_waiting();
+        chain.reorg(given_up, &gone);
+        chain.reverse_pending();
         drop(chain);
         self.0.mine(depth + 1);
     }
@@ -60,6 +66,7 @@ impl Payer for Tron {
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_tron() {
     let node = Node::start();
-    let till = Till::of_accounts("tron", &node.url(), (ASSET, &address(TOKEN)));
-    play(&till, "tron", &["TRX", ASSET], &mut Tron(node));
+    let till =
+        TestnetShop::with_account_chain("tron", &node.url(), (ASSET, &encode_address(TOKEN)));
+    pay_and_kill(&till, "tron", &["TRX", ASSET], &mut TronPayer(node));
 }

@@ -29,7 +29,7 @@ impl LieCase {
     }
 }
 
-fn case(method: &'static str, lie: RpcFault, told: [&'static str; 2]) -> LieCase {
+fn lie_case(method: &'static str, lie: RpcFault, told: [&'static str; 2]) -> LieCase {
     let lies = vec![(method, lie)];
     LieCase { lies, told }
 }
@@ -47,7 +47,7 @@ const fn server_only(told: [&'static str; 2]) -> [&'static str; 2] {
 }
 
 /// Returns a fault that replaces a field of the result, if present.
-fn field(name: &'static str, value: Value) -> RpcFault {
+fn replace_field(name: &'static str, value: Value) -> RpcFault {
     RpcFault::change(move |_, answer| {
         if answer["result"].get(name).is_some() {
             answer["result"][name] = value.clone();
@@ -56,7 +56,7 @@ fn field(name: &'static str, value: Value) -> RpcFault {
 }
 
 /// Returns a JSON list of numbered items that is nearly as long as a response may be.
-fn flood(one: impl Fn(usize) -> String) -> Arc<str> {
+fn list_near_maximum_size(one: impl Fn(usize) -> String) -> Arc<str> {
     let mut list = "[".to_owned();
     for at in 0.. {
         list.push_str(&one(at));
@@ -95,7 +95,7 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
         |address: &str| format!("0x{:0>64}", address.trim_start_matches("0x").to_lowercase());
     let (token, to) = (token.to_owned(), word(ours));
     let (hash, height) = (before["hash"].clone(), before["number"].clone());
-    let logs = flood(|at| {
+    let logs = list_near_maximum_size(|at| {
         let log = json!({
             "address": token, "topics": [transfer, word("0x1"), to], "data": format!("0x{at:064x}"),
             "blockHash": hash, "blockNumber": height, "transactionHash": format!("0x{at:064x}"),
@@ -104,33 +104,33 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
         log.to_string()
     });
     vec![
-        case("eth_getBlockByNumber", goes_back, LAGS),
-        case("eth_getBlockByNumber", is_behind, NOTHING),
-        case("eth_getLogs", RpcFault::result(json!([])), NOTHING),
-        case("eth_getBlockByNumber", another, NOTHING),
-        case("eth_getBlockByNumber", RpcFault::Reversed, NOTHING),
-        case(
+        lie_case("eth_getBlockByNumber", goes_back, LAGS),
+        lie_case("eth_getBlockByNumber", is_behind, NOTHING),
+        lie_case("eth_getLogs", RpcFault::result(json!([])), NOTHING),
+        lie_case("eth_getBlockByNumber", another, NOTHING),
+        lie_case("eth_getBlockByNumber", RpcFault::Reversed, NOTHING),
+        lie_case(
             "eth_getLogs",
             RpcFault::error(-32005, "limit exceeded"),
             server_only(LIMITS),
         ),
-        case("eth_getBlockByNumber", RpcFault::Dropped(1), UNREACHABLE),
-        case("eth_chainId", RpcFault::Status(429), LIMITS),
-        case("eth_chainId", RpcFault::Status(401), WRONG),
-        case(
+        lie_case("eth_getBlockByNumber", RpcFault::Dropped(1), UNREACHABLE),
+        lie_case("eth_chainId", RpcFault::Status(429), LIMITS),
+        lie_case("eth_chainId", RpcFault::Status(401), WRONG),
+        lie_case(
             "eth_getBlockByNumber",
             RpcFault::Truncated(100),
             UNREACHABLE,
         ),
-        case("eth_chainId", RpcFault::Body("<html>".to_owned()), LIED),
-        case(
+        lie_case("eth_chainId", RpcFault::Body("<html>".to_owned()), LIED),
+        lie_case(
             "eth_getBlockByNumber",
-            RpcFault::huge(TOO_MUCH),
+            RpcFault::huge_result(TOO_MUCH),
             server_only(LIMITS),
         ),
-        case("eth_getLogs", RpcFault::Flood(None, logs), NOTHING),
-        case("eth_chainId", RpcFault::result(json!("0x1")), WRONG),
-        case("eth_chainId", RpcFault::result(json!("0x2105")), WRONG),
+        lie_case("eth_getLogs", RpcFault::Flood(None, logs), NOTHING),
+        lie_case("eth_chainId", RpcFault::result(json!("0x1")), WRONG),
+        lie_case("eth_chainId", RpcFault::result(json!("0x2105")), WRONG),
     ]
 }
 
@@ -167,25 +167,25 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
         GENESIS_OF_DOGECOIN
     };
     let mut cases = vec![
-        case("getblockchaininfo", RpcFault::result(before.clone()), LAGS),
-        case(
+        lie_case("getblockchaininfo", RpcFault::result(before.clone()), LAGS),
+        lie_case(
             "getblockhash",
             is_behind,
             ["", "does not have that block yet"],
         ),
-        case("getrawmempool", RpcFault::result(json!([])), NOTHING),
-        case(
+        lie_case("getrawmempool", RpcFault::result(json!([])), NOTHING),
+        lie_case(
             "getblock",
-            field("previousblockhash", "ab".repeat(32).into()),
+            replace_field("previousblockhash", "ab".repeat(32).into()),
             server_only(LIED),
         ),
-        case("getblockhash", RpcFault::Reversed, NOTHING),
-        case(
+        lie_case("getblockhash", RpcFault::Reversed, NOTHING),
+        lie_case(
             "getblock",
             RpcFault::error(-32005, "limit exceeded"),
             of_block(LIMITS),
         ),
-        case(
+        lie_case(
             "getrawtransaction",
             RpcFault::Dropped(1),
             if shows {
@@ -194,36 +194,39 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
                 server_only(UNREACHABLE)
             },
         ),
-        case("getblockhash", RpcFault::Dropped(1), UNREACHABLE),
-        case("getblockchaininfo", RpcFault::Status(429), LIMITS),
-        case("getblockchaininfo", RpcFault::Status(401), WRONG),
-        case("getblockchaininfo", RpcFault::Truncated(100), UNREACHABLE),
-        case("getblockhash", RpcFault::Body("<html>".to_owned()), LIED),
-        case("getblockhash", first(GENESIS_OF_BITCOIN), WRONG),
-        case("getblockhash", first(main), server_only(WRONG)),
-        case("getblock", refuses, NOTHING),
+        lie_case("getblockhash", RpcFault::Dropped(1), UNREACHABLE),
+        lie_case("getblockchaininfo", RpcFault::Status(429), LIMITS),
+        lie_case("getblockchaininfo", RpcFault::Status(401), WRONG),
+        lie_case("getblockchaininfo", RpcFault::Truncated(100), UNREACHABLE),
+        lie_case("getblockhash", RpcFault::Body("<html>".to_owned()), LIED),
+        lie_case("getblockhash", first(GENESIS_OF_BITCOIN), WRONG),
+        lie_case("getblockhash", first(main), server_only(WRONG)),
+        lie_case("getblock", refuses, NOTHING),
     ];
     cases.extend(if shows {
-        floods_of_transactions(script)
+        transaction_floods(script)
     } else {
-        floods_of_ids()
+        id_floods()
     });
     cases
 }
 
 /// Returns two cases: a block of nearly the maximum size that pays only the shop, and a mempool as large, whose
 /// transactions cannot be read.
-fn floods_of_transactions(script: &str) -> Vec<LieCase> {
-    let transactions = flood(|at| {
+fn transaction_floods(script: &str) -> Vec<LieCase> {
+    let transactions = list_near_maximum_size(|at| {
         let output = json!({ "value": 1, "n": 0, "scriptPubKey": { "hex": script } });
         json!({ "txid": format!("{at:064x}"), "vin": [], "vout": [output] }).to_string()
     });
     let waiting = vec![
-        ("getrawmempool", RpcFault::Flood(None, ids())),
+        (
+            "getrawmempool",
+            RpcFault::Flood(None, ids_near_maximum_size()),
+        ),
         ("getrawtransaction", RpcFault::NotFound),
     ];
     vec![
-        case(
+        lie_case(
             "getblock",
             RpcFault::Flood(Some("tx"), transactions),
             server_only(LIED),
@@ -236,22 +239,22 @@ fn floods_of_transactions(script: &str) -> Vec<LieCase> {
 }
 
 /// Returns two cases: a block above the maximum size, and a block of nearly that size.
-fn floods_of_ids() -> Vec<LieCase> {
+fn id_floods() -> Vec<LieCase> {
     let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
     vec![
-        case(
+        lie_case(
             "getblock",
             RpcFault::Flood(Some("more"), more),
             server_only(LIMITS),
         ),
-        case(
+        lie_case(
             "getblock",
-            RpcFault::Flood(Some("tx"), ids()),
+            RpcFault::Flood(Some("tx"), ids_near_maximum_size()),
             server_only(WRONG),
         ),
     ]
 }
 
-fn ids() -> Arc<str> {
-    flood(|at| format!("\"{at:064x}\""))
+fn ids_near_maximum_size() -> Arc<str> {
+    list_near_maximum_size(|at| format!("\"{at:064x}\""))
 }

@@ -1,11 +1,11 @@
 //! Payers: a litecoind, which may also stand for a Dogecoin node, and an anvil for each EVM chain.
 
-use super::{Payer, play};
-use crate::chain::till::Till;
+use super::{ScenarioPayer, play_scenario};
+use crate::chain::till::TestnetShop;
 use crate::support::anvil::{ADDRESS, Node, address_word, transfer_calldata};
 use crate::support::electrumx::Electrumx;
 use crate::support::litecoind::Litecoind;
-use crate::support::received::{ReceivedAmounts, sum};
+use crate::support::received::{ReceivedAmounts, sum_of_asset};
 use crate::support::rpc_proxy::RpcProxy;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -13,49 +13,49 @@ use std::collections::BTreeSet;
 const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
 
 /// A payer with a litecoind, which may also stand for a Dogecoin node.
-struct Outputs {
+struct UtxoScenarioPayer {
     node: Litecoind,
     names: [&'static str; 3],
     twenty: u128,
 }
 
 /// Formats base units as a decimal amount, as the node does.
-fn coins(units: u128) -> String {
+fn format_coins(units: u128) -> String {
     format!("{}.{:08}", units / 100_000_000, units % 100_000_000)
 }
 
 /// Converts a decimal amount of the node to base units.
 #[track_caller]
-fn units(value: &Value) -> u128 {
+fn parse_units(value: &Value) -> u128 {
     format!("{:.8}", value.as_f64().unwrap())
         .replace('.', "")
         .parse()
         .unwrap()
 }
 
-impl Outputs {
+impl UtxoScenarioPayer {
     #[track_caller]
-    fn own(&self, address: &str) -> String {
-        self.node.own_address(self.names[0], address)
+    fn node_address(&self, address: &str) -> String {
+        self.node.to_litecoin_address(self.names[0], address)
     }
 }
 
-impl Payer for Outputs {
+impl ScenarioPayer for UtxoScenarioPayer {
     fn chain_asset_symbol(&self) -> [&'static str; 3] {
         self.names
     }
 
-    fn twenty_eur(&self) -> u128 {
+    fn units_of_twenty_eur(&self) -> u128 {
         self.twenty
     }
 
     fn send_all(&self, to: &[(&str, u128)]) -> String {
         let paid = to
             .iter()
-            .map(|(to, units)| (self.own(to), json!(coins(*units))));
+            .map(|(to, units)| (self.node_address(to), json!(format_coins(*units))));
         let paid: Map<String, Value> = paid.collect();
         self.node
-            .text("sendmany", json!(["", paid, 1, "", [], true]))
+            .call_text("sendmany", json!(["", paid, 1, "", [], true]))
     }
 
     fn mine_empty(&self, blocks: u32) {
@@ -70,7 +70,7 @@ impl Payer for Outputs {
         true
     }
 
-    fn replace(&self, txid: &str, to: &[(&str, u128)]) {
+    fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]) {
         let old = self.node.call("gettransaction", json!([txid, true, true]));
         let (mut inputs, mut value) = (Vec::new(), 0);
         for input in old["decoded"]["vin"].as_array().unwrap() {
@@ -79,54 +79,57 @@ impl Payer for Outputs {
                 .node
                 .call("gettransaction", json!([input["txid"], true, true]));
             let at = usize::try_from(input["vout"].as_u64().unwrap()).unwrap();
-            value += units(&before["decoded"]["vout"][at]["value"]);
+            value += parse_units(&before["decoded"]["vout"][at]["value"]);
         }
         let fee = 1_000_000;
         let paid: u128 = to.iter().map(|(_, units)| units).sum();
         let mut outputs: Map<String, Value> = Map::new();
         for (to, units) in to {
-            outputs.insert(self.own(to), json!(coins(*units)));
+            outputs.insert(self.node_address(to), json!(format_coins(*units)));
         }
         outputs.insert(
-            self.node.address("bech32"),
-            json!(coins(value - paid - fee)),
+            self.node.new_address("bech32"),
+            json!(format_coins(value - paid - fee)),
         );
         let raw = self
             .node
-            .text("createrawtransaction", json!([inputs, outputs]));
+            .call_text("createrawtransaction", json!([inputs, outputs]));
         let signed = self.node.call("signrawtransactionwithwallet", json!([raw]));
         self.node
-            .text("sendrawtransaction", json!([signed["hex"], 0]));
+            .call_text("sendrawtransaction", json!([signed["hex"], 0]));
     }
 
-    fn reorganise(&self, gone: &str) {
-        let hash = self.node.text("getbestblockhash", json!([]));
+    fn reorganise_without(&self, gone: &str) {
+        let hash = self.node.call_text("getbestblockhash", json!([]));
         self.node.call("invalidateblock", json!([hash]));
-        self.replace(gone, &[]);
+        self.replace_transaction(gone, &[]);
         self.node.mine(2);
     }
 
     fn send_ignored(&self, _: &str) {}
 
     fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
-        let to = to.iter().map(|address| self.own(address)).collect();
+        let to = to
+            .iter()
+            .map(|address| self.node_address(address))
+            .collect();
         self.node.received_by(&to, self.names[1])
     }
 }
 
 /// A payer with the node of an EVM chain and a token.
-struct Accounts {
+struct EvmScenarioPayer {
     node: Node,
     token: String,
     names: [&'static str; 3],
 }
 
-impl Payer for Accounts {
+impl ScenarioPayer for EvmScenarioPayer {
     fn chain_asset_symbol(&self) -> [&'static str; 3] {
         self.names
     }
 
-    fn twenty_eur(&self) -> u128 {
+    fn units_of_twenty_eur(&self) -> u128 {
         20_000_000
     }
 
@@ -153,7 +156,7 @@ impl Payer for Accounts {
 
     fn mine_empty(&self, blocks: u32) {
         // A reorg sets the clock of the node back. A lost transaction is dropped only after a later final block.
-        self.node.ask("evm_increaseTime", json!([120]));
+        self.node.call_rpc("evm_increaseTime", json!([120]));
         self.node.mine(blocks);
     }
 
@@ -165,24 +168,28 @@ impl Payer for Accounts {
         false
     }
 
-    fn replace(&self, txid: &str, to: &[(&str, u128)]) {
-        let known = self.node.ask("eth_getTransactionByHash", json!([txid]));
+    fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]) {
+        let known = self
+            .node
+            .call_rpc("eth_getTransactionByHash", json!([txid]));
         let height = known["blockNumber"].as_str().unwrap();
         let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
         let given_up = self.node.reorg(self.height() + 1 - height);
         self.node.mine_together(|| {
             // All transactions are unconfirmed again, until one of them is replaced with a higher fee.
             for (_, raw) in &given_up {
-                self.node.ask("eth_sendRawTransaction", json!([raw]));
+                self.node.call_rpc("eth_sendRawTransaction", json!([raw]));
             }
             let (to, units) = to.first().unwrap_or(&(FOREIGN, 1));
             let more = json!({
                 "nonce": known["nonce"], "to": self.token, "data": transfer_calldata(to, *units), "from": ADDRESS,
                 "gas": known["gas"], "gasPrice": format!("{:#x}", 1_000_000_000_000_u64),
             });
-            self.node.ask("eth_sendTransaction", json!([more]));
+            self.node.call_rpc("eth_sendTransaction", json!([more]));
         });
-        let receipt = self.node.ask("eth_getTransactionReceipt", json!([txid]));
+        let receipt = self
+            .node
+            .call_rpc("eth_getTransactionReceipt", json!([txid]));
         assert_eq!(
             receipt,
             Value::Null,
@@ -190,12 +197,15 @@ impl Payer for Accounts {
         );
     }
 
-    fn reorganise(&self, gone: &str) {
+    fn reorganise_without(&self, gone: &str) {
         // Each transaction has its own block, and the last block is empty.
         let given_up = self.node.reorg(5);
         for (txid, raw) in given_up.iter().filter(|(txid, _)| txid != gone) {
-            assert_eq!(self.node.ask("eth_sendRawTransaction", json!([raw])), *txid);
-            self.node.wait_success(txid);
+            assert_eq!(
+                self.node.call_rpc("eth_sendRawTransaction", json!([raw])),
+                *txid
+            );
+            self.node.wait_for_success(txid);
         }
         self.node.mine(1);
     }
@@ -210,7 +220,7 @@ impl Payer for Accounts {
             &[address_word(to), units],
             0,
         );
-        assert_eq!(self.node.wait_receipt(&failed)["status"], "0x0");
+        assert_eq!(self.node.wait_for_receipt(&failed)["status"], "0x0");
         // This payment stays unmatched: on Ethereum it is in a coin that the invoice does not request, elsewhere it
         // is dust.
         if self.names[0] == "ethereum" {
@@ -234,14 +244,14 @@ impl Payer for Accounts {
             .iter()
             .filter(|((_, position), _)| *position >= 1_000_000);
         came.extend(sent.map(|(place, value)| (place.clone(), value.clone())));
-        let sums = (sum(&came, "ETH"), sum(&came, asset));
+        let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, asset));
         assert_eq!(self.node.balances_of(to, &self.token), sums);
         came
     }
 }
 
 #[track_caller]
-fn on_outputs<K>(
+fn play_on_utxo_chain<K>(
     names: [&'static str; 3],
     twenty: u128,
     url: impl Fn(&Litecoind) -> Option<(K, String)>,
@@ -250,14 +260,14 @@ fn on_outputs<K>(
     let Some(node) = Litecoind::start(&["-txindex=1"], &untested) else {
         return;
     };
-    node.fund();
+    node.fund_wallet();
     let Some((_kept, url)) = url(&node) else {
         return;
     };
-    let till = Till::of_outputs(names[0], &url);
-    play(
+    let till = TestnetShop::with_utxo_chain(names[0], &url);
+    play_scenario(
         &till,
-        &Outputs {
+        &UtxoScenarioPayer {
             node,
             names,
             twenty,
@@ -266,26 +276,28 @@ fn on_outputs<K>(
 }
 
 #[track_caller]
-fn on_accounts(id: u64, names: [&'static str; 3]) {
+fn play_on_evm_chain(id: u64, names: [&'static str; 3]) {
     let untested = format!("what may happen to an invoice on {}", names[0]);
     let Some(node) = Node::start(id, &untested) else {
         return;
     };
     let token = node.deploy_token();
-    let till = Till::of_accounts(names[0], &node.url, (names[1], &token));
-    play(&till, &Accounts { node, token, names });
+    let till = TestnetShop::with_account_chain(names[0], &node.url, (names[1], &token));
+    play_scenario(&till, &EvmScenarioPayer { node, token, names });
 }
 
 #[test]
 fn invoice_scenarios_pass_on_litecoin() {
     let direct = |node: &Litecoind| Some(((), node.url()));
-    on_outputs(["litecoin", "LTC", "LTC"], 25_000_000, direct);
+    play_on_utxo_chain(["litecoin", "LTC", "LTC"], 25_000_000, direct);
 }
 
 #[test]
 fn invoice_scenarios_pass_on_dogecoin() {
     let names = ["dogecoin", "DOGE", "DOGE"];
-    on_outputs(names, 500_000_000, |node| Some(RpcProxy::as_dogecoin(node)));
+    play_on_utxo_chain(names, 500_000_000, |node| {
+        Some(RpcProxy::start_dogecoin(node))
+    });
 }
 
 #[test]
@@ -295,20 +307,20 @@ fn invoice_scenarios_pass_with_an_electrum_server() {
         let url = server.url();
         Some((server, url))
     };
-    on_outputs(["litecoin", "LTC", "LTC"], 25_000_000, server);
+    play_on_utxo_chain(["litecoin", "LTC", "LTC"], 25_000_000, server);
 }
 
 #[test]
 fn invoice_scenarios_pass_on_ethereum() {
-    on_accounts(11_155_111, ["ethereum", "USDC-ERC20", "USDC"]);
+    play_on_evm_chain(11_155_111, ["ethereum", "USDC-ERC20", "USDC"]);
 }
 
 #[test]
 fn invoice_scenarios_pass_on_base() {
-    on_accounts(84_532, ["base", "USDC-BASE", "USDC"]);
+    play_on_evm_chain(84_532, ["base", "USDC-BASE", "USDC"]);
 }
 
 #[test]
 fn invoice_scenarios_pass_on_polygon() {
-    on_accounts(80_002, ["polygon", "USDC-POLYGON", "USDC"]);
+    play_on_evm_chain(80_002, ["polygon", "USDC-POLYGON", "USDC"]);
 }

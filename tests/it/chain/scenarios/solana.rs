@@ -1,24 +1,24 @@
 //! Payer on Solana, with surfpool as its node, which has no reorgs.
 
-use super::{Payer, play};
-use crate::chain::till::Till;
+use super::{ScenarioPayer, play_scenario};
+use crate::chain::till::TestnetShop;
 use crate::support::received::ReceivedAmounts;
-use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, steps};
+use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, payment_steps};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-struct Solana<'a> {
+struct SolanaScenarioPayer<'a> {
     node: &'a Surfpool,
     asset: &'static str,
 }
 
-impl Payer for Solana<'_> {
+impl ScenarioPayer for SolanaScenarioPayer<'_> {
     fn chain_asset_symbol(&self) -> [&'static str; 3] {
         let symbol = self.asset.split('-').next().unwrap();
         ["solana", self.asset, symbol]
     }
 
-    fn twenty_eur(&self) -> u128 {
+    fn units_of_twenty_eur(&self) -> u128 {
         if self.asset == SOL {
             200_000_000
         } else {
@@ -28,7 +28,7 @@ impl Payer for Solana<'_> {
 
     fn send_all(&self, to: &[(&str, u128)]) -> String {
         let all = to.iter().flat_map(|(to, units)| {
-            let steps = steps(self.asset, to, u64::try_from(*units).unwrap());
+            let steps = payment_steps(self.asset, to, u64::try_from(*units).unwrap());
             steps.as_array().unwrap().clone()
         });
         self.node.send(None, &Value::Array(all.collect()))
@@ -50,17 +50,17 @@ impl Payer for Solana<'_> {
         false
     }
 
-    fn replace(&self, _: &str, _: &[(&str, u128)]) {
+    fn replace_transaction(&self, _: &str, _: &[(&str, u128)]) {
         unreachable!("nothing waits, and no block is given up");
     }
 
-    fn reorganise(&self, _: &str) {
+    fn reorganise_without(&self, _: &str) {
         unreachable!("no block is given up");
     }
 
     fn send_ignored(&self, to: &str) {
         for token in ["other", "token2022"] {
-            self.node.send(None, &steps(token, to, 20_000_000));
+            self.node.send(None, &payment_steps(token, to, 20_000_000));
         }
         let failing = json!([["sol", to, 200_000_000], ["fail"]]);
         self.node.send(None, &failing);
@@ -75,20 +75,20 @@ impl Payer for Solana<'_> {
 }
 
 #[track_caller]
-fn on_solana(asset: &'static str) {
+fn play_on_solana(asset: &'static str) {
     let Some(node) = Surfpool::start(&format!("invoices in {asset}")) else {
         return;
     };
-    let till = Till::of_solana(&node, &node.url);
-    play(&till, &Solana { node: &node, asset });
+    let till = TestnetShop::with_solana(&node, &node.url);
+    play_scenario(&till, &SolanaScenarioPayer { node: &node, asset });
 }
 
 #[test]
 fn invoice_scenarios_pass_in_sol() {
-    on_solana(SOL);
+    play_on_solana(SOL);
 }
 
 #[test]
 fn invoice_scenarios_pass_in_a_solana_token() {
-    on_solana(USDC);
+    play_on_solana(USDC);
 }

@@ -1,9 +1,11 @@
 //! Payer on Tron, with a simulated node.
 
-use super::{Payer, play};
-use crate::chain::till::Till;
+use super::{ScenarioPayer, play_scenario};
+use crate::chain::till::TestnetShop;
 use crate::support::received::ReceivedAmounts;
-use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, UNLISTED, address, bytes};
+use crate::support::tron::{
+    Action, ContractStep, Node, PAYER, SENDER, TOKEN, UNLISTED, decode_address, encode_address,
+};
 use std::collections::BTreeSet;
 
 /// An account that does not belong to the shop.
@@ -11,16 +13,16 @@ const FOREIGN: [u8; 20] = [0xbb; 20];
 /// Token that the invoices request.
 const ASSET: &str = "USDT-TRC20";
 
-struct Tron {
+struct TronScenarioPayer {
     node: Node,
 }
 
-impl Payer for Tron {
+impl ScenarioPayer for TronScenarioPayer {
     fn chain_asset_symbol(&self) -> [&'static str; 3] {
         ["tron", ASSET, "USDT"]
     }
 
-    fn twenty_eur(&self) -> u128 {
+    fn units_of_twenty_eur(&self) -> u128 {
         20_000_000
     }
 
@@ -31,9 +33,9 @@ impl Payer for Tron {
             _ => {
                 let pays: Vec<_> = to
                     .iter()
-                    .map(|(to, amount)| (bytes(to), units(*amount)))
+                    .map(|(to, amount)| (decode_address(to), units(*amount)))
                     .collect();
-                self.node.send(Act::batch(TOKEN, PAYER, &pays))
+                self.node.send(Action::token_batch(TOKEN, PAYER, &pays))
             }
         };
         self.node.mine(1);
@@ -52,23 +54,28 @@ impl Payer for Tron {
         false
     }
 
-    fn replace(&self, txid: &str, to: &[(&str, u128)]) {
+    fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]) {
         let mut chain = self.node.chain();
         let depth = chain.blocks().len() - chain.height_of(txid).unwrap();
-        chain.give_up(depth, &[txid]);
+        chain.reorg(depth, &[txid]);
         drop(chain);
         let (to, units) = to.first().unwrap_or(&("", 1));
-        let to = if to.is_empty() { FOREIGN } else { bytes(to) };
+        let to = if to.is_empty() {
+            FOREIGN
+        } else {
+            decode_address(to)
+        };
         let units = u64::try_from(*units).unwrap();
-        self.node.send(Act::token(TOKEN, PAYER, to, units));
+        self.node
+            .send(Action::token_transfer(TOKEN, PAYER, to, units));
         self.node.mine(u32::try_from(depth + 1).unwrap());
     }
 
-    fn reorganise(&self, gone: &str) {
+    fn reorganise_without(&self, gone: &str) {
         let mut chain = self.node.chain();
         // Each transaction has its own block, and the last block is empty.
-        chain.give_up(5, &[gone]);
-        for _ in 0..chain.reverse_waiting() {
+        chain.reorg(5, &[gone]);
+        for _ in 0..chain.reverse_pending() {
             chain.mine_first(1);
         }
         drop(chain);
@@ -76,22 +83,23 @@ impl Payer for Tron {
     }
 
     fn send_ignored(&self, to: &str) {
-        let to = bytes(to);
-        let sends = |is_rejected, amount| Step {
+        let to = decode_address(to);
+        let sends = |is_rejected, amount| ContractStep {
             is_rejected,
-            ..Step::sends(SENDER, to, amount)
+            ..ContractStep::trx_payment(SENDER, to, amount)
         };
-        self.node.send(Act::token(UNLISTED, PAYER, to, 20_000_000));
         self.node
-            .send_failing(Act::token(TOKEN, PAYER, to, 20_000_000));
-        self.node.send_failing(Act::Transfer {
+            .send(Action::token_transfer(UNLISTED, PAYER, to, 20_000_000));
+        self.node
+            .send_failing(Action::token_transfer(TOKEN, PAYER, to, 20_000_000));
+        self.node.send_failing(Action::Transfer {
             from: PAYER,
             to,
             amount: 5_000_000,
         });
         // A contract sends a coin that the invoice does not request.
         let steps = vec![sends(true, 7_000_000), sends(false, 9_000_000)];
-        self.node.send(Act::steps(SENDER, PAYER, steps));
+        self.node.send(Action::contract_call(SENDER, PAYER, steps));
         self.node.mine(20);
     }
 
@@ -103,6 +111,7 @@ impl Payer for Tron {
 #[test]
 fn invoice_scenarios_pass_on_tron() {
     let node = Node::start();
-    let till = Till::of_accounts("tron", &node.url(), (ASSET, &address(TOKEN)));
-    play(&till, &Tron { node });
+    let till =
+        TestnetShop::with_account_chain("tron", &node.url(), (ASSET, &encode_address(TOKEN)));
+    play_scenario(&till, &TronScenarioPayer { node });
 }

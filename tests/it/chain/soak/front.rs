@@ -7,7 +7,7 @@ use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::tron::{self, Fault};
 
 /// A proxy between the shop and a node.
-pub(super) enum FaultyFront {
+pub(super) enum FaultyProxy {
     /// A proxy that changes the responses to these methods.
     RpcProxy(RpcProxy, &'static [&'static str]),
     /// A simulated node that changes the responses to some paths.
@@ -45,12 +45,12 @@ const OF_TRON: [&str; 3] = [
     "/wallet/gettransactioninfobyblocknum",
 ];
 
-impl FaultyFront {
+impl FaultyProxy {
     pub(super) fn url(&self) -> String {
         match self {
-            FaultyFront::RpcProxy(liar, _) | FaultyFront::Honest(liar) => liar.url(),
-            FaultyFront::Tron(node) => node.url(),
-            FaultyFront::Electrum { liar, .. } => liar.url(),
+            FaultyProxy::RpcProxy(liar, _) | FaultyProxy::Honest(liar) => liar.url(),
+            FaultyProxy::Tron(node) => node.url(),
+            FaultyProxy::Electrum { liar, .. } => liar.url(),
         }
     }
 
@@ -58,7 +58,7 @@ impl FaultyFront {
     pub(super) fn start_fault(&self, dice: &mut Dice) {
         let kind = dice.roll(4);
         match self {
-            FaultyFront::RpcProxy(liar, methods) => {
+            FaultyProxy::RpcProxy(liar, methods) => {
                 let lie = match kind {
                     0 => RpcFault::Hang,
                     1 => RpcFault::Status(500),
@@ -67,7 +67,7 @@ impl FaultyFront {
                 };
                 liar.inject(methods[dice.roll(methods.len())], lie);
             }
-            FaultyFront::Tron(node) => {
+            FaultyProxy::Tron(node) => {
                 let fault = match kind {
                     0 => Fault::Hang,
                     1 => Fault::Status(500, String::new()),
@@ -76,22 +76,22 @@ impl FaultyFront {
                 };
                 node.inject(OF_TRON[dice.roll(OF_TRON.len())], fault);
             }
-            FaultyFront::Electrum { liar, .. } => liar.inject(match kind {
+            FaultyProxy::Electrum { liar, .. } => liar.inject(match kind {
                 0 => ElectrumFault::FalseProof,
                 1 => ElectrumFault::FalseHeader,
                 2 => ElectrumFault::Excessive,
                 _ => ElectrumFault::UnknownScripts,
             }),
-            FaultyFront::Honest(_) => {}
+            FaultyProxy::Honest(_) => {}
         }
     }
 
     pub(super) fn clear_faults(&self) {
         match self {
-            FaultyFront::RpcProxy(liar, _) => liar.clear_faults(),
-            FaultyFront::Tron(node) => node.clear_faults(),
-            FaultyFront::Electrum { liar, .. } => liar.inject(ElectrumFault::None),
-            FaultyFront::Honest(_) => {}
+            FaultyProxy::RpcProxy(liar, _) => liar.clear_faults(),
+            FaultyProxy::Tron(node) => node.clear_faults(),
+            FaultyProxy::Electrum { liar, .. } => liar.inject(ElectrumFault::None),
+            FaultyProxy::Honest(_) => {}
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Payer on Solana, with surfpool as its node, which has no reorgs.
 
-use crate::chain::killed::Payer;
+use crate::chain::killed::RandomPayer;
 use crate::support::dice::Dice;
 use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT};
 use std::collections::BTreeSet;
 
-pub(super) struct Solana(pub(super) Surfpool);
+pub(super) struct SolanaPayer(pub(super) Surfpool);
 
-impl Payer for Solana {
+impl RandomPayer for SolanaPayer {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         for to in to {
             let asset = [SOL, USDC, USDT][dice.roll(3)];

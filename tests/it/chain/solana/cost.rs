@@ -1,15 +1,15 @@
 //! Number of requests to follow a Solana chain.
 
-use super::fixtures::{Follower, UNTESTED, client};
+use super::fixtures::{Follower, UNTESTED, solana_client};
 use crate::support::rpc_proxy::RpcProxy;
-use crate::support::surfpool::{FINAL, SOL, Surfpool, key_of};
+use crate::support::surfpool::{FINAL, SOL, Surfpool, address_without_key};
 use coffer::chain::Node;
-use coffer::chain::cost::Cost;
+use coffer::chain::cost::RequestCost;
 use coffer::domain::asset::Chain;
 
 /// Returns the number of requests for block times, which only surfpool makes necessary, because its blocks have a
 /// wrong time.
-fn time_requests(liar: &RpcProxy) -> u64 {
+fn block_time_requests(liar: &RpcProxy) -> u64 {
     u64::try_from(liar.call_count("getBlockTime")).unwrap()
 }
 
@@ -20,12 +20,12 @@ fn poll_makes_the_documented_number_of_requests() {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let ours: Vec<String> = (0..20).map(key_of).collect();
-    let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
+    let ours: Vec<String> = (0..20).map(address_without_key).collect();
+    let mut follower = Follower::start_at_head(solana_client(&node, &liar.url()), &ours);
     let mut cost = {
         let mut before = 0;
         move |follower: &Follower, liar: &RpcProxy| {
-            let asked = follower.node.requests() - time_requests(liar);
+            let asked = follower.node.request_count() - block_time_requests(liar);
             std::mem::replace(&mut before, asked).abs_diff(asked)
         }
     };
@@ -38,7 +38,7 @@ fn poll_makes_the_documented_number_of_requests() {
     node.mine(25);
     follower.poll();
     let poll = cost(&follower, &liar);
-    let told = Cost::for_chain(Chain::Solana);
+    let told = RequestCost::for_chain(Chain::Solana);
     assert_eq!(poll, told.a_poll);
     // 600 slots later, the final slots are due to be read again.
     node.mine(600);
@@ -58,8 +58,8 @@ fn poll_makes_the_documented_number_of_requests() {
     eprintln!(
         "20 addresses: first look {first}, a poll {poll}, with what is final {finals}, a payment {payment}: {} requests a \
          day, {} while money is expected all day",
-        told.a_day(1_440),
-        told.a_day(8_640)
+        told.requests_per_day(1_440),
+        told.requests_per_day(8_640)
     );
     assert!(payment <= 8, "{payment}");
 }

@@ -1,6 +1,6 @@
 //! Customer addresses from before the server watched the chain: the past of the chain is read once for them.
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::file::old_files::downgraded_copy;
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC};
@@ -12,12 +12,12 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let mut till = Till::of_solana(&node, &node.url);
+    let mut till = TestnetShop::with_solana(&node, &node.url);
     let enabled = "update accounts set customers_enabled = 1";
     till.served.open_file().execute(enabled, []).unwrap();
     let running = till.start();
     till.wait_for_rate("solana", SOL);
-    let given = till.call(&running, "POST", "/v1/customers/ada/addresses", "{}");
+    let given = till.call_api(&running, "POST", "/v1/customers/ada/addresses", "{}");
     let address = given["addresses"][0]["address"]
         .as_str()
         .unwrap()
@@ -33,7 +33,10 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     // The payment was received and spent before the server read the chain.
     node.pay(SOL, &address, 70_000_000);
     node.pay(USDC, &address, 7_000_000);
-    let at = node.pool(0, 40).iter().position(|one| *one == address);
+    let at = node
+        .pool_addresses(0, 40)
+        .iter()
+        .position(|one| *one == address);
     let sweep = serde_json::json!([
         ["token", USDC, node.payer, 7_000_000],
         ["close", USDC, node.payer],
@@ -44,15 +47,17 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     let mut running = till.start();
     let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
         ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
-    till.served.poll(found, &["1 unwatched 1,unwatched 1"]);
+    till.served
+        .wait_for_query(found, &["1 unwatched 1,unwatched 1"]);
     running.process.kill();
     node.pay(SOL, &address, 90_000_000);
     node.mine(FINAL + 2);
     let running = till.start();
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
-    till.served.poll(booked, &["90000000"]);
-    till.served.poll(found, &["1 unwatched 1,unwatched 1"]);
+    till.served.wait_for_query(booked, &["90000000"]);
+    till.served
+        .wait_for_query(found, &["1 unwatched 1,unwatched 1"]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

@@ -2,7 +2,7 @@
 
 use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{Surfpool, USDC, USDT};
-use coffer::chain::follow::{FollowOutcome as CameOf, StepOptions, step};
+use coffer::chain::follow::{FollowOutcome as CameOf, StepOptions, compute_step};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::solana::Solana;
 use coffer::chain::tokens::Tokens;
@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub const UNTESTED: &str = "payments on Solana";
 
-pub fn now() -> Time {
+pub fn current_time() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     Time(i64::try_from(since.as_millis()).unwrap())
 }
@@ -27,17 +27,17 @@ pub fn now() -> Time {
 pub struct WatchedAddresses(pub Vec<PolledAddress>);
 
 impl WatchedAddresses {
-    pub fn of(addresses: &[String]) -> WatchedAddresses {
+    pub fn from_addresses(addresses: &[String]) -> WatchedAddresses {
         WatchedAddresses(
             addresses
                 .iter()
-                .map(|address| named(address, false))
+                .map(|address| polled_address(address, false))
                 .collect(),
         )
     }
 }
 
-pub fn named(address: &str, is_daily: bool) -> PolledAddress {
+pub fn polled_address(address: &str, is_daily: bool) -> PolledAddress {
     PolledAddress {
         address: address.to_owned(),
         since: Time(0),
@@ -58,24 +58,24 @@ impl Watched for WatchedAddresses {
         false
     }
 
-    fn accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
+    fn queried_accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
         None
     }
 
-    fn named(&self) -> &[PolledAddress] {
+    fn polled_addresses(&self) -> &[PolledAddress] {
         &self.0
     }
 }
 
 /// Returns a client of this URL that knows the mints of the node.
 #[track_caller]
-pub fn client(node: &Surfpool, url: &str) -> Solana {
+pub fn solana_client(node: &Surfpool, url: &str) -> Solana {
     let tokens = [USDC, USDT].map(|asset| (asset, node.mint(asset).to_owned()));
-    client_with(url, Tokens::from(tokens))
+    solana_client_with_tokens(url, Tokens::from(tokens))
 }
 
 #[track_caller]
-pub fn client_with(url: &str, tokens: Tokens) -> Solana {
+pub fn solana_client_with_tokens(url: &str, tokens: Tokens) -> Solana {
     let limits = Limits {
         timeout_ms: 5_000,
         answer_bytes_max: 1 << 20,
@@ -96,11 +96,11 @@ pub struct Follower {
 impl Follower {
     /// Starts to watch these addresses at the present head.
     #[track_caller]
-    pub fn begin(node: Solana, addresses: &[String]) -> Follower {
+    pub fn start_at_head(node: Solana, addresses: &[String]) -> Follower {
         let mut follower = Follower {
             node,
-            known: ChainState::nothing(Chain::Solana),
-            ours: WatchedAddresses::of(addresses),
+            known: ChainState::initial(Chain::Solana),
+            ours: WatchedAddresses::from_addresses(addresses),
             found: Vec::new(),
         };
         follower.step().unwrap();
@@ -109,21 +109,21 @@ impl Follower {
 
     pub fn step(&mut self) -> Result<Option<ChainStep>, NodeError> {
         let manner = StepOptions {
-            now: now(),
+            now: current_time(),
             blocks_max: Chain::Solana.row().step_blocks_max,
             test_networks: true,
             rescans: false,
         };
-        let came = step(&mut self.node, &self.known, &self.ours, manner, &mut |_| {})?;
+        let came = compute_step(&mut self.node, &self.known, &self.ours, manner, &mut |_| {})?;
         let CameOf::Step(taken) = came else {
             return Ok(None);
         };
-        self.take(&taken);
-        self.node.taken();
+        self.apply_step(&taken);
+        self.node.confirm_stored();
         Ok(Some(*taken))
     }
 
-    fn take(&mut self, taken: &ChainStep) {
+    fn apply_step(&mut self, taken: &ChainStep) {
         let known = &mut self.known;
         match &taken.outcome {
             ChainStepOutcome::Started { to, complete, .. } => {
@@ -134,7 +134,7 @@ impl Follower {
                 known.cursor = Some(forward.to.clone());
                 known.complete = forward.complete.clone().or(known.complete.take());
                 self.found.extend(forward.found.iter().cloned());
-                let open = forward.found.iter().map(open);
+                let open = forward.found.iter().map(open_observation);
                 known.open.extend(open);
                 let complete = known.complete.as_ref().map_or(0, |block| block.height);
                 let is_open = |one: &OpenObservation| {
@@ -161,14 +161,14 @@ impl Follower {
             let ChainStepOutcome::Forward(forward) = taken.outcome else {
                 unreachable!("{:?}", taken.outcome);
             };
-            if is_at_rest(&forward, &taken.head.block) {
+            if has_reached_head(&forward, &taken.head.block) {
                 return self.found[before..].to_vec();
             }
         }
     }
 
     /// Returns each observed payment once.
-    pub fn received(&self) -> ReceivedAmounts {
+    pub fn observed_payments(&self) -> ReceivedAmounts {
         let of = |one: &Observation| {
             let place = (one.txid.clone(), one.position);
             (place, (one.asset.id.to_owned(), one.amount.0))
@@ -176,16 +176,16 @@ impl Follower {
         self.found.iter().map(of).collect()
     }
 
-    pub fn complete(&self) -> u32 {
+    pub fn complete_height(&self) -> u32 {
         self.known.complete.as_ref().unwrap().height
     }
 }
 
-fn is_at_rest(forward: &ForwardStep, head: &Block) -> bool {
+fn has_reached_head(forward: &ForwardStep, head: &Block) -> bool {
     forward.to.block == *head && forward.complete.is_none()
 }
 
-fn open(of: &Observation) -> OpenObservation {
+fn open_observation(of: &Observation) -> OpenObservation {
     OpenObservation {
         txid: of.txid.clone(),
         position: of.position,

@@ -1,6 +1,6 @@
 //! False responses of a Solana node, which are rejected and change nothing.
 
-use super::fixtures::{Follower, UNTESTED, client, client_with};
+use super::fixtures::{Follower, UNTESTED, solana_client, solana_client_with_tokens};
 use crate::chain::watch::error_kind;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
@@ -20,7 +20,7 @@ fn change_result(change: fn(&mut Value)) -> RpcFault {
 }
 
 /// Returns the false responses of each method: method, fault, and expected error.
-fn lies() -> Vec<(&'static str, RpcFault, &'static str)> {
+fn response_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
     let skip = |field: &'static str| {
         RpcFault::change(move |_, answer| {
             let result = answer["result"].as_object_mut().unwrap();
@@ -44,7 +44,7 @@ fn lies() -> Vec<(&'static str, RpcFault, &'static str)> {
             "lied",
         ),
         ("getBlock", RpcFault::result(Value::Null), "behind"),
-        ("getBlock", RpcFault::huge(2 << 20), "limited"),
+        ("getBlock", RpcFault::huge_result(2 << 20), "limited"),
         ("getBlockTime", RpcFault::result(json!(i64::MAX)), "lied"),
         ("getBlockTime", RpcFault::result(Value::Null), "unreachable"),
         (
@@ -73,7 +73,7 @@ fn lies() -> Vec<(&'static str, RpcFault, &'static str)> {
 }
 
 /// Returns false responses about the effects of a transaction.
-fn lies_of_transactions() -> Vec<(&'static str, RpcFault, &'static str)> {
+fn transaction_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
     vec![
         (
             "getTransaction",
@@ -132,10 +132,10 @@ fn false_node_responses_change_nothing() {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let ours = node.pool(0, 2);
-    let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
+    let ours = node.pool_addresses(0, 2);
+    let mut follower = Follower::start_at_head(solana_client(&node, &liar.url()), &ours);
     follower.poll();
-    for (method, lie, expected) in lies().into_iter().chain(lies_of_transactions()) {
+    for (method, lie, expected) in response_lies().into_iter().chain(transaction_lies()) {
         let before = follower.found.len();
         node.pay(USDC, &ours[0], 20);
         liar.inject(method, lie);
@@ -149,7 +149,7 @@ fn false_node_responses_change_nothing() {
     node.mine(FINAL + 2);
     follower.poll();
     let ours: BTreeSet<String> = ours.into_iter().collect();
-    assert_eq!(follower.received(), node.received_by(&ours));
+    assert_eq!(follower.observed_payments(), node.received_by(&ours));
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn payment_hidden_at_the_head_is_seen_later() {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let ours = node.pool(0, 2);
-    let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
+    let ours = node.pool_addresses(0, 2);
+    let mut follower = Follower::start_at_head(solana_client(&node, &liar.url()), &ours);
     follower.poll();
     // The load balancer selects a node with a shorter history. The account has changed, so the client requests its
     // history again.
@@ -190,15 +190,15 @@ fn payment_hidden_at_the_head_is_seen_later() {
         .collect();
     assert!(told.contains(&5), "{told:?}");
     // A node whose head is lower than before counts as lagging. The final slot never becomes lower.
-    let complete = follower.complete();
+    let complete = follower.complete_height();
     let slot = node.slot();
     liar.inject("getSlot", RpcFault::result(json!(slot - 500)));
     assert!(follower.step().unwrap().is_none());
     liar.clear_faults();
     follower.poll();
-    assert!(follower.complete() >= complete);
+    assert!(follower.complete_height() >= complete);
     let ours: BTreeSet<String> = ours.into_iter().collect();
-    assert_eq!(follower.received(), node.received_by(&ours));
+    assert_eq!(follower.observed_payments(), node.received_by(&ours));
 }
 
 #[test]
@@ -207,11 +207,11 @@ fn skipped_slot_differs_from_a_future_slot() {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let mut client = client(&node, &liar.url());
+    let mut client = solana_client(&node, &liar.url());
     node.mine(400);
     let head = client.head().unwrap();
     let finalized = head.finalized.unwrap();
-    let mut known = ChainState::nothing(Chain::Solana);
+    let mut known = ChainState::initial(Chain::Solana);
     let hash = client.hash_at(finalized).unwrap().unwrap();
     known.kept.push(Block {
         height: finalized,
@@ -277,7 +277,7 @@ fn range_ends_at_its_last_block_if_its_last_slot_is_skipped() {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let mut client = client(&node, &liar.url());
+    let mut client = solana_client(&node, &liar.url());
     node.mine(100);
     let finalized = client.head().unwrap().finalized.unwrap();
     let last = finalized;
@@ -312,7 +312,7 @@ fn node_of_another_network_or_mint_is_rejected() {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let mut known = client(&node, &liar.url());
+    let mut known = solana_client(&node, &liar.url());
     assert_eq!(known.network().unwrap(), "localnet");
     // After a failure the client checks the network again, because the URL may lead to another node.
     liar.inject("getSlot", RpcFault::Status(500));
@@ -324,13 +324,15 @@ fn node_of_another_network_or_mint_is_rejected() {
         refused.contains("on which no setting says where"),
         "{refused}"
     );
-    let refused = client(&node, &liar.url())
+    let refused = solana_client(&node, &liar.url())
         .network()
         .unwrap_err()
         .to_string();
     assert!(refused.contains("it is of the main network"), "{refused}");
     assert_eq!(
-        client_with(&liar.url(), Tokens::new()).network().unwrap(),
+        solana_client_with_tokens(&liar.url(), Tokens::new())
+            .network()
+            .unwrap(),
         "mainnet-beta"
     );
     liar.clear_faults();
@@ -340,7 +342,7 @@ fn node_of_another_network_or_mint_is_rejected() {
         (MAIN, "is not there"),
     ] {
         let tokens = Tokens::from([(USDT, mint.to_owned())]);
-        let refused = client_with(&liar.url(), tokens)
+        let refused = solana_client_with_tokens(&liar.url(), tokens)
             .network()
             .unwrap_err()
             .to_string();
@@ -352,7 +354,7 @@ fn node_of_another_network_or_mint_is_rejected() {
     // Accounts are requested in batches. If the node reports a limit, the client halves the batch.
     liar.inject("getMultipleAccounts", RpcFault::Status(413));
     assert_eq!(
-        error_kind(&client(&node, &liar.url()).network().unwrap_err()),
+        error_kind(&solana_client(&node, &liar.url()).network().unwrap_err()),
         "limited"
     );
 }

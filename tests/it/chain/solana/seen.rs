@@ -1,8 +1,10 @@
 //! Payments that a Solana node reports.
 
-use super::fixtures::{Follower, UNTESTED, client, named, now};
+use super::fixtures::{Follower, UNTESTED, current_time, polled_address, solana_client};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
-use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, key_of, steps};
+use crate::support::surfpool::{
+    FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
+};
 use coffer::chain::{Lookup, Node, NodeError};
 use coffer::domain::observation::{InputSource, Observation};
 use serde_json::json;
@@ -12,7 +14,7 @@ use std::collections::BTreeSet;
 #[track_caller]
 fn assert_agrees_with_node(node: &Surfpool, follower: &Follower, ours: &[String]) {
     let ours: BTreeSet<String> = ours.iter().cloned().collect();
-    assert_eq!(follower.received(), node.received_by(&ours));
+    assert_eq!(follower.observed_payments(), node.received_by(&ours));
 }
 
 #[test]
@@ -20,8 +22,8 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let ours = node.pool(0, 3);
-    let mut follower = Follower::begin(client(&node, &node.url), &ours);
+    let ours = node.pool_addresses(0, 3);
+    let mut follower = Follower::start_at_head(solana_client(&node, &node.url), &ours);
     assert_eq!(follower.known.network.as_deref(), Some("localnet"));
     assert!(follower.poll().is_empty());
     let paid = [
@@ -35,10 +37,13 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     for (one, (address, units)) in seen.iter().zip(ours.iter().zip([1_000_000, 20_000_000, 7])) {
         assert_eq!((&one.address, one.amount.0), (address, units));
         assert_eq!(one.spends, [InputSource::Address(node.payer.clone())]);
-        assert!(one.seen_at.since_ms(now()).abs() < 60_000, "{one:?}");
+        assert!(
+            one.seen_at.since_ms(current_time()).abs() < 60_000,
+            "{one:?}"
+        );
         assert!(one.block.is_some());
     }
-    assert!(follower.complete() < seen[0].block.as_ref().unwrap().height);
+    assert!(follower.complete_height() < seen[0].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
     node.mine(FINAL);
     // The second read returns the same payments.
@@ -55,7 +60,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
         of.iter().map(place).collect::<Vec<_>>()
     };
     assert_eq!(places(&again), places(&seen));
-    assert!(follower.complete() >= seen[2].block.as_ref().unwrap().height);
+    assert!(follower.complete_height() >= seen[2].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
     assert_agrees_with_node(&node, &follower, &ours);
 }
@@ -65,8 +70,8 @@ fn only_increases_paid_by_others_are_payments() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let ours = node.pool(0, 4);
-    let mut follower = Follower::begin(client(&node, &node.url), &ours);
+    let ours = node.pool_addresses(0, 4);
+    let mut follower = Follower::start_at_head(solana_client(&node, &node.url), &ours);
     follower.poll();
     // One transaction has several payments, two of them to one account, and also pays the rent of new accounts.
     let several = node.send(
@@ -102,8 +107,8 @@ fn only_increases_paid_by_others_are_payments() {
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].asset.id, seen[0].amount.0), (SOL, 3_000_000));
     // These transactions are not payments: an unknown mint, the Token-2022 program, and a failed transaction.
-    node.send(None, &steps("other", &ours[0], 20));
-    node.send(None, &steps("token2022", &ours[0], 20));
+    node.send(None, &payment_steps("other", &ours[0], 20));
+    node.send(None, &payment_steps("token2022", &ours[0], 20));
     node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     assert!(follower.poll().is_empty());
     // The owner sends tokens, then closes the account, and its rent returns to the owner.
@@ -123,7 +128,9 @@ fn only_increases_paid_by_others_are_payments() {
     follower.poll();
     assert_agrees_with_node(&node, &follower, &ours);
     for signature in swept {
-        let found = follower.node.transaction(&signature, &[], &follower.ours);
+        let found = follower
+            .node
+            .look_up_transaction(&signature, &[], &follower.ours);
         let Lookup::Found(found) = found.unwrap() else {
             unreachable!("{signature}");
         };
@@ -136,8 +143,8 @@ fn money_spent_between_two_polls_is_seen() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let ours = node.pool(0, 2);
-    let mut follower = Follower::begin(client(&node, &node.url), &ours[..1]);
+    let ours = node.pool_addresses(0, 2);
+    let mut follower = Follower::start_at_head(solana_client(&node, &node.url), &ours[..1]);
     follower.poll();
     let sweep = |at: u32| {
         node.pay(USDC, &ours[usize::try_from(at).unwrap()], 20);
@@ -157,24 +164,24 @@ fn money_spent_between_two_polls_is_seen() {
     // The balances are the same as before, but a newly started client requests the history and finds the payments.
     sweep(0);
     let known = follower.known.clone();
-    follower.node = client(&node, &node.url);
+    follower.node = solana_client(&node, &node.url);
     assert_eq!(follower.poll().len(), 2);
     // A client that has read the history requests it again only once a day for each address.
     sweep(1);
     node.mine(FINAL + 2);
     assert_eq!(follower.poll().len(), 2, "the final payments again");
-    follower.ours.0.push(named(&ours[1], true));
+    follower.ours.0.push(polled_address(&ours[1], true));
     assert_eq!(follower.poll().len(), 2);
     assert_agrees_with_node(&node, &follower, &ours);
     // A new client can also read slots that another client read long ago.
-    let mut other = client(&node, &node.url);
+    let mut other = solana_client(&node, &node.url);
     let at = known.cursor.unwrap().block;
     assert_eq!(other.hash_at(at.height).unwrap(), Some(at.hash));
     assert_eq!(
         other
             .time_at(at.height)
             .unwrap()
-            .map(|time| time.since_ms(now()).abs() < 60_000),
+            .map(|time| time.since_ms(current_time()).abs() < 60_000),
         Some(true)
     );
     assert_eq!(other.hash_at(node.slot() + 100).unwrap(), None);
@@ -186,8 +193,8 @@ fn account_history_is_read_again_after_some_hours() {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let ours = node.pool(0, 1);
-    let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
+    let ours = node.pool_addresses(0, 1);
+    let mut follower = Follower::start_at_head(solana_client(&node, &liar.url()), &ours);
     // The first poll reads the head and the final slots.
     node.mine(1_000);
     follower.poll();
@@ -197,7 +204,7 @@ fn account_history_is_read_again_after_some_hours() {
     node.send(Some(0), &sent);
     node.mine(1_000);
     follower.poll();
-    assert_eq!(follower.received().len(), 0);
+    assert_eq!(follower.observed_payments().len(), 0);
     let hours = |seconds: i64| {
         RpcFault::change(move |_, answer| {
             let time = answer["result"].as_i64().unwrap();
@@ -207,7 +214,7 @@ fn account_history_is_read_again_after_some_hours() {
     liar.inject("getBlockTime", hours(7 * 3_600));
     node.mine(2);
     follower.poll();
-    assert_eq!(follower.received().len(), 1);
+    assert_eq!(follower.observed_payments().len(), 1);
     assert_agrees_with_node(&node, &follower, &ours);
 }
 
@@ -216,15 +223,15 @@ fn more_addresses_than_one_step_reads_are_all_read() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let mut ours: Vec<String> = (0..399).map(key_of).collect();
-    ours.extend(node.pool(0, 1));
-    let mut follower = Follower::begin(client(&node, &node.url), &ours);
+    let mut ours: Vec<String> = (0..399).map(address_without_key).collect();
+    ours.extend(node.pool_addresses(0, 1));
+    let mut follower = Follower::start_at_head(solana_client(&node, &node.url), &ours);
     let last = node.pay(USDC, &ours[399], 5);
     node.pay(USDC, &ours[0], 6);
     node.mine(FINAL + 2);
-    let begun = follower.complete();
+    let begun = follower.complete_height();
     let mut steps = 0;
-    while follower.complete() == begun {
+    while follower.complete_height() == begun {
         steps += 1;
         assert!(steps < 10, "{:?}", follower.found);
         match follower.step() {
@@ -234,27 +241,30 @@ fn more_addresses_than_one_step_reads_are_all_read() {
     }
     assert!(steps > 2, "more than one step is needed");
     assert!(follower.found.iter().any(|one| one.txid == last));
-    assert_eq!(follower.received().len(), 2);
+    assert_eq!(follower.observed_payments().len(), 2);
     follower.poll();
 }
 
 #[test]
-fn signature_looks_up_a_transaction() {
+fn transaction_is_found_by_its_signature() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let ours = node.pool(0, 1);
-    let account = node.account(USDC, &ours[0]);
+    let ours = node.pool_addresses(0, 1);
+    let account = node.token_account(USDC, &ours[0]);
     let paid = node.pay(USDC, &ours[0], 20);
     let failed = node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     node.mine(2);
     // The address may be the owner, or the token account of the owner.
     for address in [&ours[0], &account] {
-        let mut follower = Follower::begin(client(&node, &node.url), std::slice::from_ref(address));
+        let mut follower = Follower::start_at_head(
+            solana_client(&node, &node.url),
+            std::slice::from_ref(address),
+        );
         let mut found = |txid: &str| {
             follower
                 .node
-                .transaction(txid, &[], &follower.ours)
+                .look_up_transaction(txid, &[], &follower.ours)
                 .unwrap()
         };
         let Lookup::Found(told) = found(&paid) else {

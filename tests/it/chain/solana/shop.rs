@@ -1,8 +1,8 @@
 //! A shop that accepts SOL and two tokens, with the real server.
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, wallet};
+use crate::operator::wallets::{parse_output, run_wallet};
 use crate::support::polling;
 use crate::support::received::booked_amounts;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 
 const UNTESTED: &str = "a shop that takes coins of Solana";
 
-fn to(invoice: &Value) -> String {
+fn deposit_address(invoice: &Value) -> String {
     invoice["depositAddress"].as_str().unwrap().to_owned()
 }
 
 /// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
-fn assert_agrees_with_node(till: &Till, node: &Surfpool, to: &[String]) {
+fn assert_agrees_with_node(till: &TestnetShop, node: &Surfpool, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
     assert_eq!(
@@ -32,34 +32,35 @@ fn final_slot_confirms_coin_and_tokens() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let till = Till::of_solana(&node, &node.url);
+    let till = TestnetShop::with_solana(&node, &node.url);
     let mut running = till.start();
     till.wait_for_rate("solana", SOL);
-    assert_eq!(till.offers(&running), [SOL, USDC, USDT]);
-    let invoices = [SOL, USDC, USDT].map(|asset| till.invoice(&running, asset));
+    assert_eq!(till.offered_assets(&running), [SOL, USDC, USDT]);
+    let invoices = [SOL, USDC, USDT].map(|asset| till.create_invoice(&running, asset));
     assert_eq!(invoices[0]["amountExpected"], "0.2");
     // No payment URI is offered: a Solana URI cannot name a test network, so a wallet could send real money.
     assert_eq!(invoices[0]["paymentUri"], Value::Null);
     running.process.kill();
-    node.pay(SOL, &to(&invoices[0]), 200_000_000);
-    node.pay(USDC, &to(&invoices[1]), 20_000_000);
-    node.pay(USDT, &to(&invoices[2]), 20_000_000);
+    node.pay(SOL, &deposit_address(&invoices[0]), 200_000_000);
+    node.pay(USDC, &deposit_address(&invoices[1]), 20_000_000);
+    node.pay(USDT, &deposit_address(&invoices[2]), 20_000_000);
     let mut running = till.start();
     for invoice in &invoices {
         till.wait_for_event("invoice.detected", invoice);
     }
     running.process.kill();
     node.mine(FINAL - 2);
-    let read = |till: &Till| {
+    let read = |till: &TestnetShop| {
         let height = node.slot();
         let read = format!("select (height = {height}) || '' from chain_cursors");
-        till.served.poll(&read, &["1"]);
+        till.served.wait_for_query(&read, &["1"]);
     };
     let mut running = till.start();
     read(&till);
     let last =
         "select group_concat(state) from (select state from observations order by block_height)";
-    till.served.poll(last, &["confirmed,confirmed,seen"]);
+    till.served
+        .wait_for_query(last, &["confirmed,confirmed,seen"]);
     running.process.kill();
     node.mine(2);
     let running = till.start();
@@ -84,7 +85,7 @@ fn final_slot_confirms_coin_and_tokens() {
     );
     let mut settings = vec!["doctor"];
     settings.extend(till.settings().into_iter().take(9));
-    let said = till.coffer(&settings);
+    let said = till.run_coffer(&settings);
     for part in [
         "ok: node of solana at http://127.0.0.1:",
         ": localnet, block ",
@@ -94,36 +95,36 @@ fn final_slot_confirms_coin_and_tokens() {
         assert!(said.contains(part), "{said}");
     }
     drop(running);
-    assert_agrees_with_node(&till, &node, &invoices.each_ref().map(to));
+    assert_agrees_with_node(&till, &node, &invoices.each_ref().map(deposit_address));
 }
 
 #[test]
-fn next_url_takes_over_from_a_node_that_hides_a_payment_and_fails() {
+fn next_node_url_replaces_one_that_hides_a_payment() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let till = Till::of_solana(&node, &format!("{},{}", liar.url(), node.url));
+    let till = TestnetShop::with_solana(&node, &format!("{},{}", liar.url(), node.url));
     let mut running = till.start();
     till.wait_for_rate("solana", SOL);
-    let invoice = till.invoice(&running, USDC);
+    let invoice = till.create_invoice(&running, USDC);
     running.process.kill();
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
-    node.pay(USDC, &to(&invoice), 20_000_000);
+    node.pay(USDC, &deposit_address(&invoice), 20_000_000);
     node.mine(FINAL + 2);
     let mut running = till.start();
     let height = node.slot();
     let read = format!("select (height = {height}) || '' from chain_cursors");
-    till.served.poll(&read, &["1"]);
+    till.served.wait_for_query(&read, &["1"]);
     assert!(liar.call_count("getSignaturesForAddress") > 0);
     till.served
-        .poll("select count(*) || '' from observations", &["0"]);
+        .wait_for_query("select count(*) || '' from observations", &["0"]);
     running.process.kill();
     liar.inject("getSlot", RpcFault::Status(503));
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
-    assert_agrees_with_node(&till, &node, &[to(&invoice)]);
+    assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
 
 #[test]
@@ -132,17 +133,17 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
         return;
     };
     let liar = RpcProxy::start(&node.url);
-    let till = Till::of_solana(&node, &liar.url());
+    let till = TestnetShop::with_solana(&node, &liar.url());
     let mut running = till.start();
     till.wait_for_rate("solana", SOL);
-    let invoice = till.invoice(&running, SOL);
+    let invoice = till.create_invoice(&running, SOL);
     running.process.kill();
     let before = node.slot();
-    node.pay(SOL, &to(&invoice), 200_000_000);
+    node.pay(SOL, &deposit_address(&invoice), 200_000_000);
     node.mine(FINAL + 2);
     let stopped = |problem: &str| {
         let mut running = till.start();
-        let said = polling::until(|| {
+        let said = polling::wait_until(|| {
             let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
             let chains = chains.expect(200).json();
             let said = chains["data"][0]["problem"].as_str().unwrap_or_default();
@@ -151,7 +152,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
         assert!(said, "{problem}");
         running.process.kill();
         till.served
-            .poll("select count(*) || '' from observations", &["0"]);
+            .wait_for_query("select count(*) || '' from observations", &["0"]);
         liar.clear_faults();
     };
     liar.inject("getSlot", RpcFault::Status(503));
@@ -164,7 +165,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
-    assert_agrees_with_node(&till, &node, &[to(&invoice)]);
+    assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
 
 #[test]
@@ -172,35 +173,42 @@ fn own_transfers_book_nothing() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let till = Till::of_solana(&node, &node.url);
+    let till = TestnetShop::with_solana(&node, &node.url);
     let mut running = till.start();
     till.wait_for_rate("solana", SOL);
-    let [paid, other] = [USDC, SOL].map(|asset| till.invoice(&running, asset));
+    let [paid, other] = [USDC, SOL].map(|asset| till.create_invoice(&running, asset));
     running.process.kill();
-    node.pay(USDC, &to(&paid), 20_000_000);
+    node.pay(USDC, &deposit_address(&paid), 20_000_000);
     let running = till.start();
     till.wait_for_event("invoice.detected", &paid);
     drop(running);
     // Own transfers: gas for a sweep, the sweep with its returned rent, and a transfer between two addresses of the
     // shop.
     let own = ["own", "solana", &node.payer];
-    parse_output(&wallet(&till.served.file, &own, ""));
-    node.pay(SOL, &to(&paid), 300_000_000);
-    let pool = node.pool(0, 40);
-    let at = pool.iter().position(|one| *one == to(&paid)).unwrap();
+    parse_output(&run_wallet(&till.served.file, &own, ""));
+    node.pay(SOL, &deposit_address(&paid), 300_000_000);
+    let pool = node.pool_addresses(0, 40);
+    let at = pool
+        .iter()
+        .position(|one| *one == deposit_address(&paid))
+        .unwrap();
     let at = Some(u32::try_from(at).unwrap());
     let sweep = json!([
         ["token", USDC, node.payer, 20_000_000],
-        ["close", USDC, to(&paid)]
+        ["close", USDC, deposit_address(&paid)]
     ]);
     node.send(at, &sweep);
-    node.send(at, &json!([["sol", to(&other), 200_000_000]]));
+    node.send(at, &json!([["sol", deposit_address(&other), 200_000_000]]));
     node.mine(FINAL + 2);
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
         || (select count(*) from unmatched_payments)";
-    till.served.poll(owners, &["1 2 0"]);
+    till.served.wait_for_query(owners, &["1 2 0"]);
     drop(running);
-    assert_agrees_with_node(&till, &node, &[to(&paid), to(&other)]);
+    assert_agrees_with_node(
+        &till,
+        &node,
+        &[deposit_address(&paid), deposit_address(&other)],
+    );
 }

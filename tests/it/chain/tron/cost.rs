@@ -1,10 +1,10 @@
 //! Number of requests to follow a Tron chain.
 
-use super::fixtures::{client, ours};
-use crate::support::tron::{Node as Standin, address};
+use super::fixtures::{shop_accounts, tron_client};
+use crate::support::tron::{Node as Standin, encode_address};
 use coffer::chain::Node;
-use coffer::chain::cost::Cost;
-use coffer::chain::follow::{FollowOutcome, StepOptions, step};
+use coffer::chain::cost::RequestCost;
+use coffer::chain::follow::{FollowOutcome, StepOptions, compute_step};
 use coffer::domain::asset::Chain;
 use coffer::domain::following::{ChainPosition, ChainState, ChainStepOutcome};
 use coffer::domain::observation::Block;
@@ -15,9 +15,9 @@ const BLOCKS: u32 = 20;
 
 /// Mines the blocks between two polls, each with a contract call.
 #[track_caller]
-fn mine_poll(node: &Standin) {
+fn mine_blocks_of_one_poll(node: &Standin) {
     for _ in 0..BLOCKS {
-        node.pay_token(&address([0xbb; 20]), 1);
+        node.pay_token(&encode_address([0xbb; 20]), 1);
         node.mine(1);
     }
 }
@@ -37,25 +37,26 @@ fn cursor_at(node: &Standin, height: u32) -> ChainPosition {
 #[test]
 fn poll_makes_the_documented_number_of_requests() {
     let node = Standin::start();
-    mine_poll(&node);
-    let mut client = client(&node.url());
+    mine_blocks_of_one_poll(&node);
+    let mut client = tron_client(&node.url());
     client.head().unwrap();
     let height = node.height();
-    let mut known = ChainState::nothing(Chain::Tron);
+    let mut known = ChainState::initial(Chain::Tron);
     known.cursor = Some(cursor_at(&node, height));
     known.complete = Some(cursor_at(&node, height - 19).block);
     known.kept = vec![known.cursor.clone().unwrap().block];
-    mine_poll(&node);
+    mine_blocks_of_one_poll(&node);
     let manner = StepOptions {
         now: cursor_at(&node, height + BLOCKS).time,
         blocks_max: 1_000,
         test_networks: true,
         rescans: false,
     };
-    let before = client.requests();
+    let before = client.request_count();
     // The newly final blocks need a second step, which reads the head again.
     for is_last in [false, true] {
-        let came = step(&mut client, &known, &ours(), manner, &mut |_| {}).unwrap();
+        let came =
+            compute_step(&mut client, &known, &shop_accounts(), manner, &mut |_| {}).unwrap();
         let FollowOutcome::Step(taken) = came else {
             unreachable!("{came:?}")
         };
@@ -71,8 +72,8 @@ fn poll_makes_the_documented_number_of_requests() {
         known.cursor = Some(forward.to);
         known.complete = forward.complete.or(known.complete);
     }
-    let cost = Cost::for_chain(Chain::Tron);
+    let cost = RequestCost::for_chain(Chain::Tron);
     let told = cost.a_poll + cost.a_final + u64::from(BLOCKS) * cost.a_block;
     // A real chain usually grows during the poll, which costs one more request.
-    assert_eq!(client.requests() - before, told - 1);
+    assert_eq!(client.request_count() - before, told - 1);
 }

@@ -1,10 +1,10 @@
 //! Customer addresses from before the server watched the chain: the past of the chain is read once for them.
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::file::old_files::downgraded_copy;
 use crate::support::installation::RunningServer;
-use crate::support::tron::{Node, TOKEN, address};
+use crate::support::tron::{Node, TOKEN, encode_address};
 use serde_json::{Value, json};
 
 const DAY_MS: i64 = 24 * 3_600_000;
@@ -12,16 +12,20 @@ const UNMATCHED: &str = "/dashboard/api/unmatched-payments";
 
 /// Opens a shop with two customer addresses, 40 and 20 days old.
 #[track_caller]
-fn shop() -> (Till, [String; 2]) {
+fn open_shop() -> (TestnetShop, [String; 2]) {
     let node = Node::start();
-    let till = Till::of_accounts("tron", &node.url(), ("USDT-TRC20", &address(TOKEN)));
+    let till = TestnetShop::with_account_chain(
+        "tron",
+        &node.url(),
+        ("USDT-TRC20", &encode_address(TOKEN)),
+    );
     let enabled = "update accounts set customers_enabled = 1";
     till.served.open_file().execute(enabled, []).unwrap();
     let running = till.start();
     till.wait_for_rate("tron", "TRX");
     let addresses = ["bob", "ada"].map(|name| {
         let path = format!("/v1/customers/{name}/addresses");
-        let given = till.call(&running, "POST", &path, "{}");
+        let given = till.call_api(&running, "POST", &path, "{}");
         let given = given["addresses"][0]["address"].as_str();
         given.unwrap().to_owned()
     });
@@ -29,7 +33,7 @@ fn shop() -> (Till, [String; 2]) {
 }
 
 /// Replaces the shop's file by a file from a version without Tron.
-fn downgrade_file(till: &mut Till) {
+fn downgrade_file(till: &mut TestnetShop) {
     let older = till.served.path("older.db");
     let old = downgraded_copy(&till.served.file, &older, 27);
     let unwatched = "delete from chain_blocks; delete from chain_cursors; delete from chains where chain = 'tron'";
@@ -40,7 +44,7 @@ fn downgrade_file(till: &mut Till) {
 }
 
 /// Pays each address, 35 and 10 days ago.
-fn paid(node: &Node, [bob, ada]: &[String; 2]) {
+fn pay_earlier_deposits(node: &Node, [bob, ada]: &[String; 2]) {
     node.pay(bob, 5_000_000);
     node.mine(1);
     node.chain().ahead_ms = -10 * DAY_MS;
@@ -52,27 +56,27 @@ fn paid(node: &Node, [bob, ada]: &[String; 2]) {
 
 #[test]
 fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
-    let (mut till, addresses) = shop();
+    let (mut till, addresses) = open_shop();
     downgrade_file(&mut till);
     let node = Node::start_behind(35 * DAY_MS);
-    paid(&node, &addresses);
+    pay_earlier_deposits(&node, &addresses);
     till.set_node("tron", &node.url());
     let mut running = till.start();
     let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
         ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
-    till.served.poll(found, &["1 unwatched 1"]);
+    till.served.wait_for_query(found, &["1 unwatched 1"]);
     running.process.kill();
     node.pay(&addresses[1], 9_000_000);
     node.mine(30);
     let mut running = till.start();
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
-    till.served.poll(booked, &["9000000"]);
+    till.served.wait_for_query(booked, &["9000000"]);
     assign_unmatched(&running);
     till.served
-        .poll("select count(*) || '' from deposits", &["2"]);
+        .wait_for_query("select count(*) || '' from deposits", &["2"]);
 
-    let said = till.coffer(&["doctor"]);
+    let said = till.run_coffer(&["doctor"]);
     let named = format!("tron was read for them: {}", addresses[0]);
     assert!(
         said.contains("1 addresses of customers were given out before"),
@@ -83,10 +87,11 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
         "{said}"
     );
     running.process.kill();
-    till.coffer(&["rescan", "tron", "--from", "1"]);
+    till.run_coffer(&["rescan", "tron", "--from", "1"]);
     let running = till.start();
-    till.served.poll(found, &["2 unwatched 1,unwatched 1"]);
-    let said = till.coffer(&["doctor"]);
+    till.served
+        .wait_for_query(found, &["2 unwatched 1,unwatched 1"]);
+    let said = till.run_coffer(&["doctor"]);
     assert!(!said.contains("given out before"), "{said}");
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());

@@ -1,6 +1,6 @@
 //! A client of a Tron node, and the watched accounts.
 
-use crate::support::tron::{self, address, bytes};
+use crate::support::tron::{self, decode_address, encode_address};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::tron::Tron;
@@ -29,18 +29,18 @@ impl Watched for WatchedTronAccounts {
         false
     }
 
-    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+    fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         (self.0.len() <= max).then(|| self.0.clone())
     }
 }
 
-pub fn ours() -> WatchedTronAccounts {
+pub fn shop_accounts() -> WatchedTronAccounts {
     WatchedTronAccounts(vec![ONE, TWO])
 }
 
 /// Returns a client of this URL that knows the token of the simulated node.
 #[track_caller]
-pub fn client(url: &str) -> Tron {
+pub fn tron_client(url: &str) -> Tron {
     let limits = Limits {
         timeout_ms: 2_000,
         answer_bytes_max: 1 << 20,
@@ -51,45 +51,45 @@ pub fn client(url: &str) -> Tron {
         "TRON-PRO-API-KEY".to_owned(),
         "secret-of-the-key".to_owned(),
     );
-    let tokens = Tokens::from([("USDT-TRC20", address(tron::TOKEN))]);
+    let tokens = Tokens::from([("USDT-TRC20", encode_address(tron::TOKEN))]);
     Tron::new(Rpc::new(endpoints, vec![key], limits), tokens)
 }
 
 /// Returns all payments of these blocks, in order.
-pub fn received(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
+pub fn collect_payments(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
     let received = blocks.into_iter().flat_map(|block| block.received);
     received.collect()
 }
 
 /// Reads the blocks from `from` to `to` as final blocks of a node, and returns their payments.
 #[track_caller]
-pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<ReceivedOutput> {
-    let mut client = client(&node.url());
+pub fn read_payments(node: &tron::Node, from: u32, to: u32) -> Vec<ReceivedOutput> {
+    let mut client = tron_client(&node.url());
     client.head().unwrap();
-    received(client.blocks(from, to, &ours()).unwrap())
+    collect_payments(client.blocks(from, to, &shop_accounts()).unwrap())
 }
 
 /// Asset, transaction, position, account, amount and sender of a payment.
 pub type PaymentSummary = (&'static str, String, u32, [u8; 20], u128, [u8; 20]);
 
 #[track_caller]
-pub fn short(received: &ReceivedOutput) -> PaymentSummary {
+pub fn payment_summary(received: &ReceivedOutput) -> PaymentSummary {
     let [InputSource::Address(from)] = received.spends.as_slice() else {
         unreachable!("{received:?}");
     };
-    let to = bytes(&received.address);
-    assert_eq!(received.address, address(to));
+    let to = decode_address(&received.address);
+    assert_eq!(received.address, encode_address(to));
     (
         received.asset.id,
         received.txid.clone(),
         received.position,
         to,
         received.amount.0,
-        bytes(from),
+        decode_address(from),
     )
 }
 
 #[track_caller]
-pub fn all_short(received: &[ReceivedOutput]) -> Vec<PaymentSummary> {
-    received.iter().map(short).collect()
+pub fn payment_summaries(received: &[ReceivedOutput]) -> Vec<PaymentSummary> {
+    received.iter().map(payment_summary).collect()
 }

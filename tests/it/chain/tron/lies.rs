@@ -1,8 +1,8 @@
 //! False responses of a Tron node, which are rejected, and responses that report a limit.
 
-use super::fixtures::{ONE, client, ours, received};
+use super::fixtures::{ONE, collect_payments, shop_accounts, tron_client};
 use crate::chain::watch::error_kind;
-use crate::support::tron::{Act, Fault, Node as Standin, PAYER, TOKEN, address};
+use crate::support::tron::{Action, Fault, Node as Standin, PAYER, TOKEN, encode_address};
 use coffer::chain::tron::Tron;
 use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
@@ -10,30 +10,30 @@ use serde_json::{Value, json};
 /// A request of the client, which returns only its error.
 type ClientRead = fn(&mut Tron) -> Result<(), NodeError>;
 
-fn head(client: &mut Tron) -> Result<(), NodeError> {
+fn read_head(client: &mut Tron) -> Result<(), NodeError> {
     client.head().map(drop)
 }
 
-fn hash(client: &mut Tron) -> Result<(), NodeError> {
+fn read_hash(client: &mut Tron) -> Result<(), NodeError> {
     client.hash_at(30).map(drop)
 }
 
-fn range(client: &mut Tron) -> Result<(), NodeError> {
+fn read_range(client: &mut Tron) -> Result<(), NodeError> {
     client.head()?;
-    client.blocks(11, 12, &ours()).map(drop)
+    client.blocks(11, 12, &shop_accounts()).map(drop)
 }
 
-fn network(client: &mut Tron) -> Result<(), NodeError> {
+fn read_network(client: &mut Tron) -> Result<(), NodeError> {
     client.network().map(drop)
 }
 
 /// Starts a node that pays the shop twice in the block at height 12: with coins, and with tokens by a contract.
 #[track_caller]
-fn paid() -> Standin {
+fn start_paying_node() -> Standin {
     let node = Standin::start();
-    node.chain().give_up(19, &[]);
-    node.pay(&address(ONE), 5);
-    node.send(Act::batch(TOKEN, PAYER, &[(ONE, 2)]));
+    node.chain().reorg(19, &[]);
+    node.pay(&encode_address(ONE), 5);
+    node.send(Action::token_batch(TOKEN, PAYER, &[(ONE, 2)]));
     node.mine(30);
     node
 }
@@ -54,34 +54,46 @@ fn changed_fields() -> Vec<ChangedField> {
     let zeros = "00".repeat(32);
     let other_parent = format!("{:016x}{}", 11, "00".repeat(24));
     vec![
-        (NOW, of_header("number"), 29.into(), head, "lied"),
-        (NOW, of_header("number"), json!(4.1e9), head, "lied"),
+        (NOW, of_header("number"), 29.into(), read_head, "lied"),
+        (NOW, of_header("number"), json!(4.1e9), read_head, "lied"),
         (
             NOW,
             of_header("parentHash"),
             zeros.clone().into(),
-            head,
+            read_head,
             "lied",
         ),
-        (NOW, of_header("parentHash"), Value::Null, head, "lied"),
-        (NOW, of_header("timestamp"), i64::MAX.into(), head, "lied"),
-        (NOW, "/blockID", zeros.into(), head, "lied"),
-        (NOW, "/blockID", "zz".into(), head, "lied"),
-        (BY_NUM, of_header("number"), 12.into(), hash, "lied"),
-        (BLOCKS, "/block/0", json!({}), range, "behind"),
+        (NOW, of_header("parentHash"), Value::Null, read_head, "lied"),
+        (
+            NOW,
+            of_header("timestamp"),
+            i64::MAX.into(),
+            read_head,
+            "lied",
+        ),
+        (NOW, "/blockID", zeros.into(), read_head, "lied"),
+        (NOW, "/blockID", "zz".into(), read_head, "lied"),
+        (BY_NUM, of_header("number"), 12.into(), read_hash, "lied"),
+        (BLOCKS, "/block/0", json!({}), read_range, "behind"),
         (
             BLOCKS,
             "/block/1/block_header/raw_data/parentHash",
             other_parent.into(),
-            range,
+            read_range,
             "behind",
         ),
-        (BLOCKS, value, json!(5.5), range, "lied"),
-        (BLOCKS, value, json!("5"), range, "lied"),
-        (INFOS, "/1/blockNumber", 13.into(), range, "lied"),
-        (INFOS, "/1/blockNumber", Value::Null, range, "lied"),
-        (INFOS, "/1/id", "ab".repeat(32).into(), range, "behind"),
-        (INFOS, "/1/receipt/result", "REVERT".into(), range, "lied"),
+        (BLOCKS, value, json!(5.5), read_range, "lied"),
+        (BLOCKS, value, json!("5"), read_range, "lied"),
+        (INFOS, "/1/blockNumber", 13.into(), read_range, "lied"),
+        (INFOS, "/1/blockNumber", Value::Null, read_range, "lied"),
+        (INFOS, "/1/id", "ab".repeat(32).into(), read_range, "behind"),
+        (
+            INFOS,
+            "/1/receipt/result",
+            "REVERT".into(),
+            read_range,
+            "lied",
+        ),
     ]
 }
 
@@ -93,46 +105,51 @@ fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> 
     let flood = format!("{{\"x\":\"{}\"}}", "a".repeat(2 << 20));
     let error = json!({ "Error": "class java.lang.NullPointerException : null" });
     vec![
-        (NOW, body(json!({})), head, "behind"),
-        (NOW, body(json!([])), head, "behind"),
-        (NOW, status(200, "<html>"), head, "lied"),
-        (NOW, status(200, &"[".repeat(2 << 20)), head, "limited"),
-        (NOW, status(200, &flood), head, "limited"),
-        (NOW, Fault::Truncated(50), head, "unreachable"),
-        (NOW, Fault::Hang, head, "unreachable"),
-        (FINAL_NOW, status(404, "Not Found"), head, "unreachable"),
-        (FINAL_NOW, status(500, "{}"), head, "unreachable"),
-        (NOW, status(503, "\"busy\""), head, "unreachable"),
-        (BY_NUM, status(500, "{}"), hash, "unreachable"),
-        (BY_NUM, body(json!({})), network, "behind"),
+        (NOW, body(json!({})), read_head, "behind"),
+        (NOW, body(json!([])), read_head, "behind"),
+        (NOW, status(200, "<html>"), read_head, "lied"),
+        (NOW, status(200, &"[".repeat(2 << 20)), read_head, "limited"),
+        (NOW, status(200, &flood), read_head, "limited"),
+        (NOW, Fault::Truncated(50), read_head, "unreachable"),
+        (NOW, Fault::Hang, read_head, "unreachable"),
+        (
+            FINAL_NOW,
+            status(404, "Not Found"),
+            read_head,
+            "unreachable",
+        ),
+        (FINAL_NOW, status(500, "{}"), read_head, "unreachable"),
+        (NOW, status(503, "\"busy\""), read_head, "unreachable"),
+        (BY_NUM, status(500, "{}"), read_hash, "unreachable"),
+        (BY_NUM, body(json!({})), read_network, "behind"),
         (
             BLOCKS,
             change(|answer| drop(answer["block"].as_array_mut().unwrap().remove(0))),
-            range,
+            read_range,
             "lied",
         ),
         (
             BLOCKS,
             change(|answer| answer["block"].as_array_mut().unwrap().reverse()),
-            range,
+            read_range,
             "lied",
         ),
-        (BLOCKS, body(json!({})), range, "behind"),
-        (INFOS, body(json!([])), range, "unreachable"),
-        (INFOS, body(json!({})), range, "unreachable"),
+        (BLOCKS, body(json!({})), read_range, "behind"),
+        (INFOS, body(json!([])), read_range, "unreachable"),
+        (INFOS, body(json!({})), read_range, "unreachable"),
         (
             INFOS,
             change(|answer| drop(answer.as_array_mut().unwrap().remove(1))),
-            range,
+            read_range,
             "unreachable",
         ),
         (
             INFOS,
             change(|answer| answer[1]["result"] = "FAILED".into()),
-            range,
+            read_range,
             "lied",
         ),
-        (INFOS, body(error), range, "unreachable"),
+        (INFOS, body(error), read_range, "unreachable"),
     ]
 }
 
@@ -149,9 +166,9 @@ fn inconsistent_response_is_rejected() {
             });
             (path, change, asks, expected)
         });
-    let node = paid();
+    let node = start_paying_node();
     for (at, (path, fault, asks, expected)) in changed.chain(replaced_responses()).enumerate() {
-        let mut client = client(&node.url());
+        let mut client = tron_client(&node.url());
         node.inject(path, fault);
         let Err(error) = asks(&mut client) else {
             unreachable!("case {at}, {path}");
@@ -165,7 +182,7 @@ fn inconsistent_response_is_rejected() {
 #[test]
 fn node_of_another_network_is_rejected() {
     let node = Standin::start();
-    let mut client = client(&node.url());
+    let mut client = tron_client(&node.url());
     assert_eq!(client.network().unwrap(), "nile");
     let other = "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e";
     node.inject(
@@ -187,14 +204,14 @@ fn node_of_another_network_is_rejected() {
         error.to_string(),
         "is the wrong one: it is of the network shasta, and was of nile"
     );
-    let strange = self::client(&node.url()).network();
+    let strange = tron_client(&node.url()).network();
     assert_eq!(strange.unwrap(), "shasta");
     let unknown = format!("{:064x}", 5);
     node.inject(
         "/wallet/getblockbynum",
         Fault::change(move |_, answer| answer["blockID"] = unknown.clone().into()),
     );
-    let strange = self::client(&node.url()).network().unwrap();
+    let strange = tron_client(&node.url()).network().unwrap();
     assert!(
         strange.starts_with("that of the first block 000"),
         "{strange}"
@@ -203,7 +220,7 @@ fn node_of_another_network_is_rejected() {
 
 #[test]
 fn limit_shortens_the_next_range_and_reveals_no_secret() {
-    let node = paid();
+    let node = start_paying_node();
     let error = "The key secret-of-the-key exceeds the frequency limit(15), and the query server is suspended for 30s";
     let limit = json!({ "Error": error });
     let statuses = [
@@ -214,7 +231,7 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
         (413, false),
     ];
     for (status, is_told) in statuses {
-        let mut client = client(&format!("{}/?key=secret-of-the-url", node.url()));
+        let mut client = tron_client(&format!("{}/?key=secret-of-the-url", node.url()));
         client.head().unwrap();
         let text = if is_told {
             limit.to_string()
@@ -225,16 +242,24 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
             "/walletsolidity/getblockbylimitnext",
             Fault::Status(status, text),
         );
-        let error = client.blocks(1, 18, &ours()).unwrap_err();
+        let error = client.blocks(1, 18, &shop_accounts()).unwrap_err();
         assert_eq!(error_kind(&error), "limited", "{status}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
         node.clear_faults();
         // A range of eighteen blocks reached the limit, so the next range has half as many blocks.
-        assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 9, "{status}");
-        assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 10, "{status}");
+        assert_eq!(
+            client.blocks(1, 18, &shop_accounts()).unwrap().len(),
+            9,
+            "{status}"
+        );
+        assert_eq!(
+            client.blocks(1, 18, &shop_accounts()).unwrap().len(),
+            10,
+            "{status}"
+        );
     }
     // A response about a wrong API key is not treated as a limit.
-    let mut client = client(&node.url());
+    let mut client = tron_client(&node.url());
     node.inject("/wallet/getnowblock", Fault::Status(401, String::new()));
     assert_eq!(
         client.head().map_err(|error| error_kind(&error)),
@@ -244,10 +269,10 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
 
 #[test]
 fn limit_within_a_range_keeps_earlier_blocks() {
-    let node = paid();
-    node.send(Act::batch(TOKEN, PAYER, &[(ONE, 2)]));
+    let node = start_paying_node();
+    node.send(Action::token_batch(TOKEN, PAYER, &[(ONE, 2)]));
     node.mine(30);
-    let mut client = client(&node.url());
+    let mut client = tron_client(&node.url());
     client.head().unwrap();
     let limit = json!({ "Error": "lack of computing resources: too many requests" });
     node.inject(
@@ -258,7 +283,7 @@ fn limit_within_a_range_keeps_earlier_blocks() {
             }
         }),
     );
-    let blocks = client.blocks(10, 60, &ours()).unwrap();
+    let blocks = client.blocks(10, 60, &shop_accounts()).unwrap();
     assert!(blocks.last().unwrap().block.height < 42, "{blocks:?}");
-    assert_eq!(received(blocks).len(), 2);
+    assert_eq!(collect_payments(blocks).len(), 2);
 }

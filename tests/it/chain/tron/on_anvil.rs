@@ -1,27 +1,35 @@
 //! Logs of a real contract on an anvil. The Tron virtual machine writes the same logs, and its nodes return them
 //! without `0x`.
 
-use super::fixtures::{ONE, OTHER, TWO, all_short, read};
+use super::fixtures::{ONE, OTHER, TWO, payment_summaries, read_payments};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
-use crate::support::tron::{Act, Node as Standin, PAYER, TOKEN, hex_of};
+use crate::support::tron::{Action, Node as Standin, PAYER, TOKEN, hex_of};
 use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use serde_json::Value;
 
 /// Removes the `0x` from a hexadecimal value of anvil.
 #[track_caller]
-fn strip_prefix(value: &Value) -> String {
+fn strip_hex_prefix(value: &Value) -> String {
     value.as_str().unwrap().trim_start_matches("0x").to_owned()
 }
 
 /// Returns the logs of a transaction, with the address of the listed token in place of the deployed one.
 #[track_caller]
-fn logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
-    let receipt = anvil.wait_success(txid);
+fn token_logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
+    let receipt = anvil.wait_for_success(txid);
     let logs = receipt["logs"].as_array().unwrap().iter();
     let logs = logs.map(|log| {
-        let topics = log["topics"].as_array().unwrap().iter().map(strip_prefix);
-        (hex_of(&TOKEN), topics.collect(), strip_prefix(&log["data"]))
+        let topics = log["topics"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(strip_hex_prefix);
+        (
+            hex_of(&TOKEN),
+            topics.collect(),
+            strip_hex_prefix(&log["data"]),
+        )
     });
     logs.collect()
 }
@@ -50,8 +58,8 @@ fn position_of_a_real_contract_log_is_its_index() {
     let several = anvil.call(&token, "batch(address[],uint256[])", &words, 0);
     let node = Standin::start();
     let sent = [&one, &several].map(|txid| {
-        let call = Act::token(TOKEN, PAYER, ONE, 1);
-        let Act::Call {
+        let call = Action::token_transfer(TOKEN, PAYER, ONE, 1);
+        let Action::Call {
             from,
             contract,
             data,
@@ -61,11 +69,11 @@ fn position_of_a_real_contract_log_is_its_index() {
         else {
             unreachable!("a token is called");
         };
-        node.send(Act::Call {
+        node.send(Action::Call {
             from,
             contract,
             data,
-            logs: logs(&anvil, txid),
+            logs: token_logs(&anvil, txid),
             steps,
         })
     });
@@ -79,5 +87,8 @@ fn position_of_a_real_contract_log_is_its_index() {
         (asset, id(1), 3, TWO, 3, from),
     ];
     let height = node.height();
-    assert_eq!(all_short(&read(&node, height, height)), expected);
+    assert_eq!(
+        payment_summaries(&read_payments(&node, height, height)),
+        expected
+    );
 }

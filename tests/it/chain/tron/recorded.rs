@@ -1,6 +1,6 @@
 //! Responses of real nodes, stored in `recorded.json` with their sources.
 
-use super::fixtures::{WatchedTronAccounts, client, short};
+use super::fixtures::{WatchedTronAccounts, payment_summary, tron_client};
 use crate::support::tron::{Fault, Node as Standin};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
@@ -8,13 +8,13 @@ use coffer::chain::tron::Tron;
 use coffer::chain::{Lookup, Node};
 use serde_json::{Value, json};
 
-fn recorded() -> Value {
+fn recorded_responses() -> Value {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
 }
 
 /// Decodes a hexadecimal address, with or without its prefix.
 #[track_caller]
-fn account(text: &str) -> [u8; 20] {
+fn decode_account(text: &str) -> [u8; 20] {
     let digits = &text[text.len() - 40..];
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
     let bytes: Vec<u8> = (0..40).step_by(2).map(byte).collect();
@@ -23,15 +23,15 @@ fn account(text: &str) -> [u8; 20] {
 
 #[test]
 fn recorded_main_network_block_is_read() {
-    let (node, recorded) = (Standin::start(), recorded());
+    let (node, recorded) = (Standin::start(), recorded_responses());
     let block = &recorded["block"];
     let path = "/walletsolidity/getblockbylimitnext";
     node.inject(path, Fault::body(&json!({ "block": [block] })));
     let (to, from) = (
-        account("41c3d34597fb01e25d4d8e7ef34ccdd0f05bf85473"),
-        account("4174d7980a2a3e48e3a863365542e92ab8d646e0aa"),
+        decode_account("41c3d34597fb01e25d4d8e7ef34ccdd0f05bf85473"),
+        decode_account("4174d7980a2a3e48e3a863365542e92ab8d646e0aa"),
     );
-    let mut client = client(&node.url());
+    let mut client = tron_client(&node.url());
     let read = client
         .blocks(67_674_988, 67_674_999, &WatchedTronAccounts(vec![to]))
         .unwrap();
@@ -40,7 +40,7 @@ fn recorded_main_network_block_is_read() {
     };
     assert_eq!(read.block.hash, block["blockID"]);
     assert_eq!(read.time.0, 1_733_675_346_000);
-    let received: Vec<_> = read.received.iter().map(short).collect();
+    let received: Vec<_> = read.received.iter().map(payment_summary).collect();
     let txid = block["transactions"][0]["txID"]
         .as_str()
         .unwrap()
@@ -52,7 +52,7 @@ fn recorded_main_network_block_is_read() {
         "/wallet/getblockbynum",
         Fault::change(move |_, answer| answer["blockID"] = first.into()),
     );
-    let wrong = self::client(&node.url()).network().unwrap_err().to_string();
+    let wrong = tron_client(&node.url()).network().unwrap_err().to_string();
     assert!(
         wrong.contains("no setting says where USDT-TRC20 is"),
         "{wrong}"
@@ -61,14 +61,14 @@ fn recorded_main_network_block_is_read() {
 
 #[test]
 fn recorded_java_tron_responses_are_read() {
-    let (node, recorded) = (Standin::start(), recorded());
-    let to = account("dcf2957055e8fcde477a077ecfeddf5ab2357547");
-    let token = account(recorded["token"]["contract_address"].as_str().unwrap());
+    let (node, recorded) = (Standin::start(), recorded_responses());
+    let to = decode_account("dcf2957055e8fcde477a077ecfeddf5ab2357547");
+    let token = decode_account(recorded["token"]["contract_address"].as_str().unwrap());
     let endpoints = Endpoint::parse_list(&node.url()).unwrap();
     let rpc = Rpc::new(endpoints, Vec::new(), Limits::default());
     let mut client = Tron::new(
         rpc,
-        Tokens::from([("USDT-TRC20", crate::support::tron::address(token))]),
+        Tokens::from([("USDT-TRC20", crate::support::tron::encode_address(token))]),
     );
     client.network().unwrap();
     for (name, kind, expected) in [
@@ -101,7 +101,7 @@ fn recorded_java_tron_responses_are_read() {
         sent["raw_data"]["contract"][0]["type"] = kind.into();
         node.inject("/wallet/getblockbynum", Fault::body(&block));
         let found = client
-            .transaction(id, &[], &WatchedTronAccounts(vec![to]))
+            .look_up_transaction(id, &[], &WatchedTronAccounts(vec![to]))
             .unwrap();
         let Lookup::Found(found) = found else {
             unreachable!("{name}")

@@ -1,10 +1,11 @@
 //! Payments that a Tron node reports, and their positions.
 
 use super::fixtures::{
-    ONE, OTHER, TWO, WatchedTronAccounts, all_short, client, ours, read, received,
+    ONE, OTHER, TWO, WatchedTronAccounts, collect_payments, payment_summaries, read_payments,
+    shop_accounts, tron_client,
 };
 use crate::support::tron::{
-    Act, Fault, Node as Standin, PAYER, SENDER, Step, TOKEN, UNLISTED, address,
+    Action, ContractStep, Fault, Node as Standin, PAYER, SENDER, TOKEN, UNLISTED, encode_address,
 };
 use coffer::chain::{Lookup, Node};
 use coffer::domain::observation::InputSource;
@@ -16,12 +17,12 @@ const FINAL: u32 = 20;
 /// Sends all kinds of transactions, which enter the next block.
 #[track_caller]
 fn send_all_kinds(node: &Standin) -> Vec<String> {
-    let step = |to, amount| Step::sends(SENDER, to, amount);
-    let with = |to, note, is_rejected, token| Step {
+    let step = |to, amount| ContractStep::trx_payment(SENDER, to, amount);
+    let with = |to, note, is_rejected, token| ContractStep {
         note,
         is_rejected,
         token,
-        ..Step::sends(SENDER, to, 9)
+        ..ContractStep::trx_payment(SENDER, to, 9)
     };
     let steps = vec![
         step(OTHER, 1),
@@ -35,34 +36,34 @@ fn send_all_kinds(node: &Standin) -> Vec<String> {
     let frozen = json!({ "balance": 5, "receiver_address": format!("41{}", "a1".repeat(20)) });
     let trc10 = json!({ "amount": 5, "asset_name": "31303030303031", "to_address": format!("41{}", "a1".repeat(20)) });
     vec![
-        node.pay(&address(ONE), 7),
-        node.pay(&address(OTHER), 8),
-        node.send(Act::Transfer {
+        node.pay(&encode_address(ONE), 7),
+        node.pay(&encode_address(OTHER), 8),
+        node.send(Action::Transfer {
             from: TWO,
             to: ONE,
             amount: 70,
         }),
-        node.send_failing(Act::Transfer {
+        node.send_failing(Action::Transfer {
             from: PAYER,
             to: ONE,
             amount: 71,
         }),
-        node.pay_token(&address(ONE), 11),
-        node.send(Act::batch(
+        node.pay_token(&encode_address(ONE), 11),
+        node.send(Action::token_batch(
             TOKEN,
             PAYER,
             &[(OTHER, 1), (ONE, 2), (TWO, 3), (ONE, 0)],
         )),
-        node.send(Act::token(UNLISTED, PAYER, ONE, 12)),
-        node.send_failing(Act::token(TOKEN, PAYER, ONE, 13)),
-        node.send(Act::steps(SENDER, PAYER, steps.clone())),
-        node.send_failing(Act::steps(SENDER, PAYER, steps)),
-        node.send(Act::Other {
+        node.send(Action::token_transfer(UNLISTED, PAYER, ONE, 12)),
+        node.send_failing(Action::token_transfer(TOKEN, PAYER, ONE, 13)),
+        node.send(Action::contract_call(SENDER, PAYER, steps.clone())),
+        node.send_failing(Action::contract_call(SENDER, PAYER, steps)),
+        node.send(Action::Other {
             kind: "DelegateResourceContract",
             owner: PAYER,
             fields: frozen,
         }),
-        node.send(Act::Other {
+        node.send(Action::Other {
             kind: "TransferAssetContract",
             owner: PAYER,
             fields: trc10,
@@ -88,13 +89,19 @@ fn each_kind_of_payment_is_seen_once() {
         (trx, id(8), 1_000_001, TWO, 9, SENDER),
         (trx, id(8), 1_000_002, ONE, 30, SENDER),
     ];
-    assert_eq!(all_short(&read(&node, height, height)), at_head);
+    assert_eq!(
+        payment_summaries(&read_payments(&node, height, height)),
+        at_head
+    );
     node.mine(FINAL);
-    assert_eq!(all_short(&read(&node, height - 3, height + 3)), at_head);
+    assert_eq!(
+        payment_summaries(&read_payments(&node, height - 3, height + 3)),
+        at_head
+    );
     // If the node keeps no internal transactions, the other payments are the same.
     node.chain().keeps_internal = false;
-    let without = read(&node, height, height);
-    assert_eq!(all_short(&without), at_head[..5]);
+    let without = read_payments(&node, height, height);
+    assert_eq!(payment_summaries(&without), at_head[..5]);
 }
 
 #[test]
@@ -102,36 +109,36 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
     let node = Standin::start();
     let path = "/wallet/gettransactioninfobyblocknum";
     let solid = "/walletsolidity/gettransactioninfobyblocknum";
-    node.send(Act::batch(TOKEN, PAYER, &[(ONE, 2)]));
+    node.send(Action::token_batch(TOKEN, PAYER, &[(ONE, 2)]));
     node.mine(1);
     let height = node.height();
-    assert_eq!(read(&node, height, height).len(), 0);
+    assert_eq!(read_payments(&node, height, height).len(), 0);
     assert_eq!(
         (node.request_count(path), node.request_count(solid)),
         (0, 0)
     );
     // Both payments are found when they are final. Blocks without contract calls need no receipts.
-    node.pay(&address(ONE), 7);
+    node.pay(&encode_address(ONE), 7);
     node.mine(FINAL);
-    assert_eq!(read(&node, height, height + 1).len(), 2);
+    assert_eq!(read_payments(&node, height, height + 1).len(), 2);
     assert_eq!(
         (node.request_count(path), node.request_count(solid)),
         (0, 1)
     );
     // Without watched accounts, no receipts are requested.
-    let mut client = client(&node.url());
+    let mut client = tron_client(&node.url());
     client.head().unwrap();
     let blocks = client
         .blocks(height, height + 1, &WatchedTronAccounts(Vec::new()))
         .unwrap();
-    assert_eq!(received(blocks).len(), 0);
+    assert_eq!(collect_payments(blocks).len(), 0);
     assert_eq!(node.request_count(solid), 1);
 }
 
 #[test]
 fn client_reports_head_range_and_final_block() {
     let node = Standin::start();
-    let mut client = client(&node.url());
+    let mut client = tron_client(&node.url());
     assert_eq!(client.network().unwrap(), "nile");
     let head = client.head().unwrap();
     let tip = node.chain().blocks().last().unwrap().clone();
@@ -149,7 +156,7 @@ fn client_reports_head_range_and_final_block() {
         node.mine(blocks);
         assert_eq!(client.head().unwrap().finalized, Some(finalized));
     }
-    let blocks = client.blocks(1, 41, &ours()).unwrap();
+    let blocks = client.blocks(1, 41, &shop_accounts()).unwrap();
     let heights: Vec<u32> = blocks.iter().map(|read| read.block.height).collect();
     assert_eq!(heights, (1..=25).collect::<Vec<_>>());
     let chain = node.chain();
@@ -162,13 +169,13 @@ fn client_reports_head_range_and_final_block() {
 fn transaction_lookup_returns_its_transfers() {
     let node = Standin::start();
     let sent = send_all_kinds(&node);
-    let mut client = client(&node.url());
-    let ours = ours();
-    let absent = client.transaction(&sent[0], &[], &ours).unwrap();
+    let mut client = tron_client(&node.url());
+    let ours = shop_accounts();
+    let absent = client.look_up_transaction(&sent[0], &[], &ours).unwrap();
     assert_eq!(absent, Lookup::Absent);
     for wrong in ["", "0x12", &"g".repeat(64)] {
         assert_eq!(
-            client.transaction(wrong, &[], &ours).unwrap(),
+            client.look_up_transaction(wrong, &[], &ours).unwrap(),
             Lookup::Absent
         );
     }
@@ -176,7 +183,7 @@ fn transaction_lookup_returns_its_transfers() {
     let height = node.height() - 1;
     let moved = [1, 0, 1, 0, 1, 2, 0, 0, 2, 0, 0, 0];
     for (at, (txid, moved)) in sent.iter().zip(moved).enumerate() {
-        let Lookup::Found(found) = client.transaction(txid, &[], &ours).unwrap() else {
+        let Lookup::Found(found) = client.look_up_transaction(txid, &[], &ours).unwrap() else {
             unreachable!("{at} is not found");
         };
         assert_eq!(
@@ -190,11 +197,11 @@ fn transaction_lookup_returns_its_transfers() {
         let sender = if at == 2 { TWO } else { PAYER };
         let known = at < 10;
         let expected: Vec<_> = known
-            .then(|| InputSource::Address(address(sender)))
+            .then(|| InputSource::Address(encode_address(sender)))
             .into_iter()
             .collect();
         assert_eq!(found.spends, expected, "{at}");
-        let carried = client.carried_out(txid).unwrap().unwrap();
+        let carried = client.transaction_outcome(txid).unwrap().unwrap();
         assert_eq!(
             (carried.block.height, carried.is_done),
             (height, found.is_done),
@@ -202,10 +209,10 @@ fn transaction_lookup_returns_its_transfers() {
         );
     }
     // The transaction of a reorganised block is not found.
-    node.chain().give_up(2, &[&sent[0]]);
+    node.chain().reorg(2, &[&sent[0]]);
     node.mine(3);
     assert_eq!(
-        client.transaction(&sent[0], &[], &ours).unwrap(),
+        client.look_up_transaction(&sent[0], &[], &ours).unwrap(),
         Lookup::Absent
     );
     assert_eq!(client.block_of(&sent[0]).unwrap(), None);
@@ -216,14 +223,16 @@ fn transaction_lookup_returns_its_transfers() {
 fn contract_call_is_untraced_if_the_node_keeps_no_internal_transactions() {
     let node = Standin::start();
     node.chain().keeps_internal = false;
-    let to = [address(ONE)];
-    let steps = vec![Step::sends(SENDER, ONE, 5)];
-    let by_contract = node.send(Act::steps(SENDER, PAYER, steps));
-    let direct = node.pay(&address(TWO), 5);
+    let to = [encode_address(ONE)];
+    let steps = vec![ContractStep::trx_payment(SENDER, ONE, 5)];
+    let by_contract = node.send(Action::contract_call(SENDER, PAYER, steps));
+    let direct = node.pay(&encode_address(TWO), 5);
     node.mine(1);
-    let mut client = client(&node.url());
+    let mut client = tron_client(&node.url());
     let mut is_traced = |txid: &str, to: &[String]| {
-        let found = client.transaction(txid, to, &ours()).unwrap();
+        let found = client
+            .look_up_transaction(txid, to, &shop_accounts())
+            .unwrap();
         let Lookup::Found(found) = found else {
             unreachable!("{txid}")
         };
@@ -234,7 +243,9 @@ fn contract_call_is_untraced_if_the_node_keeps_no_internal_transactions() {
     assert!(is_traced(&direct, &to));
     assert_eq!(client.has_traces(), Some(false));
     node.chain().keeps_internal = true;
-    let found = client.transaction(&by_contract, &to, &ours()).unwrap();
+    let found = client
+        .look_up_transaction(&by_contract, &to, &shop_accounts())
+        .unwrap();
     let Lookup::Found(found) = found else {
         unreachable!("{by_contract}")
     };
@@ -245,9 +256,12 @@ fn contract_call_is_untraced_if_the_node_keeps_no_internal_transactions() {
 #[test]
 fn invalid_address_does_not_stop_the_chain() {
     let node = Standin::start();
-    let steps = vec![Step::sends(SENDER, OTHER, 5), Step::sends(SENDER, ONE, 6)];
-    let sent = node.send(Act::steps(SENDER, PAYER, steps));
-    let token = node.pay_token(&address(ONE), 7);
+    let steps = vec![
+        ContractStep::trx_payment(SENDER, OTHER, 5),
+        ContractStep::trx_payment(SENDER, ONE, 6),
+    ];
+    let sent = node.send(Action::contract_call(SENDER, PAYER, steps));
+    let token = node.pay_token(&encode_address(ONE), 7);
     node.mine(1);
     let height = node.height();
     node.mine(FINAL);
@@ -274,5 +288,8 @@ fn invalid_address_does_not_stop_the_chain() {
         ("TRX", sent, 1_000_001, ONE, 6, SENDER),
         ("USDT-TRC20", token, 2, ONE, 7, PAYER),
     ];
-    assert_eq!(all_short(&read(&node, height, height)), expected);
+    assert_eq!(
+        payment_summaries(&read_payments(&node, height, height)),
+        expected
+    );
 }

@@ -1,10 +1,10 @@
 //! A shop that accepts TRX and a token, with the real server.
 
-use crate::chain::till::Till;
+use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, wallet};
+use crate::operator::wallets::{parse_output, run_wallet};
 use crate::support::received::booked_amounts;
-use crate::support::tron::{Act, Fault, Node, TOKEN, address, bytes};
+use crate::support::tron::{Action, Fault, Node, TOKEN, decode_address, encode_address};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -13,17 +13,17 @@ const ASSET: &str = "USDT-TRC20";
 const FINAL: u32 = 20;
 
 #[track_caller]
-fn till(urls: &str) -> Till {
-    Till::of_accounts("tron", urls, (ASSET, &address(TOKEN)))
+fn open_shop(urls: &str) -> TestnetShop {
+    TestnetShop::with_account_chain("tron", urls, (ASSET, &encode_address(TOKEN)))
 }
 
-fn to(invoice: &Value) -> String {
+fn deposit_address(invoice: &Value) -> String {
     invoice["depositAddress"].as_str().unwrap().to_owned()
 }
 
 /// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
-fn assert_agrees_with_node(till: &Till, node: &Node, to: &[String]) {
+fn assert_agrees_with_node(till: &TestnetShop, node: &Node, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
     assert_eq!(
@@ -35,18 +35,21 @@ fn assert_agrees_with_node(till: &Till, node: &Node, to: &[String]) {
 #[test]
 fn final_block_confirms_coin_and_token() {
     let node = Node::start();
-    let till = till(&node.url());
+    let till = open_shop(&node.url());
     let mut running = till.start();
     till.wait_for_rate("tron", "TRX");
-    assert_eq!(till.offers(&running), ["TRX", ASSET]);
-    let invoices = ["TRX", ASSET].map(|asset| till.invoice(&running, asset));
+    assert_eq!(till.offered_assets(&running), ["TRX", ASSET]);
+    let invoices = ["TRX", ASSET].map(|asset| till.create_invoice(&running, asset));
     let [coin, token] = &invoices;
-    assert!(to(coin).starts_with('T') && to(coin).len() == 34, "{coin}");
+    assert!(
+        deposit_address(coin).starts_with('T') && deposit_address(coin).len() == 34,
+        "{coin}"
+    );
     assert_eq!(coin["amountExpected"], "200");
     assert_eq!(coin["paymentUri"], Value::Null);
     running.process.kill();
-    node.pay(&to(coin), 200_000_000);
-    node.pay_token(&to(token), 20_000_000);
+    node.pay(&deposit_address(coin), 200_000_000);
+    node.pay_token(&deposit_address(token), 20_000_000);
     node.mine(1);
     let mut running = till.start();
     for invoice in &invoices {
@@ -56,26 +59,30 @@ fn final_block_confirms_coin_and_token() {
     node.mine(FINAL - 2);
     let mut running = till.start();
     let height = node.height();
-    till.served.poll(
+    till.served.wait_for_query(
         &format!("select (height = {height}) || '' from chain_cursors"),
         &["1"],
     );
     let booked = "select group_concat(state) from (select state from observations)";
-    till.served.poll(booked, &["seen,seen"]);
+    till.served.wait_for_query(booked, &["seen,seen"]);
     running.process.kill();
     node.mine(1);
     let running = till.start();
     for invoice in &invoices {
         till.wait_for_event("invoice.confirmed", invoice);
     }
-    assert_shown(&till, &running, &node);
+    assert_chain_shown(&till, &running, &node);
     drop(running);
-    assert_agrees_with_node(&till, &node, &invoices.each_ref().map(to));
+    assert_agrees_with_node(&till, &node, &invoices.each_ref().map(deposit_address));
 }
 
 /// Asserts that the Chains page and `coffer doctor` show the chain.
 #[track_caller]
-fn assert_shown(till: &Till, running: &crate::support::installation::RunningServer, node: &Node) {
+fn assert_chain_shown(
+    till: &TestnetShop,
+    running: &crate::support::installation::RunningServer,
+    node: &Node,
+) {
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = &chains.expect(200).json()["data"][0];
     assert_eq!(
@@ -94,7 +101,7 @@ fn assert_shown(till: &Till, running: &crate::support::installation::RunningServ
             &json!(node.height())
         ]
     );
-    let said = till.coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
+    let said = till.run_coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
     assert!(
         said.contains("ok: node of tron at http://127.0.0.1:"),
         "{said}"
@@ -108,9 +115,9 @@ fn assert_shown(till: &Till, running: &crate::support::installation::RunningServ
 }
 
 #[test]
-fn next_url_takes_over_from_one_that_hides_a_payment_and_fails() {
+fn next_node_url_replaces_one_that_hides_a_payment() {
     let node = Node::start();
-    let liar = node.another();
+    let liar = node.start_another();
     // The node has the block, but returns no receipts for it.
     let empty = |_: &Value, answer: &mut Value| {
         for block in answer["block"].as_array_mut().into_iter().flatten() {
@@ -123,32 +130,32 @@ fn next_url_takes_over_from_one_that_hides_a_payment_and_fails() {
         Fault::Status(500, String::new()),
     );
     let urls = format!("{},{}", liar.url(), node.url());
-    let till = till(&urls);
+    let till = open_shop(&urls);
     let mut running = till.start();
     till.wait_for_rate("tron", "USDT");
-    let invoice = till.invoice(&running, ASSET);
+    let invoice = till.create_invoice(&running, ASSET);
     running.process.kill();
-    node.pay_token(&to(&invoice), 20_000_000);
+    node.pay_token(&deposit_address(&invoice), 20_000_000);
     node.mine(FINAL);
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
-    assert_agrees_with_node(&till, &node, &[to(&invoice)]);
+    assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
 
 #[test]
 fn unavailable_node_delays_but_does_not_lose_a_payment() {
     let node = Node::start();
-    let till = till(&node.url());
+    let till = open_shop(&node.url());
     let mut running = till.start();
     till.wait_for_rate("tron", "USDT");
-    let invoice = till.invoice(&running, ASSET);
+    let invoice = till.create_invoice(&running, ASSET);
     running.process.kill();
-    node.pay_token(&to(&invoice), 20_000_000);
+    node.pay_token(&deposit_address(&invoice), 20_000_000);
     node.mine(FINAL);
     let stopped = |problem: &str| {
         let mut running = till.start();
-        let said = crate::support::polling::until(|| {
+        let said = crate::support::polling::wait_until(|| {
             let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
             let chains = chains.expect(200).json();
             let said = chains["data"][0]["problem"].as_str().unwrap_or_default();
@@ -157,7 +164,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
         assert!(said, "{problem}");
         running.process.kill();
         let path = "select count(*) || '' from observations where state = 'confirmed'";
-        till.served.poll(path, &["0"]);
+        till.served.wait_for_query(path, &["0"]);
     };
     node.inject("/wallet/getnowblock", Fault::Status(503, "[]".to_owned()));
     stopped("it answered with status 503");
@@ -168,37 +175,37 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     );
     stopped("does not tell what came of the transactions of block 31");
     node.clear_faults();
-    node.lag(30);
+    node.hide_newest(30);
     stopped("does not have block 30");
-    node.lag(0);
+    node.hide_newest(0);
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
-    assert_agrees_with_node(&till, &node, &[to(&invoice)]);
+    assert_agrees_with_node(&till, &node, &[deposit_address(&invoice)]);
 }
 
 #[test]
 fn own_transfers_book_nothing() {
     let node = Node::start();
-    let till = till(&node.url());
+    let till = open_shop(&node.url());
     let gas = [0x6a; 20];
-    let own = ["own", "tron", &address(gas)];
-    parse_output(&wallet(&till.served.file, &own, ""));
+    let own = ["own", "tron", &encode_address(gas)];
+    parse_output(&run_wallet(&till.served.file, &own, ""));
     let mut running = till.start();
     till.wait_for_rate("tron", "TRX");
-    let [paid, other] = [ASSET, "TRX"].map(|asset| till.invoice(&running, asset));
+    let [paid, other] = [ASSET, "TRX"].map(|asset| till.create_invoice(&running, asset));
     running.process.kill();
-    node.pay_token(&to(&paid), 20_000_000);
+    node.pay_token(&deposit_address(&paid), 20_000_000);
     // Own transfers: gas for a sweep, and a transfer from a customer's address.
-    node.send(Act::Transfer {
+    node.send(Action::Transfer {
         from: gas,
-        to: bytes(&to(&paid)),
+        to: decode_address(&deposit_address(&paid)),
         amount: 30_000_000,
     });
-    node.send(Act::token(
+    node.send(Action::token_transfer(
         TOKEN,
-        bytes(&to(&paid)),
-        bytes(&to(&other)),
+        decode_address(&deposit_address(&paid)),
+        decode_address(&deposit_address(&other)),
         20_000_000,
     ));
     node.mine(FINAL);
@@ -206,7 +213,11 @@ fn own_transfers_book_nothing() {
     till.wait_for_event("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
         || (select count(*) from unmatched_payments)";
-    till.served.poll(owners, &["1 2 0"]);
+    till.served.wait_for_query(owners, &["1 2 0"]);
     drop(running);
-    assert_agrees_with_node(&till, &node, &[to(&paid), to(&other)]);
+    assert_agrees_with_node(
+        &till,
+        &node,
+        &[deposit_address(&paid), deposit_address(&other)],
+    );
 }

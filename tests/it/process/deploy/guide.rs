@@ -3,7 +3,7 @@
 //!
 //! Invariant: the node that the guide starts ends with the test.
 
-use super::{blocks, path};
+use super::{guide_blocks, path_variable};
 use crate::file::audit::findings;
 use crate::operator::wallets::EVM;
 use crate::support::anvil::Node;
@@ -26,7 +26,7 @@ const BASE: u64 = 8453;
 const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 
 /// A simulated reader of the guide, with two terminals and a folder.
-struct Reader {
+struct GuideReader {
     scratch: Scratch,
     /// Remaining blocks of the guide, each with its label.
     blocks: VecDeque<(String, String)>,
@@ -39,10 +39,10 @@ struct Reader {
     url: String,
 }
 
-impl Reader {
+impl GuideReader {
     /// Prepares an empty folder. Returns `None` if a required program is not installed.
     #[track_caller]
-    fn new(base: &str) -> Option<Reader> {
+    fn new(base: &str) -> Option<GuideReader> {
         for (tool, argument) in [
             ("litecoind", "-version"),
             ("litecoin-cli", "-version"),
@@ -50,12 +50,12 @@ impl Reader {
             ("openssl", "version"),
             ("curl", "--version"),
         ] {
-            tools::probe(tool, &[argument], UNTESTED)?;
+            tools::tool_output(tool, &[argument], UNTESTED)?;
         }
         let scratch = Scratch::new();
         let mut command = Command::new("sh");
         command.args(["-eu"]).current_dir(scratch.path(""));
-        let terminal = Process::start_with(command.env("PATH", path()), Stdio::inherit());
+        let terminal = Process::start_with(command.env("PATH", path_variable()), Stdio::inherit());
         let (coffer, shop) = (Receiver::unused_address(), Receiver::unused_address());
         // No other process gets this port soon: the system assigns free ports in turn.
         let rpc = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -64,9 +64,9 @@ impl Reader {
             "exec {} --listen {shop}",
             example_path("receiver").display()
         );
-        Some(Reader {
+        Some(GuideReader {
             scratch,
-            blocks: blocks().into(),
+            blocks: guide_blocks().into(),
             changes: vec![
                 ("127.0.0.1:8080", coffer.to_string()),
                 ("127.0.0.1:8081", shop.to_string()),
@@ -84,7 +84,7 @@ impl Reader {
 
     /// Returns the next block, which must have this label.
     #[track_caller]
-    fn next(&mut self, kind: &str) -> String {
+    fn next_block(&mut self, kind: &str) -> String {
         let (found, block) = self.blocks.pop_front().unwrap();
         assert_eq!(found, kind, "{block}");
         self.changes
@@ -95,33 +95,33 @@ impl Reader {
     /// Runs the next block in the first terminal and returns its output.
     #[track_caller]
     fn run_next(&mut self, kind: &str) -> String {
-        let block = self.next(kind);
+        let block = self.next_block(kind);
         self.terminal
             .write_input(&format!("{block}\necho; echo DONE\n"));
-        let lines = std::iter::repeat_with(|| self.terminal.line());
+        let lines = std::iter::repeat_with(|| self.terminal.read_line());
         let lines: Vec<String> = lines.take_while(|line| line != "DONE").collect();
         lines.join("\n")
     }
 
     /// Runs a block in another terminal.
     #[track_caller]
-    fn another_terminal(&self, block: &str) -> Process {
+    fn start_terminal(&self, block: &str) -> Process {
         let mut command = Command::new("sh");
         command.args(["-euc", block]).current_dir(self.path(""));
-        Process::start(command.env("PATH", path()))
+        Process::start(command.env("PATH", path_variable()))
     }
 
     /// Starts Coffer in the second terminal and waits until it is ready.
     #[track_caller]
-    fn start_serve(&mut self, block: &str) {
-        let process = self.another_terminal(block);
-        assert_eq!(process.url(), self.url);
+    fn start_coffer(&mut self, block: &str) {
+        let process = self.start_terminal(block);
+        assert_eq!(process.wait_for_url(), self.url);
         self.serve = Some(process);
     }
 
     /// Presses Ctrl-C in the second terminal.
     #[track_caller]
-    fn stop_serve(&mut self) {
+    fn stop_coffer(&mut self) {
         assert!(self.serve.take().unwrap().interrupt());
     }
 
@@ -149,7 +149,7 @@ impl Reader {
             let mut offered = offered.as_array().unwrap().iter();
             offered.any(|coin| coin["id"] == asset)
         };
-        assert!(polling::until(is_offered), "{asset} is never on offer");
+        assert!(polling::wait_until(is_offered), "{asset} is never on offer");
     }
 
     /// Waits until a query of the file returns this number.
@@ -160,11 +160,11 @@ impl Reader {
             let said: i64 = file.query_row(query, [], |row| row.get(0)).unwrap();
             said == answer
         };
-        assert!(polling::until(says), "{query}");
+        assert!(polling::wait_until(says), "{query}");
     }
 }
 
-impl Drop for Reader {
+impl Drop for GuideReader {
     fn drop(&mut self) {
         // Some builds of litecoind use the file name of bitcoind. Without a file, no node is running.
         for name in ["litecoind.pid", "bitcoind.pid"] {
@@ -185,7 +185,7 @@ fn wait_for_event(receiver: &Process, kind: &str, invoice: &str) {
         format!("object={invoice} "),
     );
     let is_it = |line: &String| line.starts_with(&start) && line.contains(&about);
-    std::iter::repeat_with(|| receiver.line())
+    std::iter::repeat_with(|| receiver.read_line())
         .find(is_it)
         .unwrap();
 }
@@ -196,7 +196,7 @@ fn guide_leads_to_the_first_real_payment() {
         return;
     };
     base.deploy_token_at(USDC);
-    let Some(mut reader) = Reader::new(&base.url) else {
+    let Some(mut reader) = GuideReader::new(&base.url) else {
         return;
     };
     reader.run_next("");
@@ -231,15 +231,15 @@ fn guide_leads_to_the_first_real_payment() {
             && found.contains("no coin is on offer: no node of litecoin was reached yet"),
         "{found}"
     );
-    let serve = reader.next("serve");
-    reader.start_serve(&serve);
+    let serve = reader.next_block("serve");
+    reader.start_coffer(&serve);
     reader.wait_until_offered("LTC");
     let chains = reader.run_next("");
     assert!(chains.contains("\"keepsUp\": true"), "{chains}");
     reader.run_next("");
-    let receiver = reader.next("receiver");
-    let receiver = reader.another_terminal(&receiver);
-    receiver.line();
+    let receiver = reader.next_block("receiver");
+    let receiver = reader.start_terminal(&receiver);
+    receiver.read_line();
     pay_litecoin(&mut reader, &serve, &receiver);
     pay_usdc(&mut reader, &serve, &receiver, &base);
     collect_payments(&mut reader);
@@ -253,7 +253,7 @@ fn guide_leads_to_the_first_real_payment() {
 }
 
 #[track_caller]
-fn pay_litecoin(reader: &mut Reader, serve: &str, receiver: &Process) {
+fn pay_litecoin(reader: &mut GuideReader, serve: &str, receiver: &Process) {
     reader.run_next("");
     let invoice = reader.json_field("invoice.json", "id");
     wait_for_event(receiver, "detected", &invoice);
@@ -268,9 +268,9 @@ fn pay_litecoin(reader: &mut Reader, serve: &str, receiver: &Process) {
         assert!(told.contains(part), "{told}");
     }
     reader.run_next("");
-    reader.stop_serve();
+    reader.stop_coffer();
     reader.run_next("down");
-    reader.start_serve(serve);
+    reader.start_coffer(serve);
     wait_for_event(
         receiver,
         "confirmed",
@@ -279,7 +279,7 @@ fn pay_litecoin(reader: &mut Reader, serve: &str, receiver: &Process) {
 }
 
 #[track_caller]
-fn pay_usdc(reader: &mut Reader, serve: &str, receiver: &Process, base: &Node) {
+fn pay_usdc(reader: &mut GuideReader, serve: &str, receiver: &Process, base: &Node) {
     std::fs::write(reader.path("evm.key"), format!("{EVM}\n")).unwrap();
     reader.run_next("base");
     let found = reader.run_next("base");
@@ -287,8 +287,8 @@ fn pay_usdc(reader: &mut Reader, serve: &str, receiver: &Process, base: &Node) {
         found.contains("ok: node of base at http://127.0.0.1:") && found.contains(": 8453, block "),
         "{found}"
     );
-    reader.stop_serve();
-    reader.start_serve(serve);
+    reader.stop_coffer();
+    reader.start_coffer(serve);
     reader.wait_until_offered("USDC-BASE");
     reader.run_next("invoice");
     // The server stops as in a power failure, and then the customer pays.
@@ -302,7 +302,7 @@ fn pay_usdc(reader: &mut Reader, serve: &str, receiver: &Process, base: &Node) {
         units,
     );
     base.mine(10);
-    reader.start_serve(serve);
+    reader.start_coffer(serve);
     wait_for_event(
         receiver,
         "confirmed",
@@ -311,7 +311,7 @@ fn pay_usdc(reader: &mut Reader, serve: &str, receiver: &Process, base: &Node) {
 }
 
 #[track_caller]
-fn collect_payments(reader: &mut Reader) {
+fn collect_payments(reader: &mut GuideReader) {
     let list = reader.run_next("");
     for line in [
         "m/0/0,rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg,LTC,0.25,",
@@ -324,9 +324,9 @@ fn collect_payments(reader: &mut Reader) {
 }
 
 #[track_caller]
-fn restore_backup(reader: &mut Reader, serve: &str) {
+fn restore_backup(reader: &mut GuideReader, serve: &str) {
     reader.run_next("");
-    reader.stop_serve();
+    reader.stop_coffer();
     let told = reader.run_next("down");
     for part in [
         "live litecoin addresses go on from index 1002 of wallet ",
@@ -337,13 +337,13 @@ fn restore_backup(reader: &mut Reader, serve: &str) {
         assert!(told.contains(part), "{told}");
     }
     reader.run_next("down");
-    reader.start_serve(serve);
+    reader.start_coffer(serve);
     reader.wait_until_query("select count(*) from rescans where ended_at is not null", 1);
     reader.wait_until_query(
         "select count(*) from observations where state = 'confirmed'",
         3,
     );
     reader.wait_until_query("select count(*) from unmatched_payments", 0);
-    reader.stop_serve();
+    reader.stop_coffer();
     assert_eq!(findings(&reader.path("coffer.db")), Vec::<String>::new());
 }

@@ -1,6 +1,6 @@
 //! Litestream beside Coffer: replication under load, kills of both processes, and recovery on another machine.
 
-use super::{blocks, changed, example, path};
+use super::{example, example_with_changes, guide_blocks, path_variable};
 use crate::file::audit::findings;
 use crate::support::installation::Installation;
 use crate::support::polling;
@@ -21,7 +21,7 @@ const CLIENTS: usize = 4;
 /// Minimum number of invoices that each phase of the load creates.
 const INVOICES: usize = 100;
 /// Id and address of each acknowledged invoice.
-type Acknowledged = Mutex<Vec<(String, String)>>;
+type AcknowledgedInvoices = Mutex<Vec<(String, String)>>;
 
 /// Litestream with settings to replicate a file into a folder.
 struct Litestream {
@@ -34,7 +34,7 @@ impl Litestream {
     #[track_caller]
     fn set_up(served: &Installation, replica: &str) -> Litestream {
         let (socket, replica) = (served.path("sock"), served.path(replica));
-        let text = changed(
+        let text = example_with_changes(
             "litestream.yml",
             &[
                 ("/var/lib/coffer/coffer.db", served.file.to_str().unwrap()),
@@ -58,7 +58,7 @@ impl Litestream {
     }
 
     /// Starts Litestream as in its own container beside that of Coffer.
-    fn start_beside(&self) -> Process {
+    fn start_in_container(&self) -> Process {
         let mut command = Command::new("sh");
         command.arg(example("litestream-beside.sh"));
         let lock = format!("{}-lock", self.file.display());
@@ -74,7 +74,7 @@ impl Litestream {
 
     /// Waits until the whole file is replicated.
     #[track_caller]
-    fn sync(&self) {
+    fn wait_until_synced(&self) {
         // Litestream may not listen yet, so the request is repeated.
         assert!(std::iter::repeat_n((), 1000).any(|()| self.try_sync()));
     }
@@ -103,7 +103,7 @@ fn create_invoice(url: &str, key: &str) -> (String, String) {
 
 /// Creates a key of test mode, whose invoices need no node.
 #[track_caller]
-fn test_key(served: &Installation) -> String {
+fn create_test_key(served: &Installation) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["key", "create", &served.account, "--mode", "test", "--file"]);
     let output = command.arg(&served.file).output().unwrap();
@@ -112,7 +112,7 @@ fn test_key(served: &Installation) -> String {
 }
 
 /// Creates invoices with addresses until Coffer exits.
-fn create_until_closed(url: &str, key: &str, acknowledged: &Acknowledged) {
+fn create_until_closed(url: &str, key: &str, acknowledged: &AcknowledgedInvoices) {
     let agent = agent();
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" }).to_string();
     loop {
@@ -133,15 +133,15 @@ fn create_until_closed(url: &str, key: &str, acknowledged: &Acknowledged) {
 
 /// Waits until this many invoices are acknowledged.
 #[track_caller]
-fn wait_for_count(acknowledged: &Acknowledged, count: usize) {
-    assert!(polling::until(
+fn wait_for_count(acknowledged: &AcknowledgedInvoices, count: usize) {
+    assert!(polling::wait_until(
         || acknowledged.lock().unwrap().len() >= count
     ));
 }
 
 /// Returns the ids of the invoices in a file.
 #[track_caller]
-fn invoices(file: &Path) -> HashSet<String> {
+fn invoice_ids(file: &Path) -> HashSet<String> {
     let file = Connection::open(file).unwrap();
     let mut found = file.prepare("select id from invoices").unwrap();
     let ids = found.query_map([], |row| row.get(0)).unwrap();
@@ -150,18 +150,20 @@ fn invoices(file: &Path) -> HashSet<String> {
 
 /// Returns the commands of `examples/deploy/README.md` for this case.
 #[track_caller]
-fn block(case: &str) -> String {
-    let found = blocks().into_iter().find(|(kind, _)| kind == case);
+fn case_commands(case: &str) -> String {
+    let found = guide_blocks().into_iter().find(|(kind, _)| kind == case);
     found.unwrap().1
 }
 
 /// Runs the commands of `examples/deploy/README.md` for a new machine.
 #[track_caller]
 fn run_recovery(folder: &Path, file: &Path) -> Output {
-    let block = &block("lost");
+    let block = &case_commands("lost");
     let mut command = Command::new("sh");
     command.args(["-euc", block]).current_dir(folder);
-    command.env("COFFER_FILE", file).env("PATH", path());
+    command
+        .env("COFFER_FILE", file)
+        .env("PATH", path_variable());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     output
@@ -169,16 +171,16 @@ fn run_recovery(folder: &Path, file: &Path) -> Output {
 
 #[test]
 fn synced_invoices_survive_loss_of_the_machine() {
-    let Some(_) = tools::probe("litestream", &["version"], UNTESTED) else {
+    let Some(_) = tools::tool_output("litestream", &["version"], UNTESTED) else {
         return;
     };
     let served = Installation::new();
-    let key = test_key(&served);
+    let key = create_test_key(&served);
     let litestream = Litestream::set_up(&served, "replica");
     let mut running = served.start(&["--rate-limit", "0"]);
     let mut copying = litestream.start();
     let (acknowledged, url) = (
-        Acknowledged::default(),
+        AcknowledgedInvoices::default(),
         format!("{}/v1/invoices", running.url),
     );
     let before = std::thread::scope(|scope| {
@@ -187,7 +189,7 @@ fn synced_invoices_survive_loss_of_the_machine() {
         }
         wait_for_count(&acknowledged, INVOICES);
         let before = acknowledged.lock().unwrap().clone();
-        litestream.sync();
+        litestream.wait_until_synced();
         wait_for_count(&acknowledged, before.len() + INVOICES);
         // The machine is lost with all its data.
         running.process.kill();
@@ -205,7 +207,7 @@ fn synced_invoices_survive_loss_of_the_machine() {
         told.contains("test litecoin addresses go on from index "),
         "{told}"
     );
-    let known = invoices(&served.file);
+    let known = invoice_ids(&served.file);
     let lost: Vec<_> = before
         .iter()
         .filter(|(id, _)| !known.contains(id))
@@ -241,10 +243,10 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     let litestream = Litestream::set_up(served, "another");
     let running = served.start(&[]);
     let copying = litestream.start();
-    litestream.sync();
+    litestream.wait_until_synced();
     let copy = litestream.restore(served.path("copy.db"));
     let (made, _) = create_invoice(&running.url, key);
-    litestream.sync();
+    litestream.wait_until_synced();
     for (name, text) in [("systemctl", SYSTEMCTL), ("systemd-run", SYSTEMD_RUN)] {
         std::fs::write(served.path(name), text).unwrap();
         std::fs::set_permissions(served.path(name), Permissions::from_mode(0o700)).unwrap();
@@ -255,7 +257,7 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     };
     number("coffer", &running.process);
     number("litestream", &copying);
-    let block = block("back").replace("/var/lib/coffer/copy.db", copy.to_str().unwrap());
+    let block = case_commands("back").replace("/var/lib/coffer/copy.db", copy.to_str().unwrap());
     let first = "systemctl stop litestream\n";
     let folder = served.file.parent().unwrap();
     let does = |block: &str| {
@@ -263,7 +265,7 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
         command
             .args(["-uc", block])
             .env("COFFER_FILE", &served.file);
-        let path = format!("{}:{}", folder.display(), path());
+        let path = format!("{}:{}", folder.display(), path_variable());
         command.env("PATH", path).output().unwrap()
     };
     let started = served.path("systemctl.coffer.started");
@@ -271,10 +273,10 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("is in use by another program"), "{told}");
     assert!(!output.status.success() && !started.exists());
-    assert!(invoices(&served.file).contains(&made));
+    assert!(invoice_ids(&served.file).contains(&made));
     let output = does(&block);
     assert!(output.status.success() && started.exists(), "{output:?}");
-    assert!(!invoices(&served.file).contains(&made));
+    assert!(!invoice_ids(&served.file).contains(&made));
     // Litestream's local state belongs to the old file. The new replica is complete anyway.
     drop((running, copying));
     replicate_again(served, key, "a third");
@@ -287,45 +289,45 @@ fn replicate_again(served: &Installation, key: &str, replica: &str) -> String {
     let running = served.start(&[]);
     let mut copying = litestream.start();
     let (made, address) = create_invoice(&running.url, key);
-    litestream.sync();
+    litestream.wait_until_synced();
     copying.kill();
     drop(running);
     let again = litestream.restore(served.path(&format!("{replica}.db")));
-    assert!(invoices(&again).contains(&made));
+    assert!(invoice_ids(&again).contains(&made));
     assert_eq!(findings(&again), Vec::<String>::new());
     address
 }
 
 #[test]
 fn container_of_litestream_ends_with_coffer() {
-    let Some(_) = tools::probe("litestream", &["version"], UNTESTED) else {
+    let Some(_) = tools::tool_output("litestream", &["version"], UNTESTED) else {
         return;
     };
     let served = Installation::new();
-    let key = test_key(&served);
+    let key = create_test_key(&served);
     let litestream = Litestream::set_up(&served, "replica");
     for _ in 0..3 {
         let mut running = served.start(&[]);
-        let mut beside = litestream.start_beside();
+        let mut beside = litestream.start_in_container();
         create_invoice(&running.url, &key);
-        litestream.sync();
+        litestream.wait_until_synced();
         // Simulates a container that exceeds its memory limit.
         running.process.kill();
-        assert!(!beside.wait_success(), "so that it is started again");
+        assert!(!beside.wait_for_success(), "so that it is started again");
         assert!(!litestream.try_sync(), "nobody copies");
     }
     // Litestream does not start without Coffer, and the replica stays valid.
-    assert!(!litestream.start_beside().wait_success());
+    assert!(!litestream.start_in_container().wait_for_success());
     let running = served.start(&[]);
-    let mut beside = litestream.start_beside();
-    litestream.sync();
+    let mut beside = litestream.start_in_container();
+    litestream.wait_until_synced();
     let (made, _) = create_invoice(&running.url, &key);
     let number = beside.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     assert!(told.unwrap().success());
-    beside.wait_success();
+    beside.wait_for_success();
     let copy = litestream.restore(served.path("copy.db"));
-    assert!(invoices(&copy).contains(&made));
+    assert!(invoice_ids(&copy).contains(&made));
     assert_eq!(findings(&copy), Vec::<String>::new());
     drop(running);
 }

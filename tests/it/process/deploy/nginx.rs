@@ -1,6 +1,6 @@
 //! nginx in front of Coffer with the example configuration: TLS, streams, body sizes and client addresses.
 
-use super::changed;
+use super::example_with_changes;
 use crate::support::installation::{Installation, NO_RATES};
 use crate::support::polling;
 use crate::support::process::Process;
@@ -33,9 +33,9 @@ struct Nginx {
 impl Nginx {
     /// Starts nginx in front of this address. Returns `None` if nginx is not installed.
     #[track_caller]
-    fn before(upstream: &str) -> Option<Nginx> {
-        tools::probe("nginx", &["-v"], UNTESTED)?;
-        tools::probe("curl", &["--version"], UNTESTED)?;
+    fn start_before(upstream: &str) -> Option<Nginx> {
+        tools::tool_output("nginx", &["-v"], UNTESTED)?;
+        tools::tool_output("curl", &["--version"], UNTESTED)?;
         let scratch = Scratch::new();
         let folder = scratch.path("");
         let mut certificate = Command::new("openssl");
@@ -47,13 +47,13 @@ impl Nginx {
             "-addext",
             "subjectAltName=DNS:pay.example.com",
         ]);
-        let made = tools::run(certificate.current_dir(&folder), UNTESTED)?;
+        let made = tools::run_tool(certificate.current_dir(&folder), UNTESTED)?;
         assert!(made.status.success(), "{made:?}");
         let (https, http) = (
             Receiver::unused_address().to_string(),
             Receiver::unused_address().to_string(),
         );
-        let settings = changed(
+        let settings = example_with_changes(
             "nginx.conf",
             &[
                 ("127.0.0.1:8080", upstream),
@@ -81,7 +81,7 @@ impl Nginx {
             .arg(&folder)
             .args(["-c", "main.conf", "-e", "error.log"]);
         let process = Process::start(&mut command);
-        assert!(polling::until(|| TcpStream::connect(&https).is_ok()));
+        assert!(polling::wait_until(|| TcpStream::connect(&https).is_ok()));
         Some(Nginx {
             _process: process,
             scratch,
@@ -91,7 +91,7 @@ impl Nginx {
     }
 
     /// Builds a `curl` command that connects to nginx from the local address `from`, under the server's public name.
-    fn client(&self, from: &str, url: &str) -> Command {
+    fn client_command(&self, from: &str, url: &str) -> Command {
         let mut command = Command::new("curl");
         for (port, address) in [("443", &self.https), ("80", &self.http)] {
             let to = format!("pay.example.com:{port}:{address}");
@@ -108,7 +108,7 @@ impl Nginx {
     /// Sends a request and returns status and body.
     #[track_caller]
     fn request(&self, from: &str, url: &str, arguments: &[&str]) -> (u16, String) {
-        let mut command = self.client(from, url);
+        let mut command = self.client_command(from, url);
         let output = command
             .args(["--include", "--write-out", "\n%{http_code}"])
             .args(arguments)
@@ -123,13 +123,13 @@ impl Nginx {
 
 /// Starts Coffer with the settings that the nginx configuration requires. Returns the address on which it listens.
 #[track_caller]
-fn serve(served: &Installation) -> (Process, String) {
+fn start_coffer(served: &Installation) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off"]);
     command.args(["--public-url", SITE, "--trusted-proxy", "127.0.0.1/32"]);
     command.args(["--exit-with-parent", "--rates", NO_RATES, "--file"]);
     let process = Process::start(command.arg(&served.file));
-    let line = process.line();
+    let line = process.read_line();
     let (_, rest) = line.split_once(" listen=").unwrap();
     let address = rest.split(' ').next().unwrap().to_owned();
     (process, address)
@@ -138,8 +138,8 @@ fn serve(served: &Installation) -> (Process, String) {
 #[test]
 fn nginx_forwards_api_and_checkout() {
     let served = Installation::new();
-    let (_coffer, address) = serve(&served);
-    let Some(nginx) = Nginx::before(&address) else {
+    let (_coffer, address) = start_coffer(&served);
+    let Some(nginx) = Nginx::start_before(&address) else {
         return;
     };
     let here = "127.0.0.1";
@@ -192,8 +192,8 @@ fn nginx_forwards_api_and_checkout() {
 #[test]
 fn nginx_accepts_bodies_up_to_coffers_limit() {
     let served = Installation::new();
-    let (_coffer, address) = serve(&served);
-    let Some(nginx) = Nginx::before(&address) else {
+    let (_coffer, address) = start_coffer(&served);
+    let Some(nginx) = Nginx::start_before(&address) else {
         return;
     };
     let invoices = format!("{SITE}/v1/invoices");
@@ -222,8 +222,8 @@ fn nginx_accepts_bodies_up_to_coffers_limit() {
 #[test]
 fn client_address_passes_nginx() {
     let served = Installation::new();
-    let (_coffer, address) = serve(&served);
-    let Some(nginx) = Nginx::before(&address) else {
+    let (_coffer, address) = start_coffer(&served);
+    let Some(nginx) = Nginx::start_before(&address) else {
         return;
     };
     let session = format!("{SITE}/dashboard/api/session");
@@ -244,10 +244,10 @@ fn client_address_passes_nginx() {
 #[test]
 fn nginx_does_not_buffer_streams() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let Some(nginx) = Nginx::before(&listener.local_addr().unwrap().to_string()) else {
+    let Some(nginx) = Nginx::start_before(&listener.local_addr().unwrap().to_string()) else {
         return;
     };
-    let mut command = nginx.client("127.0.0.1", &format!("{SITE}/stream"));
+    let mut command = nginx.client_command("127.0.0.1", &format!("{SITE}/stream"));
     command.arg("--no-buffer");
     let client = Process::start_with(&mut command, Stdio::inherit());
     let (mut stream, _) = listener.accept().unwrap();
@@ -265,7 +265,7 @@ fn nginx_does_not_buffer_streams() {
     for event in ["one", "two", "three"] {
         let text = format!("data: {event}\n\n");
         stream.write_all(text.as_bytes()).unwrap();
-        assert_eq!(client.line(), format!("data: {event}"));
-        assert_eq!(client.line(), "");
+        assert_eq!(client.read_line(), format!("data: {event}"));
+        assert_eq!(client.read_line(), "");
     }
 }

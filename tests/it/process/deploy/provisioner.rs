@@ -24,7 +24,7 @@ impl Host {
     #[track_caller]
     fn new(folder: PathBuf, needed: &[&str]) -> Option<Host> {
         for tool in needed {
-            tools::probe(tool, &["--version"], UNTESTED)?;
+            tools::tool_output(tool, &["--version"], UNTESTED)?;
         }
         std::fs::create_dir(&folder).unwrap();
         let [.., high, middle, low] = std::process::id().to_be_bytes();
@@ -34,7 +34,7 @@ impl Host {
         })
     }
 
-    fn disk(&self, id: &str) -> PathBuf {
+    fn disk_path(&self, id: &str) -> PathBuf {
         self.folder.join(id).join("disk.qcow2")
     }
 
@@ -43,7 +43,7 @@ impl Host {
     fn disk_size(&self, id: &str) -> u64 {
         let mut command = Command::new("qemu-img");
         command.args(["info", "--force-share", "--output", "json"]);
-        let output = command.arg(self.disk(id)).output().unwrap();
+        let output = command.arg(self.disk_path(id)).output().unwrap();
         let about: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(about["format"], "qcow2");
         about["virtual-size"].as_u64().unwrap()
@@ -66,7 +66,7 @@ impl Host {
     }
 
     /// Returns the ids of the servers.
-    fn servers(&self) -> Vec<String> {
+    fn server_ids(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.folder).unwrap();
         let folders = entries
             .map(Result::unwrap)
@@ -79,14 +79,14 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        for id in self.servers() {
+        for id in self.server_ids() {
             self.run(&[], &json!({ "action": "delete", "id": id, "ref": id }));
         }
     }
 }
 
 /// Returns `true` if the process is QEMU with this disk.
-fn runs_with(pid: &str, disk: &Path) -> bool {
+fn is_qemu_with_disk(pid: &str, disk: &Path) -> bool {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let command = String::from_utf8_lossy(&command).into_owned();
     command.starts_with("qemu-system-x86_64") && command.contains(disk.to_str().unwrap())
@@ -105,7 +105,10 @@ fn server_is_created_started_and_removed() {
     let placed = running.reseller_request("POST", "/reseller/servers", &body);
     let id = placed.expect(201).json()["id"].as_str().unwrap().to_owned();
     let status = "select status from servers";
-    assert_eq!(served.poll(status, &["active", "failed"]), "active");
+    assert_eq!(
+        served.wait_for_query(status, &["active", "failed"]),
+        "active"
+    );
     let path = format!("/reseller/servers/{id}");
     let seen = running
         .reseller_request("GET", &path, &Value::Null)
@@ -114,15 +117,15 @@ fn server_is_created_started_and_removed() {
     assert_eq!(seen.json()["address"], json!(address));
     assert_eq!(host.disk_size(&id), 3 * GIB);
     let pid = std::fs::read_to_string(host.folder.join(&id).join("pid")).unwrap();
-    assert!(runs_with(pid.trim(), &host.disk(&id)));
+    assert!(is_qemu_with_disk(pid.trim(), &host.disk_path(&id)));
     // QEMU itself listens at the address of the guest.
     std::net::TcpStream::connect(&address).unwrap();
     running
         .reseller_request("DELETE", &path, &Value::Null)
         .expect(202);
-    served.poll(status, &["deleted"]);
-    assert!(!runs_with(pid.trim(), &host.disk(&id)));
-    assert_eq!(host.servers(), [""; 0]);
+    served.wait_for_query(status, &["deleted"]);
+    assert!(!is_qemu_with_disk(pid.trim(), &host.disk_path(&id)));
+    assert_eq!(host.server_ids(), [""; 0]);
 }
 
 #[test]
@@ -139,16 +142,16 @@ fn repeated_order_returns_the_existing_server() {
     assert_eq!(host.run(&["--disk-only"], &order), made);
     assert_eq!(host.disk_size(id), 20 * GIB);
     let mark = |disk: &Path| std::fs::metadata(disk).unwrap().modified().unwrap();
-    let before = mark(&host.disk(id));
+    let before = mark(&host.disk_path(id));
     assert_eq!(host.run(&["--disk-only"], &order), made);
-    assert_eq!(mark(&host.disk(id)), before, "it is the same disk");
+    assert_eq!(mark(&host.disk_path(id)), before, "it is the same disk");
     order["diskGb"] = json!(21);
     assert_eq!(host.run(&["--disk-only"], &order), None, "another order");
     assert_eq!(host.disk_size(id), 20 * GIB);
     let removal = json!({ "action": "delete", "id": id, "ref": id });
     for _ in 0..2 {
         assert_eq!(host.run(&["--disk-only"], &removal), Some(json!({})));
-        assert_eq!(host.servers(), [""; 0]);
+        assert_eq!(host.server_ids(), [""; 0]);
     }
 }
 
@@ -169,7 +172,7 @@ fn failed_creation_leaves_no_files() {
         answer,
         json!({ "created": false, "reason": "the server could not be started" })
     );
-    assert_eq!(host.servers(), [""; 0]);
+    assert_eq!(host.server_ids(), [""; 0]);
     // A delivered server stays, even if it cannot be started again.
     host.address = own;
     host.run(&["--disk-only"], &order).unwrap();

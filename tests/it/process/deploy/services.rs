@@ -1,6 +1,6 @@
 //! The systemd service files are valid.
 
-use super::{changed, example};
+use super::{example, example_with_changes};
 use crate::support::scratch::Scratch;
 use crate::support::tools;
 use std::process::Command;
@@ -14,7 +14,7 @@ fn systemd_accepts_every_service() {
     command.args(["verify", "--man=no", "--recursive-errors=no"]);
     let mut count = 0;
     for name in names.filter(|name| name.ends_with(".service")) {
-        let text = changed(&name, &[]);
+        let text = example_with_changes(&name, &[]);
         // The program of the service has to exist on this machine, so the test names an existing one.
         let program = text.lines().find(|line| line.starts_with("ExecStart="));
         let program = program.unwrap().split(' ').next().unwrap();
@@ -30,7 +30,8 @@ fn systemd_accepts_every_service() {
     let beside = scratch.path("coffer.service.d");
     std::fs::create_dir(&beside).unwrap();
     std::fs::copy(example("litestream.conf"), beside.join("litestream.conf")).unwrap();
-    let Some(output) = tools::run(&mut command, "whether systemd understands the services") else {
+    let Some(output) = tools::run_tool(&mut command, "whether systemd understands the services")
+    else {
         return;
     };
     let said = String::from_utf8(output.stderr).unwrap();

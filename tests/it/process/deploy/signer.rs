@@ -34,7 +34,7 @@ impl Signer {
     #[track_caller]
     pub fn set_up(folder: &Path, url: &str, changes: Value) -> Option<Signer> {
         let program = "import eth_account, sys; print(sys.executable)";
-        let python = tools::probe("python3", &["-c", program], UNTESTED)?;
+        let python = tools::tool_output("python3", &["-c", program], UNTESTED)?;
         let records = folder.join("records");
         std::fs::create_dir(&records).unwrap();
         let limit = json!({ "transfer": "1", "day": "10" });
@@ -51,12 +51,12 @@ impl Signer {
             settings: path,
             node: url.to_owned(),
         };
-        signer.set_mode(0o600);
+        signer.set_settings_mode(0o600);
         Some(signer)
     }
 
     #[track_caller]
-    fn set_mode(&self, mode: u32) {
+    fn set_settings_mode(&self, mode: u32) {
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(&self.settings, mode).unwrap();
     }
@@ -86,14 +86,14 @@ impl Signer {
 }
 
 /// Returns the order for a payout of 0.199 ETH.
-fn order(number: u32) -> Value {
+fn payout_order(number: u32) -> Value {
     json!({ "id": format!("0199a0c4-5f3e-7c11-8a52-{number:012x}"), "kind": "payout", "asset": "ETH",
         "chain": "ethereum", "toAddress": TO, "amount": "0.199", "amountBaseUnits": WEI.to_string() })
 }
 
 /// Sends a payout and mines blocks until it is final. Returns its final state and the payout as the merchant sees it.
 #[track_caller]
-fn pay(
+fn send_payout(
     served: &Installation,
     (chain, signer): (&Node, &Signer),
     (asset, settings): (&str, &[&str]),
@@ -102,11 +102,11 @@ fn pay(
     let command = signer.command();
     let own = ["--signer", &command, "--node", &node, "--test-networks"];
     let running = served.start(&[&own[..], settings].concat());
-    let id = served.approved_payout_in(&running, [asset, "ethereum", TO]);
-    let mut state = served.poll(STATE, &["processing ", "processing unknown"]);
+    let id = served.create_approved_payout_to(&running, [asset, "ethereum", TO]);
+    let mut state = served.wait_for_query(STATE, &["processing ", "processing unknown"]);
     if state == "processing " {
         chain.mine(40);
-        state = served.poll(STATE, &["paid "]);
+        state = served.wait_for_query(STATE, &["paid "]);
     }
     let url = format!("{}/v1/payouts/{id}", running.url);
     let key = [("X-API-Key", served.key.as_str())];
@@ -115,7 +115,7 @@ fn pay(
 }
 
 /// Returns the folder of the installation's file.
-fn folder(served: &Installation) -> PathBuf {
+fn installation_folder(served: &Installation) -> PathBuf {
     served.file.parent().unwrap().to_owned()
 }
 
@@ -125,19 +125,19 @@ fn signer_pays_a_payout_once() {
         return;
     };
     let served = Installation::new();
-    let Some(signer) = Signer::set_up(&folder(&served), &node.url, json!({})) else {
+    let Some(signer) = Signer::set_up(&installation_folder(&served), &node.url, json!({})) else {
         return;
     };
-    let (state, seen) = pay(&served, (&node, &signer), ("ETH", &[]));
+    let (state, seen) = send_payout(&served, (&node, &signer), ("ETH", &[]));
     assert_eq!(state, "paid ");
     assert_eq!(
         (&seen["status"], &seen["amountCrypto"]),
         (&json!("paid"), &json!("0.199"))
     );
-    node.wait_success(&seen["txid"]);
+    node.wait_for_success(&seen["txid"]);
     assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
     // The signer gets the same order again.
-    let mut same = order(0);
+    let mut same = payout_order(0);
     same["id"] = seen["id"].clone();
     let answer = signer.run(&same);
     assert_eq!(answer, Some(json!({ "txid": seen["txid"] })));
@@ -156,17 +156,17 @@ fn signer_pays_a_token_payout() {
     let token = node.deploy_token();
     let served = Installation::new();
     let tokens = json!({ "tokens": { "USDC-ERC20": token } });
-    let Some(signer) = Signer::set_up(&folder(&served), &node.url, tokens) else {
+    let Some(signer) = Signer::set_up(&installation_folder(&served), &node.url, tokens) else {
         return;
     };
     let contract = format!("USDC-ERC20={token}");
-    let (state, seen) = pay(
+    let (state, seen) = send_payout(
         &served,
         (&node, &signer),
         ("USDC-ERC20", &["--token", &contract]),
     );
     assert_eq!(state, "paid ");
-    node.wait_success(&seen["txid"]);
+    node.wait_for_success(&seen["txid"]);
     assert_eq!(node.token_balance(&token, TO), 199_000);
     assert_eq!(node.token_balance(&token, ADDRESS), 1_000_000_000 - 199_000);
 }
@@ -215,14 +215,18 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
         };
         let later = json!({ "sent": false, "retry": true, "reason": reason });
         for _ in 0..2 {
-            assert_eq!(signer.run(&order(1)), Some(later.clone()), "{reason}");
+            assert_eq!(
+                signer.run(&payout_order(1)),
+                Some(later.clone()),
+                "{reason}"
+            );
         }
         assert_eq!(record_count(&records), 0, "{reason}");
     }
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
     // The cause of the failure no longer exists.
     let (signer, records) = set_up_alone(&scratch, &node, json!({})).unwrap();
-    assert!(signer.run(&order(1)).unwrap()["txid"].is_string());
+    assert!(signer.run(&payout_order(1)).unwrap()["txid"].is_string());
     assert_eq!((record_count(&records), node.balance(TO)), (1, WEI));
 }
 
@@ -240,32 +244,32 @@ fn permanently_failed_order_keeps_its_answer() {
     for (changes, order, reason) in [
         (
             json!({ "key": other }),
-            order(1),
+            payout_order(1),
             "the signer's key is not the key of its address",
         ),
         (
             json!({ "key": "0x12" }),
-            order(1),
+            payout_order(1),
             "the signer's key is no private key",
         ),
         (
             json!({ "chainId": 1 }),
-            order(1),
+            payout_order(1),
             "the node is of another chain than the settings",
         ),
         (
             json!({}),
-            token(order(1)),
+            token(payout_order(1)),
             "this signer is not told which contract USDT-ERC20 is",
         ),
         (
             json!({ "limits": {} }),
-            order(1),
+            payout_order(1),
             "this signer has no limits for ETH, so it sends none",
         ),
         (
             json!({ "limits": { "ETH": { "transfer": "0.198", "day": "10" } } }),
-            order(1),
+            payout_order(1),
             "0.199 ETH is above this signer's limit for one transfer, 0.198",
         ),
     ] {
@@ -291,18 +295,18 @@ fn daily_limit_is_enforced() {
         return;
     };
     for number in 1..=2 {
-        assert!(signer.run(&order(number)).unwrap()["txid"].is_string());
+        assert!(signer.run(&payout_order(number)).unwrap()["txid"].is_string());
     }
     let reason = "0.199 ETH more would pass this signer's limit for 24 hours, 0.398";
     let refused = json!({ "sent": false, "reason": reason });
-    assert_eq!(signer.run(&order(3)), Some(refused));
+    assert_eq!(signer.run(&payout_order(3)), Some(refused));
     assert!(
-        signer.run(&order(1)).unwrap()["txid"].is_string(),
+        signer.run(&payout_order(1)).unwrap()["txid"].is_string(),
         "the same again"
     );
     assert_eq!(node.balance(TO), 2 * WEI);
     // Simulates that one day has passed since the first signature.
-    let first = order(1)["id"].as_str().unwrap().to_owned();
+    let first = payout_order(1)["id"].as_str().unwrap().to_owned();
     let first = std::fs::File::options()
         .write(true)
         .open(records.join(format!("{first}.json")))
@@ -311,8 +315,8 @@ fn daily_limit_is_enforced() {
     first
         .set_modified(std::time::SystemTime::now() - day)
         .unwrap();
-    assert!(signer.run(&order(4)).unwrap()["txid"].is_string());
-    assert_eq!(signer.run(&order(5)).unwrap()["sent"], false);
+    assert!(signer.run(&payout_order(4)).unwrap()["txid"].is_string());
+    assert_eq!(signer.run(&payout_order(5)).unwrap()["sent"], false);
 }
 
 #[test]
@@ -321,11 +325,11 @@ fn world_readable_settings_are_rejected() {
         return;
     };
     let served = Installation::new();
-    let Some(signer) = Signer::set_up(&folder(&served), &node.url, json!({})) else {
+    let Some(signer) = Signer::set_up(&installation_folder(&served), &node.url, json!({})) else {
         return;
     };
-    signer.set_mode(0o640);
-    let (state, _) = pay(&served, (&node, &signer), ("ETH", &[]));
+    signer.set_settings_mode(0o640);
+    let (state, _) = send_payout(&served, (&node, &signer), ("ETH", &[]));
     assert_eq!(state, "processing unknown");
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
 }
@@ -341,20 +345,20 @@ fn lost_transaction_is_resubmitted_unchanged() {
     let Some(signer) = Signer::set_up(&folder, &node.url, json!({})) else {
         return;
     };
-    node.ask("evm_setAutomine", json!([false]));
-    let first = signer.run(&order(1)).unwrap();
-    node.ask("anvil_dropAllTransactions", json!([]));
+    node.call_rpc("evm_setAutomine", json!([false]));
+    let first = signer.run(&payout_order(1)).unwrap();
+    node.call_rpc("anvil_dropAllTransactions", json!([]));
     // The next transaction must not use the nonce of the lost transaction.
     let reason = "the node does not know an earlier transaction of this signer: a person has to look at that one";
     let later = json!({ "sent": false, "retry": true, "reason": reason });
     for _ in 0..2 {
-        assert_eq!(signer.run(&order(2)), Some(later.clone()));
+        assert_eq!(signer.run(&payout_order(2)), Some(later.clone()));
     }
-    assert_eq!(signer.run(&order(1)), Some(first.clone()));
-    let second = signer.run(&order(2)).unwrap();
+    assert_eq!(signer.run(&payout_order(1)), Some(first.clone()));
+    let second = signer.run(&payout_order(2)).unwrap();
     assert!(second["txid"].is_string() && second != first, "{second}");
-    node.ask("evm_mine", json!([]));
-    node.wait_success(&first["txid"]);
-    node.wait_success(&second["txid"]);
+    node.call_rpc("evm_mine", json!([]));
+    node.wait_for_success(&first["txid"]);
+    node.wait_for_success(&second["txid"]);
     assert_eq!((node.balance(TO), node.transaction_count()), (2 * WEI, 2));
 }

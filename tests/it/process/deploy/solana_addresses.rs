@@ -1,7 +1,7 @@
 //! Offline derivation of Solana addresses: they equal those of wallets, and the seed phrase is stored nowhere.
 
 use super::example;
-use crate::operator::wallets::{coffer, parse_output};
+use crate::operator::wallets::{parse_output, run_subcommand};
 use crate::support::scratch::Scratch;
 use crate::support::tools;
 use std::io::Write;
@@ -21,9 +21,9 @@ const WITH_PASSPHRASE: &str = "3Xn4TRPPnqg4mRiMwnU55v4uwFUKzBMfgs6GWJ2eD4SK";
 
 /// Runs the derivation script with this standard input. Returns `None` if slip10 is not installed.
 #[track_caller]
-fn derive(arguments: &[&str], input: &str) -> Option<Output> {
+fn derive_addresses(arguments: &[&str], input: &str) -> Option<Output> {
     let program = "import slip10, sys; print(sys.executable)";
-    let python = tools::probe("python3", &["-c", program], UNTESTED)?;
+    let python = tools::tool_output("python3", &["-c", program], UNTESTED)?;
     let mut command = Command::new(python);
     let command = command.arg(example("solana-addresses.py")).args(arguments);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -39,7 +39,7 @@ fn derive(arguments: &[&str], input: &str) -> Option<Output> {
 
 #[test]
 fn derived_addresses_match_wallets_and_are_imported() {
-    let Some(output) = derive(&["--count", "3"], &format!("{PHRASE}\n")) else {
+    let Some(output) = derive_addresses(&["--count", "3"], &format!("{PHRASE}\n")) else {
         return;
     };
     let pool = String::from_utf8(output.stdout).unwrap();
@@ -47,7 +47,7 @@ fn derived_addresses_match_wallets_and_are_imported() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(!told.contains("abandon"), "{told}");
     let scratch = Scratch::new();
-    let imported = coffer(
+    let imported = run_subcommand(
         "pool",
         &scratch.path("shop.db"),
         &["import", "solana", "-"],
@@ -55,7 +55,7 @@ fn derived_addresses_match_wallets_and_are_imported() {
     );
     assert_eq!(parse_output(&imported)[0]["added"], 3);
     let arguments = ["--count", "1", "--from", "2", "--passphrase"];
-    let output = derive(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
+    let output = derive_addresses(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
     assert_eq!(
         String::from_utf8(output.stdout).unwrap().trim(),
         WITH_PASSPHRASE
@@ -69,7 +69,7 @@ fn invalid_phrase_derives_nothing() {
         ("", "this one has 0"),
         (&PHRASE.replace("about", "abandon"), "checksum"),
     ] {
-        let Some(output) = derive(&["--count", "1"], &format!("{phrase}\n")) else {
+        let Some(output) = derive_addresses(&["--count", "1"], &format!("{phrase}\n")) else {
             return;
         };
         let told = String::from_utf8(output.stderr).unwrap();

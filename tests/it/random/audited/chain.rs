@@ -2,8 +2,8 @@
 //! changes.
 
 use super::merchant::ASSETS;
-use super::scene::{Caller, id};
-use super::{RandomOperation, operation};
+use super::scene::{Caller, created_id};
+use super::{RandomOperation, new_operation};
 use crate::support::Response;
 use crate::support::dice::Dice;
 use serde_json::{Value, json};
@@ -11,32 +11,32 @@ use serde_json::{Value, json};
 const FOREIGN: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 pub(super) static OPERATIONS: [RandomOperation; 11] = [
-    operation("pay an invoice", 100, pay),
-    operation("pay to a customer's address", 30, pay_customer),
-    operation("pay to nobody", 3, pay_nobody),
-    operation("put a transaction", 40, transaction),
-    operation("move our own money", 10, move_own),
-    operation("pay next to nothing", 10, pay_dust),
-    operation("pay in a coin that was not asked for", 20, pay_otherwise),
-    operation("tell that it was made earlier", 6, made_earlier),
-    operation("let a chain lag", 8, lag),
-    operation("move a payment", 160, step),
-    operation("move the clock", 6, advance),
+    new_operation("pay an invoice", 100, pay_invoice),
+    new_operation("pay to a customer's address", 30, pay_customer),
+    new_operation("pay to nobody", 3, pay_foreign_address),
+    new_operation("put a transaction", 40, create_transaction),
+    new_operation("move our own money", 10, move_between_own),
+    new_operation("pay next to nothing", 10, pay_dust),
+    new_operation("pay in a coin that was not asked for", 20, pay_other_coin),
+    new_operation("tell that it was made earlier", 6, pay_with_earlier_time),
+    new_operation("let a chain lag", 8, toggle_lag),
+    new_operation("move a payment", 160, move_payment),
+    new_operation("move the clock", 6, advance_clock),
 ];
 
-fn pay(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn pay_invoice(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let dice = &mut caller.dice;
     let asset = dice.once_in(4).then(|| dice.pick(&ASSETS));
     let amount = dice
         .once_in(3)
         .then(|| dice.pick(&["0", "0.000001", "0.01", "1", "25"]));
     let body = json!({ "invoice": invoice, "asset": asset, "amount": amount });
-    put(caller, side, &body)
+    create_payment(caller, side, &body)
 }
 
 /// Returns one of 40 transaction ids of 32 bytes, in one of four spellings.
-fn hexadecimal(dice: &mut Dice) -> String {
+fn random_txid(dice: &mut Dice) -> String {
     let id = format!("{:0>64}", format!("ab{}", dice.roll(40)));
     match dice.roll(4) {
         0 => id,
@@ -48,10 +48,10 @@ fn hexadecimal(dice: &mut Dice) -> String {
 
 /// Creates a transaction with two outputs to one invoice, and perhaps others to another invoice, a customer and a
 /// foreign address.
-fn transaction(caller: &mut Caller) -> Option<Response> {
-    let (side, first) = caller.scene.invoices.random(&mut caller.dice)?;
-    let (_, second) = caller.scene.invoices.random(&mut caller.dice)?;
-    let customer = caller.scene.addresses.random(&mut caller.dice);
+fn create_transaction(caller: &mut Caller) -> Option<Response> {
+    let (side, first) = caller.scene.invoices.pick_random(&mut caller.dice)?;
+    let (_, second) = caller.scene.invoices.pick_random(&mut caller.dice)?;
+    let customer = caller.scene.addresses.pick_random(&mut caller.dice);
     let dice = &mut caller.dice;
     let mut amount = || dice.pick(&["0", "0.00000001", "0.001", "1", "99999999999"]);
     let mut outputs = vec![
@@ -69,22 +69,22 @@ fn transaction(caller: &mut Caller) -> Option<Response> {
     }
     let txid = match dice.roll(4) {
         0 => Some(format!("several-{}", dice.roll(100))),
-        1 => Some(hexadecimal(dice)),
+        1 => Some(random_txid(dice)),
         _ => None,
     };
     let mut body = json!({ "txid": txid, "outputs": outputs });
     if dice.once_in(8) {
         body["coinbase"] = json!(true);
     } else if dice.once_in(8) {
-        let (_, spent) = caller.scene.payments.random(&mut caller.dice)?;
+        let (_, spent) = caller.scene.payments.pick_random(&mut caller.dice)?;
         body["spends"] = json!([spent]);
     }
-    Some(put_outputs(caller, side, &body))
+    Some(create_outputs(caller, side, &body))
 }
 
 /// Creates a transaction with several outputs.
-fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
-    let answer = caller.sandbox("POST", "/sandbox/payments", body);
+fn create_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
+    let answer = caller.send_to_sandbox("POST", "/sandbox/payments", body);
     if answer.status < 300 {
         for payment in answer.json()["data"].as_array().unwrap() {
             let id = payment["id"].as_str().unwrap();
@@ -95,11 +95,11 @@ fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
 }
 
 /// Moves a payment from one own address to another.
-fn move_own(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
-    let (_, spent) = caller.scene.payments.random(&mut caller.dice)?;
+fn move_between_own(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
+    let (_, spent) = caller.scene.payments.pick_random(&mut caller.dice)?;
     let outputs = json!([{ "invoice": invoice, "amount": "1" }]);
-    let answer = put_outputs(
+    let answer = create_outputs(
         caller,
         side,
         &json!({ "spends": [spent], "outputs": outputs }),
@@ -109,8 +109,8 @@ fn move_own(caller: &mut Caller) -> Option<Response> {
 
 /// Pays less than a cent to an invoice. The payment stays unmatched.
 fn pay_dust(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
-    let answer = put(
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
+    let answer = create_payment(
         caller,
         side,
         &json!({ "invoice": invoice, "amount": "0.00000001" }),
@@ -119,11 +119,11 @@ fn pay_dust(caller: &mut Caller) -> Option<Response> {
 }
 
 /// Pays another coin than the selected coin to the deposit address.
-fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn pay_other_coin(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let path = format!("/v1/invoices/{invoice}");
     let invoice = caller
-        .merchant(side, "GET", &path, &Value::Null)
+        .send_as_merchant(side, "GET", &path, &Value::Null)
         .expect(200);
     let invoice = invoice.json();
     let other = match invoice["asset"].as_str()? {
@@ -136,64 +136,64 @@ fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
         _ => return None,
     };
     let body = json!({ "address": invoice["depositAddress"], "asset": other, "amount": "3" });
-    let answer = put(caller, side, &body)?;
+    let answer = create_payment(caller, side, &body)?;
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
 /// Creates a payment while its chain lags, and then reports an earlier time for the payment.
-fn made_earlier(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn pay_with_earlier_time(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let lagging = json!({ "lagging": true });
-    let lagging = caller.sandbox("PATCH", "/sandbox/chains/bitcoin", &lagging);
+    let lagging = caller.send_to_sandbox("PATCH", "/sandbox/chains/bitcoin", &lagging);
     let since = lagging.expect(200).json()["scannedTo"].clone();
-    let txid = hexadecimal(&mut caller.dice);
+    let txid = random_txid(&mut caller.dice);
     let mut body = json!({ "invoice": invoice, "asset": "BTC", "txid": txid, "amount": "0.001" });
-    put_directly(caller, side, &body);
+    create_separate_payment(caller, side, &body);
     body["seenAt"] = since;
-    Some(put_directly(caller, side, &body))
+    Some(create_separate_payment(caller, side, &body))
 }
 
-fn lag(caller: &mut Caller) -> Option<Response> {
+fn toggle_lag(caller: &mut Caller) -> Option<Response> {
     let chains = ["bitcoin", "litecoin", "ethereum", "solana"];
     let path = format!("/sandbox/chains/{}", caller.dice.pick(&chains));
     let body = json!({ "lagging": caller.dice.once_in(2) });
-    Some(caller.sandbox("PATCH", &path, &body))
+    Some(caller.send_to_sandbox("PATCH", &path, &body))
 }
 
 fn pay_customer(caller: &mut Caller) -> Option<Response> {
-    let (side, address) = caller.scene.addresses.random(&mut caller.dice)?;
+    let (side, address) = caller.scene.addresses.pick_random(&mut caller.dice)?;
     let dice = &mut caller.dice;
     let amount = dice.pick(&["0", "0.000001", "0.01", "1", "25"]);
     let body = json!({ "address": address, "asset": dice.pick(&ASSETS), "amount": amount });
-    put(caller, side, &body)
+    create_payment(caller, side, &body)
 }
 
-fn pay_nobody(caller: &mut Caller) -> Option<Response> {
+fn pay_foreign_address(caller: &mut Caller) -> Option<Response> {
     let txid = format!("nobody-{}", caller.dice.roll(50));
     let body = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.5", "txid": txid });
-    put(caller, 0, &body)
+    create_payment(caller, 0, &body)
 }
 
 /// Creates a payment, sometimes as part of a transaction with other payments.
-fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Response> {
+fn create_payment(caller: &mut Caller, side: usize, body: &Value) -> Option<Response> {
     let mut body = body.clone();
     if caller.dice.once_in(10) {
         body["txid"] = json!(format!("shared-{}", caller.dice.roll(200)));
     }
-    Some(put_directly(caller, side, &body))
+    Some(create_separate_payment(caller, side, &body))
 }
 
 /// Creates the payment that `body` describes.
-fn put_directly(caller: &mut Caller, side: usize, body: &Value) -> Response {
-    let answer = caller.sandbox("POST", "/sandbox/payments", body);
-    if let Some(id) = id(&answer) {
+fn create_separate_payment(caller: &mut Caller, side: usize, body: &Value) -> Response {
+    let answer = caller.send_to_sandbox("POST", "/sandbox/payments", body);
+    if let Some(id) = created_id(&answer) {
         caller.scene.payments.add(side, &id, &mut caller.dice);
     }
     answer
 }
 
-fn step(caller: &mut Caller) -> Option<Response> {
-    let (side, payment) = caller.scene.payments.random(&mut caller.dice)?;
+fn move_payment(caller: &mut Caller) -> Option<Response> {
+    let (side, payment) = caller.scene.payments.pick_random(&mut caller.dice)?;
     let states = [
         "confirmed",
         "confirmed",
@@ -222,19 +222,19 @@ fn step(caller: &mut Caller) -> Option<Response> {
     ];
     let amount = (state == "replaced").then(|| caller.dice.pick(&amounts));
     let body = json!({ "state": state, "txid": txid, "amount": amount.flatten() });
-    let answer = caller.sandbox("POST", &path, &body);
-    if let Some(id) = id(&answer) {
+    let answer = caller.send_to_sandbox("POST", &path, &body);
+    if let Some(id) = created_id(&answer) {
         caller.scene.payments.add(side, &id, &mut caller.dice);
     }
     Some(answer)
 }
 
-fn advance(caller: &mut Caller) -> Option<Response> {
+fn advance_clock(caller: &mut Caller) -> Option<Response> {
     let spans = ["1s", "1s", "10s", "10s", "30s", "61s", "61s", "5m", "20m"];
     let span = if caller.dice.once_in(20) {
         "25h"
     } else {
         caller.dice.pick(&spans)
     };
-    Some(caller.sandbox("POST", "/sandbox/clock", &json!({ "advance": span })))
+    Some(caller.send_to_sandbox("POST", "/sandbox/clock", &json!({ "advance": span })))
 }

@@ -1,7 +1,7 @@
 //! Operations of a merchant with the secret key.
 
-use super::scene::{Caller, id};
-use super::{RandomOperation, operation};
+use super::scene::{Caller, created_id};
+use super::{RandomOperation, new_operation};
 use crate::support::Response;
 use serde_json::{Value, json};
 
@@ -23,18 +23,18 @@ pub(super) const ASSETS: [&str; 13] = [
 ];
 
 pub(super) static OPERATIONS: [RandomOperation; 8] = [
-    operation("create an invoice", 120, create),
-    operation("create it again", 20, create_again),
-    operation("pick a coin", 60, select),
-    operation("simulate a payment", 40, simulate),
-    operation("make a customer's addresses", 30, customer),
-    operation("simulate a deposit", 20, deposit),
-    operation("request a payout", 40, payout),
-    operation("read something", 60, read),
+    new_operation("create an invoice", 120, create_invoice),
+    new_operation("create it again", 20, repeat_create),
+    new_operation("pick a coin", 60, select_coin),
+    new_operation("simulate a payment", 40, simulate_payment),
+    new_operation("make a customer's addresses", 30, create_addresses),
+    new_operation("simulate a deposit", 20, simulate_deposit),
+    new_operation("request a payout", 40, request_payout),
+    new_operation("read something", 60, read_resource),
 ];
 
-fn create(caller: &mut Caller) -> Option<Response> {
-    let side = caller.side();
+fn create_invoice(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_side();
     let dice = &mut caller.dice;
     let asset = (!dice.once_in(3)).then(|| dice.pick(&ASSETS));
     let own = format!("{}/sandbox/inbox/own", caller.scene.shop.url());
@@ -48,16 +48,16 @@ fn create(caller: &mut Caller) -> Option<Response> {
         "webhookUrl": dice.once_in(5).then_some(own),
         "metadata": { "cart": order },
     });
-    let answer = caller.merchant(side, "POST", "/v1/invoices", &body);
-    if let Some(id) = id(&answer) {
+    let answer = caller.send_as_merchant(side, "POST", "/v1/invoices", &body);
+    if let Some(id) = created_id(&answer) {
         caller.scene.invoices.add(side, &id, &mut caller.dice);
     }
     Some(answer)
 }
 
 /// Creates an invoice again with an order id or idempotency key that several connections use.
-fn create_again(caller: &mut Caller) -> Option<Response> {
-    let side = caller.side();
+fn repeat_create(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_side();
     let number = caller.dice.roll(500);
     let by_key = caller.dice.once_in(2);
     let order = (!by_key).then(|| format!("again-{number}"));
@@ -69,25 +69,25 @@ fn create_again(caller: &mut Caller) -> Option<Response> {
         headers.push(("Idempotency-Key", once.as_str()));
     }
     let answer = caller.send("POST", "/v1/invoices", &headers, &body);
-    if let Some(id) = id(&answer) {
+    if let Some(id) = created_id(&answer) {
         caller.scene.invoices.add(side, &id, &mut caller.dice);
     }
     Some(answer)
 }
 
-fn select(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn select_coin(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let body = json!({ "asset": caller.dice.pick(&ASSETS) });
     let path = format!("/v1/invoices/{invoice}/select");
-    Some(caller.merchant(side, "POST", &path, &body))
+    Some(caller.send_as_merchant(side, "POST", &path, &body))
 }
 
-fn simulate(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn simulate_payment(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let case = caller.dice.pick(&["exact", "exact", "under", "over"]);
     let body = json!({ "case": case, "asset": caller.dice.pick(&ASSETS) });
     let path = format!("/v1/invoices/{invoice}/simulate");
-    Some(caller.merchant(side, "POST", &path, &body))
+    Some(caller.send_as_merchant(side, "POST", &path, &body))
 }
 
 /// Returns the name of one of ten regular customers, or of one of 200 customers.
@@ -96,10 +96,10 @@ pub(super) fn customer_name(caller: &mut Caller) -> String {
     format!("customer-{}", caller.dice.roll(of))
 }
 
-fn customer(caller: &mut Caller) -> Option<Response> {
-    let side = caller.side();
+fn create_addresses(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_side();
     let path = format!("/v1/customers/{}/addresses", customer_name(caller));
-    let answer = caller.merchant(side, "POST", &path, &Value::Null);
+    let answer = caller.send_as_merchant(side, "POST", &path, &Value::Null);
     if answer.status == 201 {
         for entry in answer.json()["addresses"].as_array().unwrap() {
             let address = entry["address"].as_str().unwrap();
@@ -109,30 +109,30 @@ fn customer(caller: &mut Caller) -> Option<Response> {
     Some(answer)
 }
 
-fn deposit(caller: &mut Caller) -> Option<Response> {
-    let side = caller.side();
+fn simulate_deposit(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_side();
     let body = json!({ "asset": caller.dice.pick(&ASSETS), "amount": caller.dice.pick(&["0.001", "1.5", "20"]) });
     let path = format!("/v1/customers/{}/simulate", customer_name(caller));
-    Some(caller.merchant(side, "POST", &path, &body))
+    Some(caller.send_as_merchant(side, "POST", &path, &body))
 }
 
-fn payout(caller: &mut Caller) -> Option<Response> {
-    let side = caller.side();
+fn request_payout(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_side();
     let amount = caller.dice.pick(&["20.00", "25.50", "100.00", "all"]);
     let body = json!({ "amount": amount, "currency": caller.dice.pick(&["EUR", "USD"]) });
     let answer = if caller.dice.once_in(3) {
-        caller.interface(side, "POST", "payouts", &body)
+        caller.send_about_account(side, "POST", "payouts", &body)
     } else {
-        caller.merchant(side, "POST", "/v1/payouts", &body)
+        caller.send_as_merchant(side, "POST", "/v1/payouts", &body)
     };
-    if let Some(id) = id(&answer) {
+    if let Some(id) = created_id(&answer) {
         caller.scene.payouts.add(side, &id, &mut caller.dice);
     }
     Some(answer)
 }
 
-fn read(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn read_resource(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let path = caller.dice.pick(&[
         "/v1/invoices",
         "/v1/invoices?status=confirmed",
@@ -149,7 +149,7 @@ fn read(caller: &mut Caller) -> Option<Response> {
     ]);
     let of_invoice = path.ends_with(['/', '=']);
     let path = format!("{path}{}", if of_invoice { &invoice } else { "" });
-    let answer = caller.merchant(side, "GET", &path, &Value::Null);
+    let answer = caller.send_as_merchant(side, "GET", &path, &Value::Null);
     assert_eq!(answer.status, 200, "{}", answer.text);
     Some(answer)
 }

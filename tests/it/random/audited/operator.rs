@@ -2,49 +2,53 @@
 
 use super::merchant::{ASSETS, customer_name};
 use super::scene::Caller;
-use super::{RandomOperation, operation};
+use super::{RandomOperation, new_operation};
 use crate::support::Response;
-use crate::support::surfpool::key_of;
+use crate::support::surfpool::address_without_key;
 use serde_json::{Value, json};
 
 pub(super) static OPERATIONS: [RandomOperation; 13] = [
-    operation("cancel an invoice", 15, cancel),
-    operation("cancel it in the sandbox", 5, cancel_in_sandbox),
-    operation("adjust the books", 8, adjust),
-    operation("read the interface", 15, read),
-    operation("resend since", 1, resend),
-    operation("import addresses", 5, import),
-    operation("resolve what matched nothing", 3, resolve),
-    operation("give away what matched nothing", 20, assign),
-    operation("undo what was made of what matched nothing", 10, undo),
-    operation("switch something", 10, switch),
-    operation("close and open", 2, close_and_open),
-    operation("replace the endpoints", 3, endpoints),
-    operation("empty an inbox", 3, empty),
+    new_operation("cancel an invoice", 15, cancel_invoice),
+    new_operation("cancel it in the sandbox", 5, cancel_in_sandbox),
+    new_operation("adjust the books", 8, adjust_balance),
+    new_operation("read the interface", 15, read_resource),
+    new_operation("resend since", 1, resend_events),
+    new_operation("import addresses", 5, import_addresses),
+    new_operation("resolve what matched nothing", 3, resolve_unmatched),
+    new_operation("give away what matched nothing", 20, assign_unmatched),
+    new_operation(
+        "undo what was made of what matched nothing",
+        10,
+        undo_assignment,
+    ),
+    new_operation("switch something", 10, change_account_setting),
+    new_operation("close and open", 2, disable_and_enable),
+    new_operation("replace the endpoints", 3, replace_endpoints),
+    new_operation("empty an inbox", 3, empty_inbox),
 ];
 
-fn cancel(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn cancel_invoice(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let path = format!("invoices/{invoice}/cancel");
-    Some(caller.interface(side, "POST", &path, &Value::Null))
+    Some(caller.send_about_account(side, "POST", &path, &Value::Null))
 }
 
 fn cancel_in_sandbox(caller: &mut Caller) -> Option<Response> {
-    let (_, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+    let (_, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let path = format!("/sandbox/invoices/{invoice}/cancel");
-    Some(caller.sandbox("POST", &path, &Value::Null))
+    Some(caller.send_to_sandbox("POST", &path, &Value::Null))
 }
 
-fn adjust(caller: &mut Caller) -> Option<Response> {
-    let side = caller.side();
+fn adjust_balance(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_side();
     let amount = caller.dice.pick(&["250.00", "1000.00", "-0.01", "-75.50"]);
     let currency = caller.dice.pick(&["EUR", "USD"]);
     let body = json!({ "currency": currency, "amount": amount, "memo": "counted again" });
-    Some(caller.interface(side, "POST", "adjustments", &body))
+    Some(caller.send_about_account(side, "POST", "adjustments", &body))
 }
 
-fn read(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn read_resource(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let of_invoice = caller.dice.pick(&["", "/timeline"]);
     let of_invoice = format!("invoices/{invoice}{of_invoice}");
     let lists = [
@@ -61,44 +65,45 @@ fn read(caller: &mut Caller) -> Option<Response> {
     } else {
         rest
     };
-    let answer = caller.interface(side, "GET", rest, &Value::Null);
+    let answer = caller.send_about_account(side, "GET", rest, &Value::Null);
     assert_eq!(answer.status, 200, "{}", answer.text);
     Some(answer)
 }
 
-fn resend(caller: &mut Caller) -> Option<Response> {
-    let side = caller.side();
+fn resend_events(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_side();
     let body = json!({ "since": caller.scene.shop.now() });
-    Some(caller.interface(side, "POST", "resend", &body))
+    Some(caller.send_about_account(side, "POST", "resend", &body))
 }
 
-fn import(caller: &mut Caller) -> Option<Response> {
+fn import_addresses(caller: &mut Caller) -> Option<Response> {
     // The last address may have been imported before.
-    let mut address = |sides: usize| key_of(u32::try_from(caller.dice.roll(sides)).unwrap());
+    let mut address =
+        |sides: usize| address_without_key(u32::try_from(caller.dice.roll(sides)).unwrap());
     let body = json!({ "addresses": [address(1 << 30), address(1 << 30), address(100)] });
-    Some(caller.operator("POST", "/dashboard/api/pools/solana/addresses", &body))
+    Some(caller.send_as_operator("POST", "/dashboard/api/pools/solana/addresses", &body))
 }
 
-fn resolve(caller: &mut Caller) -> Option<Response> {
+fn resolve_unmatched(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments";
     let list = caller
-        .operator("GET", path, &Value::Null)
+        .send_as_operator("GET", path, &Value::Null)
         .expect(200)
         .json();
     let id = list["data"][0]["id"].as_str()?;
     let path = format!("{path}/{id}");
-    Some(caller.operator("POST", &path, &json!({ "note": "asked the customer" })))
+    Some(caller.send_as_operator("POST", &path, &json!({ "note": "asked the customer" })))
 }
 
-fn assign(caller: &mut Caller) -> Option<Response> {
+fn assign_unmatched(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments?limit=200";
-    let list = caller.operator("GET", path, &Value::Null);
+    let list = caller.send_as_operator("GET", path, &Value::Null);
     let list = list.expect(200).json();
     let lost = list["data"].as_array()?;
     if lost.is_empty() {
         return None;
     }
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let lost = lost[caller.dice.roll(lost.len())]["id"].as_str()?;
     let body = if caller.dice.once_in(3) {
         let customer = customer_name(caller);
@@ -107,7 +112,7 @@ fn assign(caller: &mut Caller) -> Option<Response> {
         json!({ "invoice": invoice })
     };
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
-    let answer = caller.operator("POST", &path, &body);
+    let answer = caller.send_as_operator("POST", &path, &body);
     if answer.status == 200 {
         let given = answer.json();
         let id = given["payment"].as_str().or(given["deposit"].as_str())?;
@@ -116,16 +121,16 @@ fn assign(caller: &mut Caller) -> Option<Response> {
     Some(answer)
 }
 
-fn undo(caller: &mut Caller) -> Option<Response> {
+fn undo_assignment(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments";
-    let list = caller.operator("GET", path, &Value::Null);
+    let list = caller.send_as_operator("GET", path, &Value::Null);
     let list = list.expect(200).json();
     let all = list["data"].as_array().filter(|all| !all.is_empty())?;
     let id = all[caller.dice.roll(all.len())]["id"].as_str()?;
-    Some(caller.operator("POST", &format!("{path}/{id}/undo"), &Value::Null))
+    Some(caller.send_as_operator("POST", &format!("{path}/{id}/undo"), &Value::Null))
 }
 
-fn switch(caller: &mut Caller) -> Option<Response> {
+fn change_account_setting(caller: &mut Caller) -> Option<Response> {
     let dice = &mut caller.dice;
     let solana = bs58::encode([9; 32]).into_string();
     let body = match dice.roll(7) {
@@ -136,11 +141,11 @@ fn switch(caller: &mut Caller) -> Option<Response> {
         5 => json!({ "payoutAsset": "SOL", "payoutAddress": solana }),
         _ => json!({ "payoutAsset": dice.pick(&ASSETS) }),
     };
-    Some(caller.sandbox("PATCH", "/sandbox/account", &body))
+    Some(caller.send_to_sandbox("PATCH", "/sandbox/account", &body))
 }
 
 /// Disables an account feature and enables it again. Requests of other connections meanwhile are rejected.
-fn close_and_open(caller: &mut Caller) -> Option<Response> {
+fn disable_and_enable(caller: &mut Caller) -> Option<Response> {
     let (closed, open) = match caller.dice.roll(4) {
         0 => (
             json!({ "status": "suspended" }),
@@ -160,12 +165,12 @@ fn close_and_open(caller: &mut Caller) -> Option<Response> {
         ),
     };
     let path = "/sandbox/account";
-    let first = caller.sandbox("PATCH", path, &closed);
+    let first = caller.send_to_sandbox("PATCH", path, &closed);
     assert_eq!(first.status, 200, "{}", first.text);
-    Some(caller.sandbox("PATCH", path, &open))
+    Some(caller.send_to_sandbox("PATCH", path, &open))
 }
 
-fn endpoints(caller: &mut Caller) -> Option<Response> {
+fn replace_endpoints(caller: &mut Caller) -> Option<Response> {
     let inbox = format!("{}/sandbox/inbox/shop", caller.scene.shop.url());
     let dead = "http://127.0.0.1:9/";
     let all = [
@@ -175,12 +180,12 @@ fn endpoints(caller: &mut Caller) -> Option<Response> {
         json!({ "url": dead, "types": ["invoice.failed", "deposit.confirmed"] }),
     ];
     let chosen: Vec<_> = all.iter().filter(|_| caller.dice.once_in(2)).collect();
-    Some(caller.sandbox("PATCH", "/sandbox/account", &json!({ "endpoints": chosen })))
+    Some(caller.send_to_sandbox("PATCH", "/sandbox/account", &json!({ "endpoints": chosen })))
 }
 
-fn empty(caller: &mut Caller) -> Option<Response> {
+fn empty_inbox(caller: &mut Caller) -> Option<Response> {
     let path = caller
         .dice
         .pick(&["/sandbox/inbox/shop", "/sandbox/inbox/own"]);
-    Some(caller.sandbox("DELETE", path, &Value::Null))
+    Some(caller.send_to_sandbox("DELETE", path, &Value::Null))
 }

@@ -49,7 +49,7 @@ impl CreatedObjects {
     }
 
     /// Returns a random object.
-    pub(super) fn random(&self, dice: &mut Dice) -> Option<(usize, String)> {
+    pub(super) fn pick_random(&self, dice: &mut Dice) -> Option<(usize, String)> {
         let things = self.known.lock().unwrap();
         (!things.is_empty()).then(|| things[dice.roll(things.len())].clone())
     }
@@ -163,12 +163,12 @@ impl<'a> Caller<'a> {
     }
 
     /// Sets the name of the current operation for failure messages.
-    pub(super) fn begin(&mut self, doing: &'static str) {
+    pub(super) fn start_operation(&mut self, doing: &'static str) {
         (self.doing, self.last) = (doing, String::new());
     }
 
     /// Returns a random index of an [`AccountMode`].
-    pub(super) fn side(&mut self) -> usize {
+    pub(super) fn random_side(&mut self) -> usize {
         self.dice.roll(self.scene.sides.len())
     }
 
@@ -191,7 +191,7 @@ impl<'a> Caller<'a> {
     }
 
     /// Sends a request with the secret key of an account in a mode.
-    pub(super) fn merchant(
+    pub(super) fn send_as_merchant(
         &mut self,
         side: usize,
         method: &str,
@@ -203,12 +203,12 @@ impl<'a> Caller<'a> {
     }
 
     /// Sends a request to the sandbox interface, without a key.
-    pub(super) fn sandbox(&mut self, method: &str, path: &str, body: &Value) -> Response {
+    pub(super) fn send_to_sandbox(&mut self, method: &str, path: &str, body: &Value) -> Response {
         self.send(method, path, &[], body)
     }
 
     /// Sends a request as the operator. Signs in again if the session has ended.
-    pub(super) fn operator(&mut self, method: &str, path: &str, body: &Value) -> Response {
+    pub(super) fn send_as_operator(&mut self, method: &str, path: &str, body: &Value) -> Response {
         let cookie = self.scene.cookie.lock().unwrap().clone();
         let answer = self.send(method, path, &[("cookie", &cookie)], body);
         if answer.status != 401 {
@@ -224,7 +224,7 @@ impl<'a> Caller<'a> {
     }
 
     /// Sends an operator request about an account in a mode.
-    pub(super) fn interface(
+    pub(super) fn send_about_account(
         &mut self,
         side: usize,
         method: &str,
@@ -234,7 +234,7 @@ impl<'a> Caller<'a> {
         let AccountMode { account, mode, .. } = &self.scene.sides[side];
         let sign = if rest.contains('?') { '&' } else { '?' };
         let path = format!("/dashboard/api/accounts/{account}/{rest}{sign}mode={mode}");
-        self.operator(method, &path, body)
+        self.send_as_operator(method, &path, body)
     }
 }
 
@@ -248,7 +248,7 @@ impl Drop for Caller<'_> {
 }
 
 /// Returns the field `id` of the response if the request created an object.
-pub(super) fn id(answer: &Response) -> Option<String> {
+pub(super) fn created_id(answer: &Response) -> Option<String> {
     let made = (answer.status < 300).then(|| answer.json())?;
     made["id"].as_str().map(str::to_owned)
 }

@@ -1,19 +1,23 @@
 //! Operations on payouts and refunds: requests, and steps by the sandbox and the operator.
 
-use super::scene::{Caller, CreatedObjects, id};
-use super::{RandomOperation, operation};
+use super::scene::{Caller, CreatedObjects, created_id};
+use super::{RandomOperation, new_operation};
 use crate::support::Response;
 use serde_json::{Value, json};
 
 pub(super) static OPERATIONS: [RandomOperation; 5] = [
-    operation("request a refund", 60, request),
-    operation("request a refund as the operator", 20, request_as_operator),
-    operation("move a payout", 80, move_payout),
-    operation("move a refund", 80, move_refund),
-    operation("list what goes out", 5, list),
+    new_operation("request a refund", 60, request_refund),
+    new_operation(
+        "request a refund as the operator",
+        20,
+        request_refund_as_operator,
+    ),
+    new_operation("move a payout", 80, move_payout),
+    new_operation("move a refund", 80, move_refund),
+    new_operation("list what goes out", 5, list_transfers),
 ];
 
-fn amount(caller: &mut Caller) -> Value {
+fn random_amount(caller: &mut Caller) -> Value {
     let amounts = [
         None,
         Some("0.01"),
@@ -24,33 +28,33 @@ fn amount(caller: &mut Caller) -> Value {
     json!(caller.dice.pick(&amounts))
 }
 
-fn remember(caller: &mut Caller, side: usize, answer: Response) -> Option<Response> {
-    if let Some(id) = id(&answer) {
+fn remember_created(caller: &mut Caller, side: usize, answer: Response) -> Option<Response> {
+    if let Some(id) = created_id(&answer) {
         caller.scene.refunds.add(side, &id, &mut caller.dice);
     }
     Some(answer)
 }
 
-fn request(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
-    let body = json!({ "invoice": invoice, "amount": amount(caller) });
-    let answer = caller.sandbox("POST", "/sandbox/refunds", &body);
-    remember(caller, side, answer)
+fn request_refund(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
+    let body = json!({ "invoice": invoice, "amount": random_amount(caller) });
+    let answer = caller.send_to_sandbox("POST", "/sandbox/refunds", &body);
+    remember_created(caller, side, answer)
 }
 
-fn request_as_operator(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+fn request_refund_as_operator(caller: &mut Caller) -> Option<Response> {
+    let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let body = json!({
-        "invoice": invoice, "amount": amount(caller), "asset": "SOL",
+        "invoice": invoice, "amount": random_amount(caller), "asset": "SOL",
         "toAddress": bs58::encode([7; 32]).into_string(), "reason": "sent back",
     });
-    let answer = caller.interface(side, "POST", "refunds", &body);
-    remember(caller, side, answer)
+    let answer = caller.send_about_account(side, "POST", "refunds", &body);
+    remember_created(caller, side, answer)
 }
 
 /// Moves a transfer by one step, usually the next one on its path.
-fn moved(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Option<Response> {
-    let (_, transfer) = things.random(&mut caller.dice)?;
+fn move_transfer(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Option<Response> {
+    let (_, transfer) = things.pick_random(&mut caller.dice)?;
     let actions = [
         "approve", "approve", "process", "process", "pay", "pay", "fail", "reject", "cancel",
         "release",
@@ -58,7 +62,7 @@ fn moved(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Option<Res
     let action = caller.dice.pick(&actions);
     if caller.dice.once_in(2) {
         let path = format!("/sandbox/{kind}/{transfer}");
-        return Some(caller.sandbox("POST", &path, &json!({ "action": action })));
+        return Some(caller.send_to_sandbox("POST", &path, &json!({ "action": action })));
     }
     let approves = action == "approve";
     let ends = ["fail", "reject", "cancel"].contains(&action);
@@ -71,27 +75,27 @@ fn moved(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Option<Res
         "reason": ends.then_some("not wanted"),
     });
     let path = format!("/dashboard/api/{kind}/{transfer}");
-    Some(caller.operator("POST", &path, &body))
+    Some(caller.send_as_operator("POST", &path, &body))
 }
 
 fn move_payout(caller: &mut Caller) -> Option<Response> {
     let scene = caller.scene;
-    moved(caller, "payouts", &scene.payouts)
+    move_transfer(caller, "payouts", &scene.payouts)
 }
 
 fn move_refund(caller: &mut Caller) -> Option<Response> {
     let scene = caller.scene;
-    moved(caller, "refunds", &scene.refunds)
+    move_transfer(caller, "refunds", &scene.refunds)
 }
 
-fn list(caller: &mut Caller) -> Option<Response> {
-    let side = caller.side();
+fn list_transfers(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_side();
     let kind = caller.dice.pick(&["payouts", "refunds"]);
     let answer = if caller.dice.once_in(2) {
-        caller.interface(side, "GET", kind, &Value::Null)
+        caller.send_about_account(side, "GET", kind, &Value::Null)
     } else {
         let path = format!("/dashboard/api/{kind}?mode=live&status=processing");
-        caller.operator("GET", &path, &Value::Null)
+        caller.send_as_operator("GET", &path, &Value::Null)
     };
     assert_eq!(answer.status, 200, "{}", answer.text);
     Some(answer)

@@ -1,16 +1,20 @@
 //! Comparison of the service with the model: invoices, balances, the ledger and the events.
 
-use super::paper::cents;
-use super::{History, key};
+use super::paper::format_cents;
+use super::{ModelHistory, account_key};
 use coffer::domain::time::Time;
 use serde_json::{Value, json};
 
-impl History {
+impl ModelHistory {
     /// Asserts that an invoice of the service equals the invoice of the model.
-    pub(super) fn compare(&mut self, at: usize) {
+    pub(super) fn assert_invoice_matches(&mut self, at: usize) {
         let invoice = &mut self.world.invoices[at];
         let path = format!("/v1/invoices/{}", invoice.id);
-        let told = self.shop.get(&path, key(invoice.live)).expect(200).json();
+        let told = self
+            .shop
+            .get(&path, account_key(invoice.live))
+            .expect(200)
+            .json();
         let coin = invoice.coin();
         if let Some(coin) = coin {
             let address = told["depositAddress"].as_str().unwrap().to_owned();
@@ -26,8 +30,8 @@ impl History {
             "status": invoice.status, "paid": paid, "livemode": invoice.live,
             "asset": coin.map(|coin| coin.id),
             "rate": coin.map(|coin| coin.rate_text(invoice.currency)),
-            "amountExpected": coin.map(|coin| coin.text(coin.units_for(invoice.amount, invoice.currency))),
-            "amountReceived": coin.zip(invoice.received()).map(|(coin, units)| coin.text(units)),
+            "amountExpected": coin.map(|coin| coin.format_amount(coin.units_for(invoice.amount, invoice.currency))),
+            "amountReceived": coin.zip(invoice.received_units()).map(|(coin, units)| coin.format_amount(units)),
             "createdAt": time(invoice.created_at), "expiresAt": time(invoice.expires_at),
             "confirmedAt": invoice.confirmed_at.map(time), "refundedAmount": null,
         });
@@ -36,14 +40,18 @@ impl History {
         }
     }
 
-    pub(super) fn compare_balances(&self) {
+    pub(super) fn assert_balances_match(&self) {
         for live in [false, true] {
-            let told = self.shop.get("/v1/balances", key(live)).expect(200).json();
+            let told = self
+                .shop
+                .get("/v1/balances", account_key(live))
+                .expect(200)
+                .json();
             for (at, currency) in ["EUR", "USD"].into_iter().enumerate() {
-                let booked = |kind| cents(self.world.booked(live, currency, kind));
+                let booked = |kind| format_cents(self.world.ledger_sum(live, currency, kind));
                 let expected = json!({
                     "currency": currency, "available": booked(None), "sales": booked(Some("sale")),
-                    "fees": booked(Some("fee")), "pending": cents(self.world.pending(live, currency)),
+                    "fees": booked(Some("fee")), "pending": format_cents(self.world.pending_net(live, currency)),
                     "reserved": "0.00", "payouts": "0.00", "refunds": "0.00",
                 });
                 assert_eq!(told["data"][at], expected, "live {live}");
@@ -52,12 +60,12 @@ impl History {
     }
 
     /// Returns the items of all pages of a list, oldest first.
-    pub(super) fn all(&self, path: &str, live: bool) -> Vec<Value> {
+    pub(super) fn list_all(&self, path: &str, live: bool) -> Vec<Value> {
         let (mut found, mut before) = (Vec::new(), String::new());
         loop {
             let page = self
                 .shop
-                .get(&format!("{path}limit=200{before}"), key(live))
+                .get(&format!("{path}limit=200{before}"), account_key(live))
                 .expect(200)
                 .json();
             found.extend(page["data"].as_array().unwrap().clone());
@@ -70,15 +78,15 @@ impl History {
         found
     }
 
-    pub(super) fn compare_ledger_and_events(&self) {
+    pub(super) fn assert_ledger_and_events_match(&self) {
         for live in [false, true] {
-            let told = self.all("/v1/ledger?", live);
+            let told = self.list_all("/v1/ledger?", live);
             let expected = self.world.ledger.iter().filter(|entry| entry.live == live);
             let expected: Vec<Value> = expected
                 .map(|entry| {
                     json!([
                         entry.kind,
-                        cents(entry.amount),
+                        format_cents(entry.amount),
                         entry.currency,
                         entry.fee_bps,
                         "invoice",
@@ -105,7 +113,7 @@ impl History {
             assert_eq!(told, expected);
         }
         for invoice in &self.world.invoices {
-            let told = self.all(&format!("/v1/events?object={}&", invoice.id), invoice.live);
+            let told = self.list_all(&format!("/v1/events?object={}&", invoice.id), invoice.live);
             let told: Vec<_> = told
                 .iter()
                 .map(|event| {

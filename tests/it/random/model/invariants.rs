@@ -1,7 +1,7 @@
 //! Invariants of a file about invoices (rules 1 to 5 of `coffer audit`), checked with SQL only.
 
 use coffer::domain::money::{Bps, Cents};
-use coffer::domain::status::{InvoiceStatus, InvoiceTerms, JudgedPayment, judge};
+use coffer::domain::status::{InvoiceStatus, InvoiceTerms, PaymentFacts, invoice_status};
 use coffer::domain::time::Time;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -95,7 +95,7 @@ const NONE: [(&str, &str); 13] = [
 ];
 
 /// Opens the file read-only while the server runs.
-fn open(file: &Path) -> Connection {
+fn open_file(file: &Path) -> Connection {
     Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
@@ -104,13 +104,13 @@ fn open(file: &Path) -> Connection {
 pub fn last_payment(file: &Path) -> (String, String) {
     let sql = "select p.id, o.txid from payments p join observations o on o.seq = p.observation order by p.seq desc limit 1";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    open(file).query_row(sql, [], read).unwrap()
+    open_file(file).query_row(sql, [], read).unwrap()
 }
 
 /// Asserts that all invariants hold.
 #[track_caller]
 pub fn assert_invariants(file: &Path, now: Time) {
-    let conn = open(file);
+    let conn = open_file(file);
     for (wrong, sql) in NONE {
         let mut found = conn.prepare(sql).unwrap();
         let found = found
@@ -121,18 +121,18 @@ pub fn assert_invariants(file: &Path, now: Time) {
     }
     let sql = "select last_tick_at from file";
     let tick = Time(conn.query_row(sql, [], |row| row.get(0)).unwrap());
-    statuses(&conn, now, tick);
-    events(&conn);
+    assert_statuses(&conn, now, tick);
+    assert_events(&conn);
 }
 
 /// Returns the payments of an invoice.
-fn payments(conn: &Connection, invoice: i64) -> Vec<JudgedPayment> {
+fn payments(conn: &Connection, invoice: i64) -> Vec<PaymentFacts> {
     let sql =
         "select o.state, p.on_time, p.was_confirmed, p.value from payments p join observations o on o.seq = p.observation
          where p.invoice = ?1 order by p.seq";
     let mut rows = conn.prepare(sql).unwrap();
     let rows = rows.query_map([invoice], |row| {
-        Ok(JudgedPayment {
+        Ok(PaymentFacts {
             state: row.get::<_, String>(0)?.parse().unwrap(),
             on_time: row.get(1)?,
             was_confirmed: row.get(2)?,
@@ -143,7 +143,7 @@ fn payments(conn: &Connection, invoice: i64) -> Vec<JudgedPayment> {
 }
 
 /// Asserts that each stored status equals the computed status, now and at the last tick.
-fn statuses(conn: &Connection, now: Time, tick: Time) {
+fn assert_statuses(conn: &Connection, now: Time, tick: Time) {
     let sql = "select seq, status, amount, under_bps, over_bps, expires_at, cancelled_at, picked_quote is not null,
         confirmed_at is not null from invoices";
     let mut rows = conn.prepare(sql).unwrap();
@@ -163,7 +163,7 @@ fn statuses(conn: &Connection, now: Time, tick: Time) {
         let payments = payments(conn, seq);
         for at in [now, tick] {
             assert_eq!(
-                judge(&terms, &payments, at),
+                invoice_status(&terms, &payments, at),
                 stored,
                 "invoice {seq} at {at}"
             );
@@ -174,7 +174,7 @@ fn statuses(conn: &Connection, now: Time, tick: Time) {
 
 /// Asserts that each event body agrees with its row, and that the last event of an invoice shows its status. Events
 /// repeat a status only after a confirmed payment.
-fn events(conn: &Connection) {
+fn assert_events(conn: &Connection) {
     let sql = "select e.id, e.type, e.mode, e.object_id, e.body, i.status,
           not exists (select 1 from events n where n.object_id = e.object_id and n.seq > e.seq)
         from events e join invoices i on i.id = e.object_id order by e.seq";

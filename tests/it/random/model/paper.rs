@@ -12,7 +12,13 @@ pub struct Coin {
     eur: i128,
 }
 
-const fn coin(id: &'static str, pool: &'static str, decimals: u32, min: i128, eur: i128) -> Coin {
+const fn new_coin(
+    id: &'static str,
+    pool: &'static str,
+    decimals: u32,
+    min: i128,
+    eur: i128,
+) -> Coin {
     Coin {
         id,
         decimals,
@@ -24,28 +30,28 @@ const fn coin(id: &'static str, pool: &'static str, decimals: u32, min: i128, eu
 
 /// All coins, in the order of the currencies list.
 pub static COINS: [Coin; 13] = [
-    coin("BTC", "bitcoin", 8, 2_000, 6_000_000),
-    coin("LTC", "litecoin", 8, 1_000_000, 8_000),
-    coin("DOGE", "dogecoin", 8, 500_000_000, 20),
-    coin("ETH", "evm", 18, 300_000_000_000_000, 300_000),
-    coin("USDT-ERC20", "evm", 6, 1_000_000, 92),
-    coin("USDC-ERC20", "evm", 6, 1_000_000, 92),
-    coin("USDC-BASE", "evm", 6, 1_000_000, 92),
-    coin("USDC-POLYGON", "evm", 6, 1_000_000, 92),
-    coin("TRX", "tron", 6, 8_000_000, 12),
-    coin("USDT-TRC20", "tron", 6, 1_000_000, 92),
-    coin("SOL", "solana", 9, 5_000_000, 15_000),
-    coin("USDC-SPL", "solana", 6, 1_000_000, 92),
-    coin("USDT-SPL", "solana", 6, 1_000_000, 92),
+    new_coin("BTC", "bitcoin", 8, 2_000, 6_000_000),
+    new_coin("LTC", "litecoin", 8, 1_000_000, 8_000),
+    new_coin("DOGE", "dogecoin", 8, 500_000_000, 20),
+    new_coin("ETH", "evm", 18, 300_000_000_000_000, 300_000),
+    new_coin("USDT-ERC20", "evm", 6, 1_000_000, 92),
+    new_coin("USDC-ERC20", "evm", 6, 1_000_000, 92),
+    new_coin("USDC-BASE", "evm", 6, 1_000_000, 92),
+    new_coin("USDC-POLYGON", "evm", 6, 1_000_000, 92),
+    new_coin("TRX", "tron", 6, 8_000_000, 12),
+    new_coin("USDT-TRC20", "tron", 6, 1_000_000, 92),
+    new_coin("SOL", "solana", 9, 5_000_000, 15_000),
+    new_coin("USDC-SPL", "solana", 6, 1_000_000, 92),
+    new_coin("USDT-SPL", "solana", 6, 1_000_000, 92),
 ];
 
 /// Returns this power of 10.
-fn ten(power: u32) -> i128 {
+fn power_of_ten(power: u32) -> i128 {
     10_i128.pow(power)
 }
 
 /// Divides two integers and rounds half to even.
-pub fn half_even(number: i128, by: i128) -> i128 {
+pub fn divide_half_even(number: i128, by: i128) -> i128 {
     let (whole, rest) = (number / by, number % by);
     match (rest * 2).cmp(&by) {
         std::cmp::Ordering::Less => whole,
@@ -55,8 +61,8 @@ pub fn half_even(number: i128, by: i128) -> i128 {
 }
 
 /// Returns the fee for a value in cents, in cents.
-pub fn fee(value: i128, bps: i128) -> i128 {
-    half_even(value * bps, 10_000)
+pub fn fee_cents(value: i128, bps: i128) -> i128 {
+    divide_half_even(value * bps, 10_000)
 }
 
 impl Coin {
@@ -70,43 +76,43 @@ impl Coin {
 
     pub fn rate_text(&self, currency: &str) -> String {
         let (rate, places) = self.rate(currency);
-        decimal(rate, places)
+        format_decimal(rate, places)
     }
 
     /// Returns the value of an amount in base units, in cents.
-    pub fn value(&self, units: i128, currency: &str) -> i128 {
+    pub fn value_cents(&self, units: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
-        half_even(units * rate * 100, ten(self.decimals + places))
+        divide_half_even(units * rate * 100, power_of_ten(self.decimals + places))
     }
 
     /// Returns `true` if the exact value of an amount is at least one cent.
     pub fn is_worth_a_cent(&self, units: i128, currency: &str) -> bool {
         let (rate, places) = self.rate(currency);
-        units * rate * 100 >= ten(self.decimals + places)
+        units * rate * 100 >= power_of_ten(self.decimals + places)
     }
 
     /// Returns the amount for a price in cents, in base units.
     pub fn units_for(&self, cents: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
         let shown = self.decimals.min(8);
-        let number = cents * ten(shown + places);
+        let number = cents * power_of_ten(shown + places);
         let steps = (number + rate * 100 - 1) / (rate * 100);
-        steps * ten(self.decimals - shown)
+        steps * power_of_ten(self.decimals - shown)
     }
 
     /// Returns `true` if a price in cents reaches the minimum of the coin.
-    pub fn accepts(&self, cents: i128, currency: &str) -> bool {
+    pub fn accepts_price(&self, cents: i128, currency: &str) -> bool {
         self.units_for(cents, currency) >= self.min
     }
 
-    pub fn text(&self, units: i128) -> String {
-        decimal(units, self.decimals)
+    pub fn format_amount(&self, units: i128) -> String {
+        format_decimal(units, self.decimals)
     }
 }
 
 /// Formats a decimal without trailing zeros.
-fn decimal(number: i128, places: u32) -> String {
-    let (whole, rest) = (number / ten(places), number % ten(places));
+fn format_decimal(number: i128, places: u32) -> String {
+    let (whole, rest) = (number / power_of_ten(places), number % power_of_ten(places));
     let width = usize::try_from(places).unwrap();
     let rest = format!("{rest:0width$}");
     let rest = rest.trim_end_matches('0');
@@ -117,7 +123,7 @@ fn decimal(number: i128, places: u32) -> String {
 }
 
 /// Formats cents with two decimals.
-pub fn cents(number: i128) -> String {
+pub fn format_cents(number: i128) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let size = number.abs();
     format!("{sign}{}.{:02}", size / 100, size % 100)

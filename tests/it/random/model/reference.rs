@@ -2,25 +2,25 @@
 //!
 //! Invariant: only ids, addresses and the creation time are taken from responses.
 
-use super::paper::{COINS, Coin, fee};
+use super::paper::{COINS, Coin, fee_cents};
 
 /// State of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum PaymentState {
     Seen,
     Confirmed,
     Dropped,
 }
 
 #[derive(Debug)]
-pub struct Payment {
+pub struct ModelPayment {
     pub id: String,
     pub txid: String,
     pub coin: &'static Coin,
     pub units: i128,
     pub value: i128,
     pub on_time: bool,
-    pub state: State,
+    pub state: PaymentState,
     pub was_confirmed: bool,
     pub seen_at: i64,
     /// Ledger entries of the payment that are not reversed, in cents.
@@ -28,10 +28,10 @@ pub struct Payment {
 }
 
 /// An event: its type, the status of its object, and its time in Unix milliseconds.
-pub type Event = (String, String, i64);
+pub type EventRecord = (String, String, i64);
 
 #[derive(Debug)]
-pub struct Invoice {
+pub struct ModelInvoice {
     pub id: String,
     pub live: bool,
     pub currency: &'static str,
@@ -44,14 +44,14 @@ pub struct Invoice {
     /// Quoted coins, in the order of the quotes.
     pub quotes: Vec<&'static Coin>,
     pub picked: Option<&'static Coin>,
-    pub payments: Vec<Payment>,
-    pub events: Vec<Event>,
+    pub payments: Vec<ModelPayment>,
+    pub events: Vec<EventRecord>,
     /// Address of the invoice in each pool, once it is known.
     pub addresses: std::collections::BTreeMap<&'static str, String>,
 }
 
 #[derive(Debug)]
-pub struct Entry {
+pub struct LedgerEntry {
     pub live: bool,
     pub currency: &'static str,
     pub kind: &'static str,
@@ -66,8 +66,8 @@ pub struct Entry {
 pub struct ExpectedState {
     pub now: i64,
     pub fee_bps: i128,
-    pub invoices: Vec<Invoice>,
-    pub ledger: Vec<Entry>,
+    pub invoices: Vec<ModelInvoice>,
+    pub ledger: Vec<LedgerEntry>,
 }
 
 /// HTTP status and code of an expected error.
@@ -81,15 +81,15 @@ const CLOSED: ExpectedError = (400, "invoice_closed");
 const NO_SUCH_STEP: ExpectedError = (409, "invalid_transition");
 const NOT_CANCELLABLE: ExpectedError = (409, "invoice_not_cancellable");
 
-impl Invoice {
+impl ModelInvoice {
     pub fn deadline(&self) -> i64 {
         self.cancelled_at.unwrap_or(i64::MAX).min(self.expires_at)
     }
 
-    pub fn counted(&self) -> impl Iterator<Item = &Payment> {
+    pub fn counted(&self) -> impl Iterator<Item = &ModelPayment> {
         self.payments
             .iter()
-            .filter(|payment| payment.state != State::Dropped)
+            .filter(|payment| payment.state != PaymentState::Dropped)
     }
 
     /// Returns the coin of the first counted payment, or else the selected coin.
@@ -101,7 +101,7 @@ impl Invoice {
     }
 
     /// Returns the sum of seen and confirmed amounts in the coin of the invoice, in base units.
-    pub fn received(&self) -> Option<i128> {
+    pub fn received_units(&self) -> Option<i128> {
         let coin = self.coin()?;
         let in_coin = self.counted().filter(|payment| payment.coin.id == coin.id);
         in_coin
@@ -110,7 +110,7 @@ impl Invoice {
     }
 
     /// Returns the amount still to be paid, in cents.
-    pub fn due(&self) -> i128 {
+    pub fn due_cents(&self) -> i128 {
         let paid: i128 = self.counted().map(|payment| payment.value).sum();
         if paid < self.amount {
             self.amount - paid
@@ -121,17 +121,20 @@ impl Invoice {
 
     /// Returns the status that the documentation defines. Both tolerances are 0.5 percent.
     fn computed_status(&self, now: i64) -> &'static str {
-        let any = |wanted: &dyn Fn(&Payment) -> bool| self.payments.iter().any(wanted);
+        let any = |wanted: &dyn Fn(&ModelPayment) -> bool| self.payments.iter().any(wanted);
         let money = |late_too: bool| -> i128 {
-            let confirmed = self.payments.iter().filter(|p| p.state == State::Confirmed);
+            let confirmed = self
+                .payments
+                .iter()
+                .filter(|p| p.state == PaymentState::Confirmed);
             confirmed
                 .filter(|p| p.on_time || late_too)
                 .map(|p| p.value * 1_000)
                 .sum()
         };
         let (least, most) = (self.amount * 995, self.amount * 1_005);
-        let waiting = any(&|p| p.state == State::Seen && p.on_time);
-        if any(&|p| p.state == State::Confirmed) || waiting {
+        let waiting = any(&|p| p.state == PaymentState::Seen && p.on_time);
+        if any(&|p| p.state == PaymentState::Confirmed) || waiting {
             return match (money(false) >= least, waiting) {
                 (true, _) if money(true) > most => "overpaid",
                 (true, _) => "confirmed",
@@ -143,10 +146,10 @@ impl Invoice {
         let past = now >= self.deadline();
         if self.cancelled_at.is_some() {
             "cancelled"
-        } else if any(&|p| p.state == State::Dropped && p.was_confirmed) {
+        } else if any(&|p| p.state == PaymentState::Dropped && p.was_confirmed) {
             "failed"
         } else if past {
-            let lost = any(&|p| p.state == State::Dropped && p.on_time);
+            let lost = any(&|p| p.state == PaymentState::Dropped && p.on_time);
             if lost { "failed" } else { "expired" }
         } else if self.quotes.is_empty() {
             "created"
@@ -176,9 +179,9 @@ impl Invoice {
         self.events.push(event);
     }
 
-    fn pick(&mut self, coin: &'static Coin) -> Result<(), ExpectedError> {
+    fn select_coin(&mut self, coin: &'static Coin) -> Result<(), ExpectedError> {
         if !self.quotes.iter().any(|quoted| quoted.id == coin.id) {
-            if !coin.accepts(self.amount, self.currency) {
+            if !coin.accepts_price(self.amount, self.currency) {
                 return Err(UNAVAILABLE);
             }
             self.quotes.push(coin);
@@ -194,10 +197,10 @@ impl Invoice {
     ) -> Result<&'static Coin, ExpectedError> {
         let first = COINS
             .iter()
-            .find(|coin| coin.accepts(self.amount, self.currency));
+            .find(|coin| coin.accepts_price(self.amount, self.currency));
         let coin = self.coin().or(wanted).or(first).ok_or(UNAVAILABLE)?;
         let quoted = self.quotes.iter().any(|other| other.id == coin.id);
-        if quoted || coin.accepts(self.amount, self.currency) {
+        if quoted || coin.accepts_price(self.amount, self.currency) {
             Ok(coin)
         } else {
             Err(UNAVAILABLE)
@@ -206,10 +209,10 @@ impl Invoice {
 }
 
 impl ExpectedState {
-    pub fn create(&mut self, mut invoice: Invoice, coin: Option<&'static Coin>) {
+    pub fn create(&mut self, mut invoice: ModelInvoice, coin: Option<&'static Coin>) {
         if let Some(coin) = coin {
             // If the coin cannot be selected, the simulation only returns a warning.
-            let _ = invoice.pick(coin);
+            let _ = invoice.select_coin(coin);
         }
         invoice.status = invoice.computed_status(self.now);
         invoice.push_event("created", self.now);
@@ -225,7 +228,7 @@ impl ExpectedState {
         if counted || !["created", "awaiting_payment"].contains(&invoice.computed_status(now)) {
             return Err(CLOSED);
         }
-        invoice.pick(coin)?;
+        invoice.select_coin(coin)?;
         invoice.update_status(now, false);
         Ok(())
     }
@@ -254,20 +257,20 @@ impl ExpectedState {
         }
         let (now, invoice) = (self.now, &mut self.invoices[at]);
         if !invoice.quotes.iter().any(|quoted| quoted.id == coin.id) {
-            invoice.pick(coin)?;
+            invoice.select_coin(coin)?;
         }
         if !coin.is_worth_a_cent(units, invoice.currency) {
             invoice.update_status(now, false);
             return Ok(false);
         }
-        invoice.payments.push(Payment {
+        invoice.payments.push(ModelPayment {
             id: String::new(),
             txid: String::new(),
             coin,
             units,
-            value: coin.value(units, invoice.currency),
+            value: coin.value_cents(units, invoice.currency),
             on_time: seen_at < invoice.deadline(),
-            state: State::Seen,
+            state: PaymentState::Seen,
             was_confirmed: false,
             seen_at,
             unreversed: Vec::new(),
@@ -277,56 +280,68 @@ impl ExpectedState {
     }
 
     /// Sets the payment id and the transaction id of the last payment.
-    pub fn name_last(&mut self, at: usize, id: String, txid: String) {
+    pub fn set_last_ids(&mut self, at: usize, id: String, txid: String) {
         let last = self.invoices[at].payments.last_mut().unwrap();
         (last.id, last.txid) = (id, txid);
     }
 
     /// Replaces a seen payment. The time at which it was seen stays, unless the new value is larger.
-    pub fn replace(&mut self, at: usize, which: usize, units: i128) -> Result<bool, ExpectedError> {
+    pub fn replace_payment(
+        &mut self,
+        at: usize,
+        which: usize,
+        units: i128,
+    ) -> Result<bool, ExpectedError> {
         let now = self.now;
         let old = &mut self.invoices[at].payments[which];
-        if old.state != State::Seen {
+        if old.state != PaymentState::Seen {
             return Err(NO_SUCH_STEP);
         }
         if units == 0 {
             return Err(NOTHING);
         }
-        old.state = State::Dropped;
+        old.state = PaymentState::Dropped;
         let coin = old.coin;
         let seen_at = if units <= old.units { old.seen_at } else { now };
         self.pay(at, coin, units, seen_at)
     }
 
     /// Applies a state change to a payment: `seen`, `confirmed`, `dropped` or `orphaned`.
-    pub fn step(&mut self, at: usize, which: usize, step: &str) -> Result<(), ExpectedError> {
+    pub fn move_payment(
+        &mut self,
+        at: usize,
+        which: usize,
+        step: &str,
+    ) -> Result<(), ExpectedError> {
         let payment = &self.invoices[at].payments[which];
         let next = match (step, payment.state) {
-            ("confirmed", State::Seen | State::Dropped) => State::Confirmed,
-            ("dropped", State::Seen | State::Confirmed) => State::Dropped,
-            ("seen", State::Dropped) | ("orphaned", State::Confirmed) => State::Seen,
+            ("confirmed", PaymentState::Seen | PaymentState::Dropped) => PaymentState::Confirmed,
+            ("dropped", PaymentState::Seen | PaymentState::Confirmed) => PaymentState::Dropped,
+            ("seen", PaymentState::Dropped) | ("orphaned", PaymentState::Confirmed) => {
+                PaymentState::Seen
+            }
             _ => return Err(NO_SUCH_STEP),
         };
-        self.book(at, which, next);
+        self.book_payment(at, which, next);
         let invoice = &mut self.invoices[at];
         let payment = &mut invoice.payments[which];
         payment.state = next;
-        payment.was_confirmed |= next == State::Confirmed;
-        invoice.update_status(self.now, next == State::Confirmed);
+        payment.was_confirmed |= next == PaymentState::Confirmed;
+        invoice.update_status(self.now, next == PaymentState::Confirmed);
         Ok(())
     }
 
-    fn book(&mut self, at: usize, which: usize, next: State) {
+    fn book_payment(&mut self, at: usize, which: usize, next: PaymentState) {
         let invoice = &mut self.invoices[at];
         let payment = &mut invoice.payments[which];
-        let first = next == State::Confirmed && !payment.was_confirmed;
+        let first = next == PaymentState::Confirmed && !payment.was_confirmed;
         let mut booked: Vec<(&'static str, i128, Option<i128>)> = Vec::new();
         if first {
-            let fee = fee(payment.value, self.fee_bps);
+            let fee = fee_cents(payment.value, self.fee_bps);
             booked.push(("sale", payment.value, None));
             booked.push(("fee", -fee, Some(self.fee_bps)));
             booked.retain(|(_, amount, _)| *amount != 0);
-        } else if next == State::Confirmed || payment.state == State::Confirmed {
+        } else if next == PaymentState::Confirmed || payment.state == PaymentState::Confirmed {
             let back = payment.unreversed.iter();
             booked.extend(back.map(|amount| ("adjustment", -amount, None)));
         } else {
@@ -335,7 +350,7 @@ impl ExpectedState {
         payment.unreversed = booked.iter().map(|(_, amount, _)| *amount).collect();
         let (live, currency) = (invoice.live, invoice.currency);
         for (kind, amount, fee_bps) in booked {
-            self.ledger.push(Entry {
+            self.ledger.push(LedgerEntry {
                 live,
                 currency,
                 kind,
@@ -359,7 +374,7 @@ impl ExpectedState {
     }
 
     /// Returns the sum of the ledger entries of one kind, or of all, in a mode and currency.
-    pub fn booked(&self, live: bool, currency: &str, kind: Option<&str>) -> i128 {
+    pub fn ledger_sum(&self, live: bool, currency: &str, kind: Option<&str>) -> i128 {
         let of_both = self
             .ledger
             .iter()
@@ -371,14 +386,14 @@ impl ExpectedState {
     }
 
     /// Returns the expected net amount of seen payments to detected invoices.
-    pub fn pending(&self, live: bool, currency: &str) -> i128 {
+    pub fn pending_net(&self, live: bool, currency: &str) -> i128 {
         let detected = self.invoices.iter().filter(|invoice| {
             invoice.live == live && invoice.currency == currency && invoice.status == "detected"
         });
         let seen = detected
             .flat_map(|invoice| &invoice.payments)
-            .filter(|payment| payment.state == State::Seen);
-        seen.map(|payment| payment.value - fee(payment.value, self.fee_bps))
+            .filter(|payment| payment.state == PaymentState::Seen);
+        seen.map(|payment| payment.value - fee_cents(payment.value, self.fee_bps))
             .sum()
     }
 }

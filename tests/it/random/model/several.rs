@@ -1,13 +1,13 @@
 //! Transactions with several outputs, and transfers between own addresses, compared with the model.
 
 use super::paper::Coin;
-use super::{History, assert_outcome};
+use super::{ModelHistory, assert_outcome};
 use serde_json::{Value, json};
 
-impl History {
+impl ModelHistory {
     /// Pays two outputs of one transaction in a quoted coin. Each output becomes a payment.
     pub(super) fn pay_several(&mut self, at: usize) {
-        let Some(coin) = self.quoted(at) else {
+        let Some(coin) = self.choose_quoted_coin(at) else {
             return;
         };
         let invoice = &self.world.invoices[at];
@@ -17,9 +17,9 @@ impl History {
             (price * share / 10).max(price.min(coin.units_for(1, "EUR"))),
             self.choose_amount(coin, at).max(1),
         ];
-        let output = |units: &i128| json!({ "invoice": self.world.invoices[at].id, "asset": coin.id, "amount": coin.text(*units) });
+        let output = |units: &i128| json!({ "invoice": self.world.invoices[at].id, "asset": coin.id, "amount": coin.format_amount(*units) });
         let outputs: Vec<Value> = amounts.iter().map(output).collect();
-        self.note(format!("pay several {at} {outputs:?}"));
+        self.record_step(format!("pay several {at} {outputs:?}"));
         let body = json!({ "outputs": outputs });
         let answer = self.shop.post("/sandbox/payments", None, body).expect(201);
         let answer = answer.json();
@@ -34,13 +34,13 @@ impl History {
             assert_eq!(told["state"] == "unmatched", !is_payment, "{told}");
             if is_payment {
                 let text = |name: &str| told[name].as_str().unwrap().to_owned();
-                self.world.name_last(at, text("id"), text("txid"));
+                self.world.set_last_ids(at, text("id"), text("txid"));
             }
         }
     }
 
     /// Spends a payment with an output to the same invoice. This transfer between own addresses has no effect.
-    pub(super) fn move_own(&mut self, at: usize) {
+    pub(super) fn move_between_own(&mut self, at: usize) {
         let invoice = &self.world.invoices[at];
         if invoice.payments.is_empty() {
             return;
@@ -48,14 +48,14 @@ impl History {
         let spent = &invoice.payments[self.dice.roll(invoice.payments.len())];
         let output = json!({ "invoice": invoice.id, "asset": spent.coin.id, "amount": "1" });
         let body = json!({ "spends": [spent.id], "outputs": [output] });
-        self.note(format!("move own {at} {body}"));
+        self.record_step(format!("move own {at} {body}"));
         let answer = self.shop.post("/sandbox/payments", None, body);
         assert_outcome(&answer, 201, Ok(()));
         assert_eq!(answer.json()["data"][0]["state"], "own");
     }
 
     /// Chooses a coin quoted for the invoice.
-    fn quoted(&mut self, at: usize) -> Option<&'static Coin> {
+    fn choose_quoted_coin(&mut self, at: usize) -> Option<&'static Coin> {
         let quotes = &self.world.invoices[at].quotes;
         (!quotes.is_empty()).then(|| self.dice.pick(quotes))
     }

@@ -1,6 +1,6 @@
 //! Responses of the simulated node: the paths of java-tron's HTTP interface that Coffer uses.
 
-use super::chain::{Act, Block, Chain, Step, Transaction};
+use super::chain::{Action, Block, Chain, ContractStep, Transaction};
 use serde_json::{Value, json};
 
 /// Formats bytes in hexadecimal.
@@ -9,12 +9,12 @@ pub fn hex_of(bytes: &[u8]) -> String {
 }
 
 /// Formats an account in hexadecimal with its prefix.
-pub fn text_of(account: &[u8; 20]) -> String {
+pub fn account_hex(account: &[u8; 20]) -> String {
     format!("41{}", hex_of(account))
 }
 
 /// Returns the response for a path, or `None` for an unknown path. The newest `lag` blocks are hidden.
-pub fn answer(chain: &Chain, path: &str, body: &Value, lag: usize) -> Option<Value> {
+pub fn response_body(chain: &Chain, path: &str, body: &Value, lag: usize) -> Option<Value> {
     let (side, method) = path.strip_prefix('/')?.split_once('/')?;
     let has = chain.blocks().len() - lag;
     let has = match side {
@@ -31,9 +31,9 @@ pub fn answer(chain: &Chain, path: &str, body: &Value, lag: usize) -> Option<Val
         Some((at, sent))
     };
     Some(match method {
-        "getnowblock" => block(has - 1, blocks.last()?),
+        "getnowblock" => block_json(has - 1, blocks.last()?),
         "getblockbynum" => match blocks.get(at("num")) {
-            Some(found) => block(at("num"), found),
+            Some(found) => block_json(at("num"), found),
             None => json!({}),
         },
         "getblockbylimitnext" => {
@@ -41,29 +41,29 @@ pub fn answer(chain: &Chain, path: &str, body: &Value, lag: usize) -> Option<Val
             if from >= to || to - from > 100 {
                 return Some(json!({}));
             }
-            let blocks: Vec<Value> = (from..to).map(|at| block(at, &blocks[at])).collect();
+            let blocks: Vec<Value> = (from..to).map(|at| block_json(at, &blocks[at])).collect();
             json!({ "block": blocks })
         }
         "gettransactioninfobyblocknum" => match blocks.get(at("num")) {
             _ if at("num") == 0 => json!({}),
             Some(found) => {
                 let each = found.transactions.iter();
-                each.map(|sent| info(chain, at("num"), found, sent))
+                each.map(|sent| transaction_info_json(chain, at("num"), found, sent))
                     .collect()
             }
             None => json!([]),
         },
-        "gettransactionbyid" => found().map_or(json!({}), |(_, sent)| transaction(sent)),
-        "gettransactioninfobyid" => {
-            found().map_or(json!({}), |(at, sent)| info(chain, at, &blocks[at], sent))
-        }
+        "gettransactionbyid" => found().map_or(json!({}), |(_, sent)| transaction_json(sent)),
+        "gettransactioninfobyid" => found().map_or(json!({}), |(at, sent)| {
+            transaction_info_json(chain, at, &blocks[at], sent)
+        }),
         _ => return None,
     })
 }
 
-fn block(height: usize, block: &Block) -> Value {
+fn block_json(height: usize, block: &Block) -> Value {
     let mut raw = json!({
-        "txTrieRoot": hash(1), "witness_address": text_of(&[0x11; 20]), "parentHash": block.parent, "version": 34,
+        "txTrieRoot": repeated_hash(1), "witness_address": account_hex(&[0x11; 20]), "parentHash": block.parent, "version": 34,
     });
     // java-tron omits fields that are zero.
     if height > 0 {
@@ -75,37 +75,37 @@ fn block(height: usize, block: &Block) -> Value {
         "block_header": { "raw_data": raw, "witness_signature": "5b".repeat(65) },
     });
     if !block.transactions.is_empty() {
-        told["transactions"] = block.transactions.iter().map(transaction).collect();
+        told["transactions"] = block.transactions.iter().map(transaction_json).collect();
     }
     told
 }
 
-fn hash(byte: u8) -> String {
+fn repeated_hash(byte: u8) -> String {
     hex_of(&[byte; 32])
 }
 
-fn transaction(sent: &Transaction) -> Value {
+fn transaction_json(sent: &Transaction) -> Value {
     let (kind, value) = match &sent.act {
-        Act::Transfer { from, to, amount } => (
+        Action::Transfer { from, to, amount } => (
             "TransferContract",
-            json!({ "amount": amount, "owner_address": text_of(from), "to_address": text_of(to) }),
+            json!({ "amount": amount, "owner_address": account_hex(from), "to_address": account_hex(to) }),
         ),
-        Act::Call {
+        Action::Call {
             from,
             contract,
             data,
             ..
         } => (
             "TriggerSmartContract",
-            json!({ "data": data, "owner_address": text_of(from), "contract_address": text_of(contract) }),
+            json!({ "data": data, "owner_address": account_hex(from), "contract_address": account_hex(contract) }),
         ),
-        Act::Other {
+        Action::Other {
             kind,
             owner,
             fields,
         } => {
             let mut value = fields.clone();
-            value["owner_address"] = text_of(owner).into();
+            value["owner_address"] = account_hex(owner).into();
             (*kind, value)
         }
     };
@@ -126,12 +126,12 @@ fn transaction(sent: &Transaction) -> Value {
     })
 }
 
-fn info(chain: &Chain, height: usize, block: &Block, sent: &Transaction) -> Value {
+fn transaction_info_json(chain: &Chain, height: usize, block: &Block, sent: &Transaction) -> Value {
     let mut told = json!({
         "id": sent.id, "blockNumber": height, "blockTimeStamp": block.time_ms,
         "contractResult": [""], "receipt": { "net_usage": 268 },
     });
-    let Act::Call {
+    let Action::Call {
         contract,
         logs,
         steps,
@@ -140,7 +140,7 @@ fn info(chain: &Chain, height: usize, block: &Block, sent: &Transaction) -> Valu
     else {
         return told;
     };
-    told["contract_address"] = text_of(contract).into();
+    told["contract_address"] = account_hex(contract).into();
     told["fee"] = 2_965_000.into();
     told["receipt"] = json!({
         "energy_fee": 2_965_000, "energy_usage_total": 29_650, "net_usage": 345,
@@ -155,12 +155,15 @@ fn info(chain: &Chain, height: usize, block: &Block, sent: &Transaction) -> Valu
         told["resMessage"] = hex_of(b"REVERT opcode executed").into();
     }
     if chain.keeps_internal && !steps.is_empty() {
-        told["internal_transactions"] = steps.iter().map(|one| step(one, sent.is_done)).collect();
+        told["internal_transactions"] = steps
+            .iter()
+            .map(|one| step_json(one, sent.is_done))
+            .collect();
     }
     told
 }
 
-fn step(step: &Step, is_done: bool) -> Value {
+fn step_json(step: &ContractStep, is_done: bool) -> Value {
     let mut value = json!({});
     if step.amount > 0 {
         value["callValue"] = step.amount.into();
@@ -169,7 +172,7 @@ fn step(step: &Step, is_done: bool) -> Value {
         value["tokenId"] = token.into();
     }
     let mut told = json!({
-        "hash": hash(2), "caller_address": text_of(&step.from), "transferTo_address": text_of(&step.to),
+        "hash": repeated_hash(2), "caller_address": account_hex(&step.from), "transferTo_address": account_hex(&step.to),
         "callValueInfo": [value], "note": hex_of(step.note.as_bytes()),
     });
     if step.is_rejected || !is_done {

@@ -32,13 +32,13 @@ pub struct Transaction {
     pub id: String,
     /// Raw bytes of the transaction, whose hash is its id.
     pub raw: Vec<u8>,
-    pub act: Act,
+    pub act: Action,
     pub is_done: bool,
 }
 
 /// Content of a transaction. Accounts have no prefix byte.
 #[derive(Clone)]
-pub enum Act {
+pub enum Action {
     /// Sends TRX.
     Transfer {
         from: [u8; 20],
@@ -52,7 +52,7 @@ pub enum Act {
         data: String,
         /// Account, topics and data of each log, in hexadecimal without `0x`.
         logs: Vec<(String, Vec<String>, String)>,
-        steps: Vec<Step>,
+        steps: Vec<ContractStep>,
     },
     /// Transaction of another contract type with these fields and the owner.
     Other {
@@ -64,7 +64,7 @@ pub enum Act {
 
 /// An internal transaction of a contract.
 #[derive(Clone)]
-pub struct Step {
+pub struct ContractStep {
     pub from: [u8; 20],
     pub to: [u8; 20],
     pub amount: u64,
@@ -80,10 +80,10 @@ pub type Payment = (u32, Option<[u8; 20]>, [u8; 20], [u8; 20], u64);
 /// Hash of `Transfer(address,address,uint256)`.
 pub const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-impl Step {
+impl ContractStep {
     /// Builds an internal transaction in which a contract sends TRX.
-    pub fn sends(from: [u8; 20], to: [u8; 20], amount: u64) -> Step {
-        Step {
+    pub fn trx_payment(from: [u8; 20], to: [u8; 20], amount: u64) -> ContractStep {
+        ContractStep {
             from,
             to,
             amount,
@@ -94,25 +94,25 @@ impl Step {
     }
 }
 
-impl Act {
+impl Action {
     /// Builds a token transfer by a direct call of `transfer`.
-    pub fn token(contract: [u8; 20], from: [u8; 20], to: [u8; 20], units: u64) -> Act {
-        let data = format!("a9059cbb{}{units:064x}", word(to));
-        Act::Call {
+    pub fn token_transfer(contract: [u8; 20], from: [u8; 20], to: [u8; 20], units: u64) -> Action {
+        let data = format!("a9059cbb{}{units:064x}", account_word(to));
+        Action::Call {
             from,
             contract,
             data,
-            logs: vec![log(contract, from, to, units)],
+            logs: vec![transfer_log(contract, from, to, units)],
             steps: Vec::new(),
         }
     }
 
     /// Builds a call whose token payments appear only in its logs.
-    pub fn batch(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Act {
+    pub fn token_batch(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Action {
         let logs = pays
             .iter()
-            .map(|(to, units)| log(contract, from, *to, *units));
-        Act::Call {
+            .map(|(to, units)| transfer_log(contract, from, *to, *units));
+        Action::Call {
             from,
             contract,
             data: "d6febde8".to_owned(),
@@ -122,8 +122,8 @@ impl Act {
     }
 
     /// Builds a contract call with these internal transactions.
-    pub fn steps(contract: [u8; 20], from: [u8; 20], steps: Vec<Step>) -> Act {
-        Act::Call {
+    pub fn contract_call(contract: [u8; 20], from: [u8; 20], steps: Vec<ContractStep>) -> Action {
+        Action::Call {
             from,
             contract,
             data: "d6febde8".to_owned(),
@@ -134,17 +134,17 @@ impl Act {
 }
 
 /// Builds the log of a token transfer.
-pub fn log(
+pub fn transfer_log(
     contract: [u8; 20],
     from: [u8; 20],
     to: [u8; 20],
     units: u64,
 ) -> (String, Vec<String>, String) {
-    let topics = vec![TRANSFER.to_owned(), word(from), word(to)];
+    let topics = vec![TRANSFER.to_owned(), account_word(from), account_word(to)];
     (super::hex_of(&contract), topics, format!("{units:064x}"))
 }
 
-fn word(account: [u8; 20]) -> String {
+fn account_word(account: [u8; 20]) -> String {
     format!("{:0>64}", super::hex_of(&account))
 }
 
@@ -155,8 +155,8 @@ impl Transaction {
             return Vec::new();
         }
         match &self.act {
-            Act::Transfer { from, to, amount } => vec![(0, None, *from, *to, *amount)],
-            Act::Call { logs, steps, .. } => {
+            Action::Transfer { from, to, amount } => vec![(0, None, *from, *to, *amount)],
+            Action::Call { logs, steps, .. } => {
                 let account = |text: &str| {
                     let digits = &text[text.len() - 40..];
                     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
@@ -179,7 +179,7 @@ impl Transaction {
                         );
                         (event == TRANSFER).then_some(moved)
                     };
-                let sends = |step: &&Step| {
+                let sends = |step: &&ContractStep| {
                     let moves = ["call", "create", "suicide"].contains(&step.note);
                     moves && !step.is_rejected && step.amount > 0 && step.token.is_none()
                 };
@@ -188,7 +188,7 @@ impl Transaction {
                 let logs = logs.iter().enumerate().filter_map(of_log);
                 logs.chain(steps).collect()
             }
-            Act::Other { .. } => Vec::new(),
+            Action::Other { .. } => Vec::new(),
         }
     }
 }
@@ -230,7 +230,7 @@ impl Chain {
         self.blocks.iter().position(has)
     }
 
-    pub fn send(&mut self, act: Act, is_done: bool) -> String {
+    pub fn send(&mut self, act: Action, is_done: bool) -> String {
         self.made += 1;
         let raw = format!("transaction {}", self.made).into_bytes();
         let id = super::hex_of(&Sha256::digest(&raw));
@@ -243,7 +243,7 @@ impl Chain {
         id
     }
 
-    pub fn mine(&mut self) {
+    pub fn mine_block(&mut self) {
         let all = self.waiting.len();
         self.mine_first(all);
     }
@@ -265,7 +265,7 @@ impl Chain {
     }
 
     /// Removes the newest blocks. Their transactions become pending again, except those in `gone`.
-    pub fn give_up(&mut self, blocks: usize, gone: &[&str]) {
+    pub fn reorg(&mut self, blocks: usize, gone: &[&str]) {
         let at = self.blocks.len() - blocks;
         assert!(
             at >= Chain::final_count(self.blocks.len()),
@@ -279,7 +279,7 @@ impl Chain {
     }
 
     /// Reverses the order of the pending transactions and returns their number.
-    pub fn reverse_waiting(&mut self) -> usize {
+    pub fn reverse_pending(&mut self) -> usize {
         self.waiting.reverse();
         self.waiting.len()
     }

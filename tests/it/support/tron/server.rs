@@ -1,7 +1,7 @@
 //! HTTP server of the simulated node, which can inject faults.
 
-use super::Shared;
-use super::answers::answer;
+use super::SharedChain;
+use super::answers::response_body;
 use crate::support::receiver::read_request;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Function that changes one response. Its arguments are the request and the response.
-type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
+type ResponseChange = dyn Fn(&Value, &mut Value) + Send + Sync;
 
 /// Fault in the responses for a path.
 #[derive(Clone)]
 pub enum Fault {
     /// Changes the response.
-    Change(Arc<Change>),
+    Change(Arc<ResponseChange>),
     /// Replies with this status and body.
     Status(u16, String),
     /// Closes the connection after this many bytes of the body.
@@ -39,13 +39,13 @@ impl Fault {
 }
 
 /// A running server, stopped on drop.
-pub struct Server {
+pub struct NodeServer {
     address: SocketAddr,
-    serving: Arc<Serving>,
+    serving: Arc<ServerState>,
 }
 
-struct Serving {
-    chain: Shared,
+struct ServerState {
+    chain: SharedChain,
     faults: Mutex<BTreeMap<String, Fault>>,
     asked: Mutex<BTreeMap<String, usize>>,
     lag: AtomicUsize,
@@ -53,12 +53,12 @@ struct Serving {
     closed: AtomicBool,
 }
 
-impl Server {
+impl NodeServer {
     #[track_caller]
-    pub fn start(chain: Shared) -> Server {
+    pub fn start(chain: SharedChain) -> NodeServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let serving = Arc::new(Serving {
+        let serving = Arc::new(ServerState {
             chain,
             faults: Mutex::default(),
             asked: Mutex::default(),
@@ -82,7 +82,7 @@ impl Server {
                 });
             }
         });
-        Server { address, serving }
+        NodeServer { address, serving }
     }
 
     pub fn url(&self) -> String {
@@ -107,12 +107,12 @@ impl Server {
             .sum()
     }
 
-    pub fn lag(&self, blocks: usize) {
+    pub fn hide_newest(&self, blocks: usize) {
         self.serving.lag.store(blocks, Ordering::SeqCst);
     }
 }
 
-impl Drop for Server {
+impl Drop for NodeServer {
     fn drop(&mut self) {
         self.serving.closed.store(true, Ordering::SeqCst);
         // The connection wakes the listener, which then sees the closed flag.
@@ -123,7 +123,7 @@ impl Drop for Server {
     }
 }
 
-impl Serving {
+impl ServerState {
     /// Serves one connection until it is closed.
     fn serve(&self, mut stream: &TcpStream) {
         let mut reader = BufReader::new(stream);
@@ -136,7 +136,7 @@ impl Serving {
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
-            let (status, text) = self.answer(&path, &body, fault.as_ref());
+            let (status, text) = self.answer_request(&path, &body, fault.as_ref());
             let head = format!(
                 "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                 text.len()
@@ -155,7 +155,7 @@ impl Serving {
         }
     }
 
-    fn answer(&self, path: &str, body: &[u8], fault: Option<&Fault>) -> (u16, String) {
+    fn answer_request(&self, path: &str, body: &[u8], fault: Option<&Fault>) -> (u16, String) {
         if let Some(Fault::Status(status, text)) = fault {
             return (*status, text.clone());
         }
@@ -166,7 +166,7 @@ impl Serving {
             );
         };
         let lag = self.lag.load(Ordering::SeqCst);
-        let told = answer(&self.chain.lock().unwrap(), path, &asked, lag);
+        let told = response_body(&self.chain.lock().unwrap(), path, &asked, lag);
         let Some(mut told) = told else {
             return (404, "Not Found".to_owned());
         };

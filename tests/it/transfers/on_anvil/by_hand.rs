@@ -11,8 +11,8 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of));
-    let forgotten = merchant.processing(("refunds", ETH));
+    let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.new_processing(of));
+    let forgotten = merchant.new_processing(("refunds", ETH));
     let invented = format!("0x{}", "ab".repeat(32));
     for sent in &both {
         for wrong in [
@@ -22,22 +22,20 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
             &"a".repeat(63),
             &"g".repeat(64),
         ] {
-            let refused = merchant.pay(sent, wrong);
+            let refused = merchant.apply_pay(sent, wrong);
             refused.assert_error(400, "invalid_request", Some("txid"));
         }
-        merchant.wait_until_waiting(sent);
-        merchant.enter(sent, &invented);
+        merchant.assert_waiting(sent);
+        merchant.enter_txid(sent, &invented);
     }
     merchant.advance_ms(6 * HOUR_MS - 10 * MINUTE_MS);
-    merchant.mine(1);
-    both.iter()
-        .for_each(|sent| merchant.wait_until_waiting(sent));
+    merchant.mine_and_read(1);
+    both.iter().for_each(|sent| merchant.assert_waiting(sent));
     // Time without a new block does not count towards the 6 hours until a review.
     merchant.advance_ms(HOUR_MS);
     merchant.restart_and_read();
-    both.iter()
-        .for_each(|sent| merchant.wait_until_waiting(sent));
-    merchant.mine(1);
+    both.iter().for_each(|sent| merchant.assert_waiting(sent));
+    merchant.mine_and_read(1);
     let mut right = Vec::new();
     for sent in &both {
         let problem = format!(
@@ -45,20 +43,20 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
         );
         merchant.wait_for_review(sent, &problem);
         let txid = merchant.send_amount(sent);
-        merchant.enter(sent, &txid.to_uppercase().replacen("0X", "0x", 1));
+        merchant.enter_txid(sent, &txid.to_uppercase().replacen("0X", "0x", 1));
         right.push(txid);
     }
     merchant.restart_and_read();
     merchant.assert_all_seen(&both, &right);
-    merchant.mine(FINAL);
+    merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&both, &right);
     for sent in &both {
-        let refused = merchant.pay(sent, &invented);
+        let refused = merchant.apply_pay(sent, &invented);
         refused.assert_error(409, "invalid_transition", Some("action"));
     }
-    merchant.wait_until_waiting(&forgotten);
+    merchant.assert_waiting(&forgotten);
     merchant.advance_ms(17 * HOUR_MS + 10 * MINUTE_MS);
-    merchant.mine(1);
+    merchant.mine_and_read(1);
     merchant.wait_for_review(
         &forgotten,
         "no transaction was entered or found for 24 hours",
@@ -75,26 +73,29 @@ fn exact_amount_without_a_txid_is_matched_once() {
         ([("payouts", ETH), ("refunds", USDC)], USDC),
         ([("payouts", USDC), ("refunds", ETH)], ETH),
     ] {
-        let first = kinds.map(|of| merchant.processing(of));
+        let first = kinds.map(|of| merchant.new_processing(of));
         let txids = first.each_ref().map(|sent| merchant.send_amount(sent));
         // A transaction with any other amount is only proposed.
-        let less = merchant.processing(("refunds", coin));
+        let less = merchant.new_processing(("refunds", coin));
         let proposed = merchant.send(coin, &less.to, less.units - 1);
         merchant.restart_and_read();
         merchant.assert_all_seen(&first, &txids);
-        merchant.wait_until_waiting(&less);
-        assert_eq!(merchant.read(&less)["proposals"][0]["txid"], proposed);
-        merchant.enter(&first[1], &txids[1]);
-        let second = merchant.processing_to(("refunds", coin), first[1].to.clone());
+        merchant.assert_waiting(&less);
+        assert_eq!(
+            merchant.read_transfer(&less)["proposals"][0]["txid"],
+            proposed
+        );
+        merchant.enter_txid(&first[1], &txids[1]);
+        let second = merchant.new_processing_to(("refunds", coin), first[1].to.clone());
         for _ in 0..2 {
-            let refused = merchant.pay(&second, &txids[1]);
+            let refused = merchant.apply_pay(&second, &txids[1]);
             refused.assert_error(409, "invalid_transition", Some("txid"));
-            merchant.wait_until_waiting(&second);
-            merchant.mine(FINAL);
+            merchant.assert_waiting(&second);
+            merchant.mine_and_read(FINAL);
             merchant.assert_all_paid(&first, &txids);
         }
         let own = merchant.send_amount(&second);
-        merchant.mine(FINAL);
+        merchant.mine_and_read(FINAL);
         merchant.assert_paid(&second, &own);
     }
     merchant.assert_audit_clean();
@@ -105,11 +106,11 @@ fn wrong_transaction_is_reviewed_until_corrected() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.processing(of));
+    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.new_processing(of));
     let short = both
         .each_ref()
         .map(|sent| merchant.send(sent.asset, &sent.to, 1_000));
-    let nobody = merchant.destination();
+    let nobody = merchant.new_destination();
     let elsewhere = both
         .each_ref()
         .map(|sent| merchant.send(sent.asset, &nobody, sent.units));
@@ -128,19 +129,19 @@ fn wrong_transaction_is_reviewed_until_corrected() {
     for (txids, problems) in [short, elsewhere, other].iter().zip(problems) {
         both.iter()
             .zip(txids)
-            .for_each(|(sent, txid)| merchant.enter(sent, txid));
-        merchant.mine(FINAL);
+            .for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
+        merchant.mine_and_read(FINAL);
         for ((sent, txid), problem) in both.iter().zip(txids).zip(problems) {
             merchant.wait_for_review(sent, &format!("transaction {txid}{problem}"));
-            let refused = merchant.act(sent, &json!({ "action": "fail" }));
+            let refused = merchant.apply(sent, &json!({ "action": "fail" }));
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
     let right = both.each_ref().map(|sent| merchant.send_amount(sent));
     both.iter()
         .zip(&right)
-        .for_each(|(sent, txid)| merchant.enter(sent, txid));
-    merchant.mine(FINAL);
+        .for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
+    merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&both, &right);
     merchant.assert_audit_clean();
 }
@@ -153,7 +154,7 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     let contract = merchant.node.deploy_forwarder();
     let (before, both) = (
         merchant.balance(),
-        [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of)),
+        [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.new_processing(of)),
     );
     let txids = both.each_ref().map(|sent| {
         let (to, units) = (address_word(&sent.to), format!("{:064x}", sent.units));
@@ -166,23 +167,25 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     });
     both.iter()
         .zip(&txids)
-        .for_each(|(sent, txid)| merchant.enter(sent, txid));
+        .for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
     for blocks in [0, 5] {
-        merchant.mine(blocks);
+        merchant.mine_and_read(blocks);
         for (sent, txid) in both.iter().zip(&txids) {
             merchant.wait_for_review(
                 sent,
                 &format!("transaction {txid} reverted and moved nothing"),
             );
-            let refused = merchant.act(sent, &json!({ "action": "fail" }));
+            let refused = merchant.apply(sent, &json!({ "action": "fail" }));
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
-    merchant.mine(FINAL);
+    merchant.mine_and_read(FINAL);
     for sent in &both {
         merchant.wait_for_review(sent, "reverted");
-        merchant.act(sent, &json!({ "action": "fail" })).expect(200);
-        merchant.assert_event(sent, "failed");
+        merchant
+            .apply(sent, &json!({ "action": "fail" }))
+            .expect(200);
+        merchant.assert_only_event(sent, "failed");
     }
     assert_ne!(merchant.balance(), before);
     merchant.assert_audit_clean();

@@ -5,7 +5,7 @@ use crate::process::deploy::signer::{CHAIN_ID, Signer};
 use crate::support::anvil::Node;
 use crate::support::installation::start_count;
 use crate::support::polling;
-use crate::transfers::signer::{answer, starts_for, waiting_signer};
+use crate::transfers::signer::{signer_starts, waiting_signer, write_signer_response};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,11 +15,11 @@ const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 /// Opens a shop with a signer that records each order and waits until its gate file is readable. Returns `None` where
 /// the machine lacks anvil or the signer.
 #[track_caller]
-pub(super) fn with_signer() -> Option<EthMerchant> {
+pub(super) fn open_with_signer() -> Option<EthMerchant> {
     let node = Node::start(CHAIN_ID, UNTESTED)?;
     let url = node.url.clone();
     let mut has_signer = true;
-    let mut merchant = EthMerchant::of(node, &url, |till, token| {
+    let mut merchant = EthMerchant::open_with(node, &url, |till, token| {
         let folder = till.served.file.parent().unwrap();
         let tokens = json!({ "tokens": { USDC: token } });
         let Some(signer) = Signer::set_up(folder, &url, tokens) else {
@@ -38,7 +38,7 @@ pub(super) fn with_signer() -> Option<EthMerchant> {
         );
         vec![
             "--signer".to_owned(),
-            till.served.program("signer", &script),
+            till.served.write_program("signer", &script),
         ]
     });
     merchant.sent_by = "signer";
@@ -47,10 +47,10 @@ pub(super) fn with_signer() -> Option<EthMerchant> {
 
 /// Opens a shop whose signer waits for the response that a test writes; `None` where the machine has no anvil.
 #[track_caller]
-pub(super) fn with_answers(untested: &str) -> Option<EthMerchant> {
+pub(super) fn open_with_scripted_signer(untested: &str) -> Option<EthMerchant> {
     let node = Node::start(CHAIN_ID, untested)?;
     let url = node.url.clone();
-    let mut merchant = EthMerchant::of(node, &url, |till, _| {
+    let mut merchant = EthMerchant::open_with(node, &url, |till, _| {
         vec!["--signer".to_owned(), waiting_signer(&till.served)]
     });
     merchant.sent_by = "signer";
@@ -58,43 +58,43 @@ pub(super) fn with_answers(untested: &str) -> Option<EthMerchant> {
 }
 
 impl EthMerchant {
-    /// Creates a transfer in processing, for which the signer of [`with_answers`] runs.
+    /// Creates a transfer in processing, for which the signer of [`open_with_scripted_signer`] runs.
     #[track_caller]
-    pub(super) fn begun(&mut self, of: (&str, &'static str)) -> EthTransfer {
-        let sent = self.approved(of, self.sent_by);
+    pub(super) fn new_running(&mut self, of: (&str, &'static str)) -> EthTransfer {
+        let sent = self.new_approved(of, self.sent_by);
         self.start_processing(&sent);
         sent
     }
 
-    /// Starts to process an approved transfer by hand, or waits until the signer of [`with_answers`] runs.
+    /// Starts to process an approved transfer by hand, or waits until the signer of [`open_with_scripted_signer`] runs.
     #[track_caller]
     pub(super) fn start_processing(&self, of: &EthTransfer) {
         if self.sent_by == "hand" {
-            self.act(of, &json!({ "action": "process" })).expect(200);
+            self.apply(of, &json!({ "action": "process" })).expect(200);
         } else {
-            assert!(polling::until(|| self.starts_for(of) == 1));
+            assert!(polling::wait_until(|| self.signer_starts_for(of) == 1));
         }
     }
 
-    /// Enters a transaction id by hand, or as the response of the signer of [`with_answers`].
+    /// Enters a transaction id by hand, or as the response of the signer of [`open_with_scripted_signer`].
     #[track_caller]
-    pub(super) fn attach(&self, of: &EthTransfer, txid: &str) {
+    pub(super) fn attach_txid(&self, of: &EthTransfer, txid: &str) {
         if self.sent_by == "hand" {
-            return self.enter(of, txid);
+            return self.enter_txid(of, txid);
         }
-        self.answer(of, &json!({ "txid": txid }).to_string());
+        self.write_signer_response(of, &json!({ "txid": txid }).to_string());
         assert_eq!(self.wait_for_signer_txid(of), txid);
     }
 
-    /// Writes the response of the signer of [`with_answers`].
+    /// Writes the response of the signer of [`open_with_scripted_signer`].
     #[track_caller]
-    pub(super) fn answer(&self, of: &EthTransfer, text: &str) {
-        answer(&self.till.served, &of.id, text);
+    pub(super) fn write_signer_response(&self, of: &EthTransfer, text: &str) {
+        write_signer_response(&self.till.served, &of.id, text);
     }
 
-    /// Counts the starts of the signer of [`with_answers`] for a transfer.
-    pub(super) fn starts_for(&self, of: &EthTransfer) -> usize {
-        starts_for(&self.till.served, &of.id)
+    /// Counts the starts of the signer of [`open_with_scripted_signer`] for a transfer.
+    pub(super) fn signer_starts_for(&self, of: &EthTransfer) -> usize {
+        signer_starts(&self.till.served, &of.id)
     }
 
     /// Waits until the signer has responded, and returns the transaction id.
@@ -105,7 +105,7 @@ impl EthMerchant {
             of.id
         );
         let mut found = String::new();
-        let is_there = polling::until(|| {
+        let is_there = polling::wait_until(|| {
             found = self
                 .till
                 .served
@@ -114,13 +114,13 @@ impl EthMerchant {
                 .unwrap();
             !found.is_empty()
         });
-        assert!(is_there, "{:#}", self.read(of));
+        assert!(is_there, "{:#}", self.read_transfer(of));
         found
     }
 
     /// Returns the balance of the destination in its coin.
     #[track_caller]
-    pub(super) fn received(&self, of: &EthTransfer) -> u128 {
+    pub(super) fn destination_balance(&self, of: &EthTransfer) -> u128 {
         if of.asset == ETH {
             self.node.balance(&of.to)
         } else {
@@ -128,27 +128,27 @@ impl EthMerchant {
         }
     }
 
-    fn gate(&self) -> PathBuf {
+    fn gate_path(&self) -> PathBuf {
         self.till.served.path("gate")
     }
 
     /// Waits until the signer was started this number of times and no longer runs.
     #[track_caller]
     fn wait_until_signer_ran(&self, starts: usize) {
-        assert!(polling::until(|| self.starts() == starts));
+        assert!(polling::wait_until(|| self.signer_starts() == starts));
         let running = "select count(*) || '' from transfers where sending = 'running'";
-        self.till.served.poll(running, &["0"]);
+        self.till.served.wait_for_query(running, &["0"]);
     }
 
     /// Returns the number of times that the signer was started.
-    pub(super) fn starts(&self) -> usize {
+    pub(super) fn signer_starts(&self) -> usize {
         start_count(&self.till.served.path("noted"))
     }
 }
 
 #[test]
 fn kill_after_each_step_does_not_repeat_the_signer() {
-    let Some(mut merchant) = with_signer() else {
+    let Some(mut merchant) = open_with_signer() else {
         return;
     };
     let mut starts = 0;
@@ -157,25 +157,25 @@ fn kill_after_each_step_does_not_repeat_the_signer() {
         [("payouts", USDC), ("refunds", ETH)],
     ] {
         let sent = merchant.node.transaction_count();
-        let both = kinds.map(|of| merchant.approved(of, "signer"));
+        let both = kinds.map(|of| merchant.new_approved(of, "signer"));
         let txids = both
             .each_ref()
             .map(|sent| merchant.wait_for_signer_txid(sent));
         merchant.restart_and_read();
         merchant.assert_all_seen(&both, &txids);
-        merchant.mine(5);
+        merchant.mine_and_read(5);
         merchant.assert_all_seen(&both, &txids);
         for _ in 0..2 {
-            merchant.mine(FINAL);
+            merchant.mine_and_read(FINAL);
             merchant.assert_all_paid(&both, &txids);
         }
         starts += 2;
         assert_eq!(
-            (merchant.node.transaction_count(), merchant.starts()),
+            (merchant.node.transaction_count(), merchant.signer_starts()),
             (sent + 2, starts)
         );
         for sent in &both {
-            assert_eq!(merchant.received(sent), sent.units);
+            assert_eq!(merchant.destination_balance(sent), sent.units);
         }
     }
     merchant.assert_audit_clean();
@@ -183,7 +183,7 @@ fn kill_after_each_step_does_not_repeat_the_signer() {
 
 #[test]
 fn signer_that_outlives_the_server_is_not_run_again() {
-    let Some(mut merchant) = with_signer() else {
+    let Some(mut merchant) = open_with_signer() else {
         return;
     };
     for (at, of) in [("payouts", USDC), ("refunds", ETH)]
@@ -191,108 +191,112 @@ fn signer_that_outlives_the_server_is_not_run_again() {
         .enumerate()
     {
         let before = merchant.node.transaction_count();
-        std::fs::remove_file(merchant.gate()).unwrap();
-        let made = Command::new("mkfifo").arg(merchant.gate()).status();
+        std::fs::remove_file(merchant.gate_path()).unwrap();
+        let made = Command::new("mkfifo").arg(merchant.gate_path()).status();
         assert!(made.unwrap().success());
-        let sent = merchant.approved(of, "signer");
-        assert!(polling::until(|| merchant.starts() > at));
+        let sent = merchant.new_approved(of, "signer");
+        assert!(polling::wait_until(|| merchant.signer_starts() > at));
         merchant.restart_and_read();
         merchant.wait_for_review(&sent, "nobody knows whether the signer sent it");
-        std::fs::write(merchant.gate(), "").unwrap();
-        assert!(polling::until(|| merchant.node.transaction_count() > before));
-        std::fs::remove_file(merchant.gate()).unwrap();
-        std::fs::write(merchant.gate(), "").unwrap();
-        merchant.mine(FINAL);
+        std::fs::write(merchant.gate_path(), "").unwrap();
+        assert!(polling::wait_until(
+            || merchant.node.transaction_count() > before
+        ));
+        std::fs::remove_file(merchant.gate_path()).unwrap();
+        std::fs::write(merchant.gate_path(), "").unwrap();
+        merchant.mine_and_read(FINAL);
         // The transaction is found by its exact amount.
-        let paid = merchant.wait_until(&sent, "paid", "settled", "");
+        let paid = merchant.wait_for_state(&sent, "paid", "settled", "");
         let txid = paid["txid"].as_str().unwrap();
         merchant.assert_paid(&sent, txid);
         assert_eq!(
-            (merchant.node.transaction_count(), merchant.starts()),
+            (merchant.node.transaction_count(), merchant.signer_starts()),
             (before + 1, at + 1)
         );
-        assert_eq!(merchant.received(&sent), sent.units);
+        assert_eq!(merchant.destination_balance(&sent), sent.units);
     }
     merchant.assert_audit_clean();
 }
 
 #[test]
 fn lost_signer_transaction_does_not_fail_later_ones() {
-    let Some(mut merchant) = with_signer() else {
+    let Some(mut merchant) = open_with_signer() else {
         return;
     };
-    merchant.node.hold(true);
-    let lost = merchant.approved(("payouts", ETH), "signer");
+    merchant.node.hold_mining(true);
+    let lost = merchant.new_approved(("payouts", ETH), "signer");
     let txid = merchant.wait_for_signer_txid(&lost);
     merchant.restart_and_read();
     merchant.assert_seen(&lost, &txid);
-    merchant.node.ask("anvil_dropAllTransactions", json!([]));
-    let next = [USDC, ETH].map(|asset| merchant.approved(("refunds", asset), "signer"));
+    merchant
+        .node
+        .call_rpc("anvil_dropAllTransactions", json!([]));
+    let next = [USDC, ETH].map(|asset| merchant.new_approved(("refunds", asset), "signer"));
     let problem = "tries again every 10 minutes: the node does not know an earlier transaction";
     for (round, state) in [(1, "waiting"), (2, "needs_review")] {
         for sent in &next {
-            merchant.wait_until(sent, "processing", state, problem);
+            merchant.wait_for_state(sent, "processing", state, problem);
         }
-        merchant.wait_until(&lost, "processing", state, "");
+        merchant.wait_for_state(&lost, "processing", state, "");
         merchant.wait_until_signer_ran(1 + 2 * round);
         merchant.advance_ms(5 * MINUTE_MS);
         merchant.restart_and_read();
-        assert_eq!(merchant.starts(), 1 + 2 * round);
+        assert_eq!(merchant.signer_starts(), 1 + 2 * round);
         if round == 1 {
             merchant.advance_ms(24 * HOUR_MS);
         } else {
             // A person uses the nonce of the lost transaction for another transaction.
             merchant.advance_ms(6 * MINUTE_MS);
-            let nobody = merchant.destination();
+            let nobody = merchant.new_destination();
             merchant.send(ETH, &nobody, 1);
         }
-        merchant.mine(FINAL + 1);
+        merchant.mine_and_read(FINAL + 1);
     }
     merchant.wait_for_review(
         &lost,
         &format!("transaction {txid} cannot be confirmed any more"),
     );
     merchant
-        .act(&lost, &json!({ "action": "fail" }))
+        .apply(&lost, &json!({ "action": "fail" }))
         .expect(200);
-    merchant.assert_event(&lost, "failed");
+    merchant.assert_only_event(&lost, "failed");
     let txids = next
         .each_ref()
         .map(|sent| merchant.wait_for_signer_txid(sent));
-    merchant.mine(1);
+    merchant.mine_and_read(1);
     merchant.assert_all_seen(&next, &txids);
-    merchant.mine(FINAL);
+    merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&next, &txids);
-    assert_eq!(merchant.received(&lost), 0);
+    assert_eq!(merchant.destination_balance(&lost), 0);
     merchant.assert_audit_clean();
 }
 
 #[test]
-fn arrival_for_an_approved_transfer_holds_the_signer() {
-    let Some(mut merchant) = with_signer() else {
+fn payment_of_an_approved_transfer_holds_the_signer() {
+    let Some(mut merchant) = open_with_signer() else {
         return;
     };
     for (at, of) in [("payouts", USDC), ("refunds", ETH)]
         .into_iter()
         .enumerate()
     {
-        let sent = merchant.approved(of, "hand");
+        let sent = merchant.new_approved(of, "hand");
         let arrived = merchant.send_amount(&sent);
         merchant.restart_and_read();
-        let proposed = merchant.wait_until(&sent, "approved", "waiting", "");
+        let proposed = merchant.wait_for_state(&sent, "approved", "waiting", "");
         assert_eq!(proposed["proposals"][0]["txid"], arrived);
         let given = json!({ "action": "reassign", "sentBy": "signer" });
-        merchant.act(&sent, &given).expect(200);
-        merchant.mine(FINAL);
-        merchant.wait_until(&sent, "approved", "waiting", "");
-        assert_eq!(merchant.starts(), at);
+        merchant.apply(&sent, &given).expect(200);
+        merchant.mine_and_read(FINAL);
+        merchant.wait_for_state(&sent, "approved", "waiting", "");
+        assert_eq!(merchant.signer_starts(), at);
         let dismissed = json!({ "action": "dismiss", "txid": arrived });
-        merchant.act(&sent, &dismissed).expect(200);
+        merchant.apply(&sent, &dismissed).expect(200);
         let txid = merchant.wait_for_signer_txid(&sent);
         assert_ne!(txid, arrived);
-        merchant.mine(FINAL);
+        merchant.mine_and_read(FINAL);
         merchant.assert_paid(&sent, &txid);
-        assert_eq!(merchant.received(&sent), 2 * sent.units);
+        assert_eq!(merchant.destination_balance(&sent), 2 * sent.units);
     }
     merchant.assert_audit_clean();
 }

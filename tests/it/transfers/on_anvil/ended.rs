@@ -1,17 +1,17 @@
 //! Payments that arrive after a transfer has ended, and payments that exceed the amount.
 
-use super::by_signer::with_answers;
-use super::{ETH, EthMerchant, FINAL, USDC, by_each};
+use super::by_signer::open_with_scripted_signer;
+use super::{ETH, EthMerchant, FINAL, USDC, play_with_each_sender};
 use serde_json::json;
 
 const UNTESTED: &str = "late and excess payments on ethereum";
 
 #[test]
-fn arrival_after_the_end_is_reviewed_and_booked_once() {
-    by_each(UNTESTED, pay_exactly);
+fn payment_after_the_end_is_reviewed_and_booked_once() {
+    play_with_each_sender(UNTESTED, pay_ended_transfers);
 }
 
-fn pay_exactly(merchant: &mut EthMerchant) {
+fn pay_ended_transfers(merchant: &mut EthMerchant) {
     for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
         pay_after_end(merchant, kinds);
     }
@@ -21,66 +21,72 @@ fn pay_exactly(merchant: &mut EthMerchant) {
 #[track_caller]
 fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let cancelled = [(first, ETH), (second, USDC)];
-    let cancelled = cancelled.map(|of| merchant.approved(of, "hand"));
+    let cancelled = cancelled.map(|of| merchant.new_approved(of, "hand"));
     for sent in &cancelled {
         merchant
-            .act(sent, &json!({ "action": "cancel" }))
+            .apply(sent, &json!({ "action": "cancel" }))
             .expect(200);
     }
-    merchant.node.hold(true);
-    let (mut attached, txids) = merchant.attached(&[(second, ETH)]);
+    merchant.node.hold_mining(true);
+    let (mut attached, txids) = merchant.send_and_attach(&[(second, ETH)]);
     let entered = &txids[0];
     let signed = merchant
         .node
-        .ask("eth_getRawTransactionByHash", json!([entered]));
+        .call_rpc("eth_getRawTransactionByHash", json!([entered]));
     let is_by_hand = merchant.sent_by == "hand";
     // By hand, one failed transfer has no transaction, and the transaction of the other one waits. With the signer,
     // both transactions were sent and dropped.
     let other = if is_by_hand {
-        merchant.processing((first, USDC))
+        merchant.new_processing((first, USDC))
     } else {
-        merchant.sent((first, USDC)).0
+        merchant.send_transfer((first, USDC)).0
     };
     let failed = [other, attached.remove(0)];
     merchant.restart_and_read();
     if !is_by_hand {
-        merchant.node.ask("anvil_dropAllTransactions", json!([]));
+        merchant
+            .node
+            .call_rpc("anvil_dropAllTransactions", json!([]));
         merchant.restart_and_read();
-        failed
-            .iter()
-            .for_each(|sent| merchant.wait_until_waiting(sent));
+        failed.iter().for_each(|sent| merchant.assert_waiting(sent));
     }
     for sent in &failed {
         merchant
-            .act(sent, &json!({ "action": "fail", "force": true }))
+            .apply(sent, &json!({ "action": "fail", "force": true }))
             .expect(200);
     }
     let balance = merchant.balance();
     let all: Vec<_> = cancelled.iter().chain(&failed).collect();
     if !is_by_hand {
-        merchant.node.ask("eth_sendRawTransaction", json!([signed]));
+        merchant
+            .node
+            .call_rpc("eth_sendRawTransaction", json!([signed]));
     }
     for sent in &all[..3] {
         merchant.send_amount(sent);
     }
     // The review opens when the server first sees the payment, or when the payment is final.
-    merchant.mine(1);
+    merchant.mine_and_read(1);
     for sent in &all[..3] {
-        let status = &merchant.read(sent)["status"];
+        let status = &merchant.read_transfer(sent)["status"];
         let problem = "pays exactly the amount, after the end";
-        merchant.wait_until(sent, status.as_str().unwrap(), "needs_review", problem);
-        merchant.end_review(sent, "arrived", "adjust").expect(200);
+        merchant.wait_for_state(sent, status.as_str().unwrap(), "needs_review", problem);
+        merchant
+            .resolve_review(sent, "arrived", "adjust")
+            .expect(200);
     }
-    merchant.mine(FINAL);
-    merchant.wait_until(all[3], "failed", "needs_review", entered);
-    merchant.end_review(all[3], "arrived", "adjust").expect(200);
+    merchant.mine_and_read(FINAL);
+    merchant.wait_for_state(all[3], "failed", "needs_review", entered);
+    merchant
+        .resolve_review(all[3], "arrived", "adjust")
+        .expect(200);
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
     for _ in 0..2 {
-        merchant.mine(FINAL);
+        merchant.mine_and_read(FINAL);
         for sent in &all {
-            let status = &merchant.read(sent)["status"];
-            merchant.wait_until(sent, status.as_str().unwrap(), "settled", "");
+            let status = &merchant.read_transfer(sent)["status"];
+            merchant.wait_for_state(sent, status.as_str().unwrap(), "settled", "");
         }
     }
     assert_eq!(merchant.balance(), adjusted);
@@ -88,7 +94,10 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
 
 #[test]
 fn overpayment_above_1_percent_is_paid_and_reviewed() {
-    for merchant in [EthMerchant::open(UNTESTED), with_answers(UNTESTED)] {
+    for merchant in [
+        EthMerchant::open(UNTESTED),
+        open_with_scripted_signer(UNTESTED),
+    ] {
         let Some(mut merchant) = merchant else { return };
         for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
             overpay(&mut merchant, kinds);
@@ -103,25 +112,27 @@ fn overpay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];
     let starts = usize::from(merchant.sent_by == "signer");
     let sent = [0, 1, 2].map(|at: usize| {
-        let sent = merchant.begun(all[at]);
+        let sent = merchant.new_running(all[at]);
         let more = sent.units / 100 + u128::from(at < 2);
         let txid = merchant.send(sent.asset, &sent.to, sent.units + more);
-        merchant.attach(&sent, &txid);
+        merchant.attach_txid(&sent, &txid);
         (sent, txid)
     });
-    merchant.mine(FINAL);
+    merchant.mine_and_read(FINAL);
     for (sent, _) in &sent[..2] {
-        merchant.wait_until(sent, "paid", "needs_review", " were sent, of ");
-        merchant.assert_event(sent, "paid");
-        let refused = merchant.end_review(sent, "overpaid", "adjust");
+        merchant.wait_for_state(sent, "paid", "needs_review", " were sent, of ");
+        merchant.assert_only_event(sent, "paid");
+        let refused = merchant.resolve_review(sent, "overpaid", "adjust");
         refused.assert_error(409, "invalid_transition", Some("action"));
-        merchant.end_review(sent, "overpaid", "resolve").expect(200);
+        merchant
+            .resolve_review(sent, "overpaid", "resolve")
+            .expect(200);
     }
     for _ in 0..2 {
         for (sent, txid) in &sent {
             merchant.assert_paid(sent, txid);
-            assert_eq!(merchant.starts_for(sent), starts);
+            assert_eq!(merchant.signer_starts_for(sent), starts);
         }
-        merchant.mine(FINAL);
+        merchant.mine_and_read(FINAL);
     }
 }

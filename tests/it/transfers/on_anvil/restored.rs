@@ -1,15 +1,15 @@
 //! Payouts and refunds on hold after a restore. Transactions sent since the copy are proposed, but not matched.
 
-use super::by_signer::with_answers;
+use super::by_signer::open_with_scripted_signer;
 use super::{ETH, EthMerchant, EthTransfer, FINAL, USDC};
 use crate::support::anvil::address_word;
-use crate::transfers::litecoin_restored::proposed;
+use crate::transfers::litecoin_restored::proposed_txids;
 use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds that a restore holds on ethereum";
 
 /// Transfers that were at different steps when the copy was taken, with the transactions sent after the copy.
-struct EthCopy {
+struct CopiedEthTransfers {
     /// Transfer with two transactions. The second transaction has another amount.
     requested: (EthTransfer, [String; 2]),
     approved: (EthTransfer, String),
@@ -19,12 +19,15 @@ struct EthCopy {
 
 #[test]
 fn held_transfer_lists_candidate_transactions_and_matches_none() {
-    for merchant in [EthMerchant::open(UNTESTED), with_answers(UNTESTED)] {
+    for merchant in [
+        EthMerchant::open(UNTESTED),
+        open_with_scripted_signer(UNTESTED),
+    ] {
         let Some(mut merchant) = merchant else { return };
         for payout in 0..3 {
             let copied = restore_old_copy(&mut merchant, payout);
             merchant.restart_and_read();
-            merchant.mine(FINAL);
+            merchant.mine_and_read(FINAL);
             assert_held_before_sending(&mut merchant, &copied);
             assert_held_while_processing(&mut merchant, &copied, payout);
             merchant.restart_and_read();
@@ -36,41 +39,41 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
 
 /// Takes a copy with a transfer at each step, sends the transfers, and restores the copy.
 #[track_caller]
-fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> EthCopy {
+fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTransfers {
     let kind = |place: usize| {
         let kind = ["refunds", "payouts"][usize::from(place == payout)];
         (kind, [ETH, USDC][(place + payout) % 2])
     };
-    let unsent = merchant.begun(("refunds", USDC));
+    let unsent = merchant.new_running(("refunds", USDC));
     if merchant.sent_by == "signer" {
-        merchant.answer(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
+        merchant.write_signer_response(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.wait_for_review(&unsent, "the signer sent nothing: low funds");
     }
     // The signer is busy with this transfer while the next is approved.
-    let processing = merchant.begun(kind(2));
-    let approved = merchant.approved(kind(1), merchant.sent_by);
-    let to = merchant.destination();
-    let requested = merchant.requested_to(kind(0), to);
+    let processing = merchant.new_running(kind(2));
+    let approved = merchant.new_approved(kind(1), merchant.sent_by);
+    let to = merchant.new_destination();
+    let requested = merchant.request_transfer(kind(0), to);
     let copy = merchant.till.served.path(&format!("copy{payout}.db"));
     let copy = copy.to_str().unwrap();
-    merchant.till.coffer(&["backup", copy]);
+    merchant.till.run_coffer(&["backup", copy]);
     merchant.approve(&requested, merchant.sent_by);
     let paid = [processing, approved, requested].map(|of| {
-        if merchant.read(&of)["status"] == "approved" {
+        if merchant.read_transfer(&of)["status"] == "approved" {
             merchant.start_processing(&of);
         }
         let txid = merchant.send_amount(&of);
-        merchant.attach(&of, &txid);
+        merchant.attach_txid(&of, &txid);
         (of, txid)
     });
     // A transfer without approval has no fixed amount, so any amount is proposed.
     let (requested, _) = &paid[2];
     let other = merchant.send(requested.asset, &requested.to, 7_000);
-    merchant.mine(FINAL);
+    merchant.mine_and_read(FINAL);
     for (of, txid) in &paid {
         merchant.assert_paid(of, txid);
     }
-    let told = merchant.restore(copy);
+    let told = merchant.restore_copy(copy);
     for (of, txid) in &paid {
         let line = told.lines().find(|line| line.contains(&of.id)).unwrap();
         // Addresses are printed with their checksum.
@@ -81,7 +84,7 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> EthCopy {
     }
     assert!(!told.contains(&unsent.id), "{told}");
     let [processing, approved, (requested, first)] = paid;
-    EthCopy {
+    CopiedEthTransfers {
         requested: (requested, [first, other]),
         approved,
         processing,
@@ -91,60 +94,64 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> EthCopy {
 
 /// Asserts that transfers that were requested or approved in the copy accept only `release`.
 #[track_caller]
-fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &EthCopy) {
+fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &CopiedEthTransfers) {
     let (requested, sent) = &copied.requested;
     let (approved, txid) = &copied.approved;
-    let now = merchant.wait_until(requested, "requested", "waiting", "");
-    let mut found = proposed(&now);
+    let now = merchant.wait_for_state(requested, "requested", "waiting", "");
+    let mut found = proposed_txids(&now);
     found.sort_unstable();
     let mut expected = sent.each_ref().map(String::as_str);
     expected.sort_unstable();
     assert_eq!(found, expected);
-    let now = merchant.wait_until(approved, "approved", "waiting", "");
-    assert_eq!(proposed(&now), [txid]);
+    let now = merchant.wait_for_state(approved, "approved", "waiting", "");
+    assert_eq!(proposed_txids(&now), [txid]);
     for of in [requested, approved] {
         for action in [
             "approve", "reassign", "process", "reject", "cancel", "fail", "pay",
         ] {
-            let held = merchant.act(of, &json!({ "action": action }));
+            let held = merchant.apply(of, &json!({ "action": action }));
             assert_eq!(held.status, 409, "{action}: {}", held.text);
         }
         merchant
-            .act(of, &json!({ "action": "release" }))
+            .apply(of, &json!({ "action": "release" }))
             .expect(200);
     }
     // The operator cancels the transfer, because it was sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
-    merchant.act(requested, &reason).expect(200);
+    merchant.apply(requested, &reason).expect(200);
     if merchant.sent_by == "signer" {
         // A transaction to the destination that arrived after the copy stops the signer until the operator decides.
         merchant.restart_and_read();
-        merchant.wait_until(approved, "approved", "waiting", "");
+        merchant.wait_for_state(approved, "approved", "waiting", "");
         assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
-        merchant.act(approved, &by_hand).expect(200);
+        merchant.apply(approved, &by_hand).expect(200);
     }
     let process = json!({ "action": "process" });
-    merchant.act(approved, &process).expect(200);
-    merchant.enter(approved, txid);
+    merchant.apply(approved, &process).expect(200);
+    merchant.enter_txid(approved, txid);
 }
 
 /// Asserts that transfers that were processing in the copy accept only `pay`, and `fail` with `force`.
 #[track_caller]
-fn assert_held_while_processing(merchant: &mut EthMerchant, copied: &EthCopy, payout: usize) {
+fn assert_held_while_processing(
+    merchant: &mut EthMerchant,
+    copied: &CopiedEthTransfers,
+    payout: usize,
+) {
     let (processing, txid) = &copied.processing;
     let held = "on hold since a restore";
     let now = merchant.wait_for_review(processing, held);
-    assert_eq!(proposed(&now), [txid]);
+    assert_eq!(proposed_txids(&now), [txid]);
     merchant.wait_for_review(&copied.unsent, held);
     for of in [processing, &copied.unsent] {
-        let released = merchant.act(of, &json!({ "action": "release" }));
+        let released = merchant.apply(of, &json!({ "action": "release" }));
         released.assert_error(409, "invalid_transition", Some("action"));
-        let failed = merchant.act(of, &json!({ "action": "fail" }));
+        let failed = merchant.apply(of, &json!({ "action": "fail" }));
         failed.assert_error(409, "invalid_transition", Some("force"));
     }
-    fail(merchant, &copied.unsent, payout);
-    merchant.enter(processing, txid);
+    fail_unsent(merchant, &copied.unsent, payout);
+    merchant.enter_txid(processing, txid);
     merchant.restart_and_read();
     merchant.assert_paid(processing, txid);
     let (approved, txid) = &copied.approved;
@@ -154,10 +161,10 @@ fn assert_held_while_processing(merchant: &mut EthMerchant, copied: &EthCopy, pa
 /// Fails a transfer that was never sent: with a reverted transaction as proof in the first copy, otherwise with
 /// `force`.
 #[track_caller]
-fn fail(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
+fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });
     if payout > 0 {
-        merchant.act(of, &forced).expect(200);
+        merchant.apply(of, &forced).expect(200);
         return;
     }
     let words = [address_word(&of.to), format!("{:064x}", of.units)];
@@ -165,28 +172,28 @@ fn fail(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let reverted = merchant
         .node
         .call(token, "fail(address,uint256)", &words, 0);
-    merchant.enter(of, reverted.as_str().unwrap());
-    merchant.mine(FINAL);
+    merchant.enter_txid(of, reverted.as_str().unwrap());
+    merchant.mine_and_read(FINAL);
     merchant.wait_for_review(of, "");
-    merchant.act(of, &json!({ "action": "fail" })).expect(200);
+    merchant.apply(of, &json!({ "action": "fail" })).expect(200);
 }
 
 /// Asserts that the signer was started once for each transfer that it sends, and for no other.
 #[track_caller]
-fn assert_signer_starts(merchant: &EthMerchant, copied: &EthCopy) {
+fn assert_signer_starts(merchant: &EthMerchant, copied: &CopiedEthTransfers) {
     let starts = usize::from(merchant.sent_by == "signer");
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {
-        assert_eq!(merchant.starts_for(of), starts, "{}", of.path);
+        assert_eq!(merchant.signer_starts_for(of), starts, "{}", of.path);
     }
 }
 
 impl EthMerchant {
     /// Restores a copy of the file, starts the server, and returns the output of the command.
     #[track_caller]
-    fn restore(&mut self, copy: &str) -> String {
+    fn restore_copy(&mut self, copy: &str) -> String {
         self.running.take().unwrap().process.kill();
-        let told = self.till.coffer(&["restore", copy, "--force"]);
+        let told = self.till.run_coffer(&["restore", copy, "--force"]);
         self.running = Some(self.till.start());
         told
     }

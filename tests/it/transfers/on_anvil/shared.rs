@@ -26,33 +26,33 @@ fn each_log_of_a_transaction_pays_one_transfer() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let payout = merchant.processing(("payouts", USDC));
-    let first = merchant.processing(("refunds", USDC));
+    let payout = merchant.new_processing(("payouts", USDC));
+    let first = merchant.new_processing(("refunds", USDC));
     let [second, third] =
-        [(); 2].map(|()| merchant.processing_to(("refunds", USDC), first.to.clone()));
-    merchant.node.hold(true);
+        [(); 2].map(|()| merchant.new_processing_to(("refunds", USDC), first.to.clone()));
+    merchant.node.hold_mining(true);
     let txid = send_batch(&merchant, &[&payout, &first, &second]);
     // The node has not seen these transactions yet.
     for sent in [&payout, &first, &second, &third] {
-        merchant.enter(sent, &txid);
+        merchant.enter_txid(sent, &txid);
     }
-    merchant.mine(1);
+    merchant.mine_and_read(1);
     let paid = [payout, first, second];
     let txids = [txid.clone(), txid.clone(), txid.clone()];
     merchant.assert_all_seen(&paid, &txids);
     merchant.wait_for_review(&third, "pays this destination for other transfers only");
     merchant
-        .act(&third, &json!({ "action": "detach" }))
+        .apply(&third, &json!({ "action": "detach" }))
         .expect(200);
     for _ in 0..2 {
-        let refused = merchant.pay(&third, &txid);
+        let refused = merchant.apply_pay(&third, &txid);
         refused.assert_error(409, "invalid_transition", Some("txid"));
-        merchant.wait_until_waiting(&third);
-        merchant.mine(FINAL);
+        merchant.assert_waiting(&third);
+        merchant.mine_and_read(FINAL);
         merchant.assert_all_paid(&paid, &txids);
     }
     let own = merchant.send_amount(&third);
-    merchant.mine(FINAL);
+    merchant.mine_and_read(FINAL);
     merchant.assert_paid(&third, &own);
     merchant.assert_audit_clean();
 }
@@ -63,16 +63,16 @@ fn entered_txid_takes_its_output_from_an_automatic_match() {
         return;
     };
     for asset in [ETH, USDC] {
-        let first = merchant.processing(("refunds", asset));
+        let first = merchant.new_processing(("refunds", asset));
         let found = merchant.send_amount(&first);
         merchant.restart_and_read();
         merchant.assert_seen(&first, &found);
-        let second = merchant.processing_to(("refunds", asset), first.to.clone());
-        merchant.enter(&second, &found);
+        let second = merchant.new_processing_to(("refunds", asset), first.to.clone());
+        merchant.enter_txid(&second, &found);
         merchant.assert_seen(&second, &found);
-        merchant.wait_until_waiting(&first);
+        merchant.assert_waiting(&first);
         let own = merchant.send_amount(&first);
-        merchant.mine(FINAL);
+        merchant.mine_and_read(FINAL);
         merchant.assert_all_paid(&[first, second], &[own, found]);
     }
     merchant.assert_audit_clean();
@@ -84,30 +84,30 @@ fn signer_txid_that_pays_another_transfer_is_reviewed() {
         return;
     };
     let url = node.url.clone();
-    let mut merchant = EthMerchant::of(node, &url, |till, _| {
+    let mut merchant = EthMerchant::open_with(node, &url, |till, _| {
         let script = format!(
             "cat > /dev/null\ncat {}",
             till.served.path("answer").display()
         );
         vec![
             "--signer".to_owned(),
-            till.served.program("signer", &script),
+            till.served.write_program("signer", &script),
         ]
     });
-    let first = merchant.processing(("refunds", ETH));
+    let first = merchant.new_processing(("refunds", ETH));
     let txid = merchant.send_amount(&first);
-    merchant.enter(&first, &txid);
+    merchant.enter_txid(&first, &txid);
     merchant.restart_and_read();
     merchant.assert_seen(&first, &txid);
     let answer = json!({ "txid": txid }).to_string();
     std::fs::write(merchant.till.served.path("answer"), answer).unwrap();
-    let second = merchant.approved_to(("refunds", ETH), "signer", first.to.clone());
+    let second = merchant.new_approved_to(("refunds", ETH), "signer", first.to.clone());
     let reviewed =
         merchant.wait_for_review(&second, "pays this destination for other transfers only");
     assert_eq!(reviewed["txid"], txid);
     let right = merchant.send_amount(&second);
-    merchant.enter(&second, &right);
-    merchant.mine(FINAL);
+    merchant.enter_txid(&second, &right);
+    merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&[first, second], &[txid, right]);
     merchant.assert_audit_clean();
 }

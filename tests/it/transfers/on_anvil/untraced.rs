@@ -18,8 +18,8 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     for method in ["trace_block", "trace_transaction"] {
         proxy.inject(method, RpcFault::error(-32601, "Method not found"));
     }
-    let mut merchant = EthMerchant::of(node, &proxy.url(), |_, _| Vec::new());
-    let both = ["payouts", "refunds"].map(|kind| merchant.processing((kind, ETH)));
+    let mut merchant = EthMerchant::open_with(node, &proxy.url(), |_, _| Vec::new());
+    let both = ["payouts", "refunds"].map(|kind| merchant.new_processing((kind, ETH)));
     let txids = both.each_ref().map(|sent| {
         let to = [address_word(&sent.to)];
         let node = &merchant.node;
@@ -28,8 +28,8 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     });
     both.iter()
         .zip(&txids)
-        .for_each(|(sent, txid)| merchant.enter(sent, txid));
-    merchant.mine(1);
+        .for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
+    merchant.mine_and_read(1);
     for (sent, txid) in both.iter().zip(&txids) {
         let problem = format!(
             "cannot be told by this node, as a contract may have sent it: its balance was 0 base units before that block \
@@ -45,9 +45,9 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     }
     // A person confirms the first payment. Then a node with traces reads the final blocks again.
     let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });
-    merchant.act(&both[0], &counted).expect(200);
+    merchant.apply(&both[0], &counted).expect(200);
     proxy.clear_faults();
-    merchant.mine(FINAL);
+    merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&both, &txids);
     merchant.assert_audit_clean();
 }

@@ -1,13 +1,15 @@
 //! Tests of the reported problem while the nodes behind one URL disagree about final blocks.
 
-use super::{ChainWakers, Following, Pace};
+use super::{ChainWakers, FollowerState, PollIntervals};
 use crate::chain::Node;
-use crate::chain::memory::{Memory, MemoryNode, TwoMinds};
+use crate::chain::memory::{MemoryChain, MemoryNode, SplitNode};
 use crate::clock::{Clock, ManualTime, TimeSource};
 use crate::domain::asset::{Asset, Chain};
 use crate::service::Service;
-use crate::service::tests::{File, NOW, found_by_audit, seeded, takes_for_final, with_nodes};
-use crate::worker::watch_chain::tests::watch;
+use crate::service::tests::{
+    NOW, TempFile, audit_findings, seeded_service, service_with_nodes, set_final_hash,
+};
+use crate::worker::watch_chain::tests::start_watch;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -15,109 +17,115 @@ const CHAIN: Chain = Chain::Ethereum;
 
 /// A chain with twelve read blocks, of which four are final. The URL leads to two nodes. The second one has eight
 /// more blocks, which a reorg removed before they were read.
-struct Scene {
+struct FinalityScene {
     service: Arc<Service>,
-    memory: Arc<Mutex<Memory>>,
+    memory: Arc<Mutex<MemoryChain>>,
     below: Arc<AtomicU32>,
-    following: Following,
-    _file: File,
+    following: FollowerState,
+    _file: TempFile,
 }
 
-impl Scene {
-    fn new() -> Scene {
-        let (_, file) = seeded();
-        let service = with_nodes(&file, &[CHAIN]);
+impl FinalityScene {
+    fn new() -> FinalityScene {
+        let (_, file) = seeded_service();
+        let service = service_with_nodes(&file, &[CHAIN]);
         let asset = Asset::find("ETH").unwrap();
-        let memory = Memory::new(asset, CHAIN.row().networks.0, NOW);
+        let memory = MemoryChain::new(asset, CHAIN.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
-        mine(&memory, 20);
+        mine_blocks(&memory, 20);
         let below = Arc::new(AtomicU32::new(0));
         let (of, own) = (Arc::clone(&memory), Arc::clone(&below));
         let mut other = MemoryNode::new(&memory);
-        other.stick(true);
+        other.set_stuck(true);
         let mut other = Some(other);
         let connect = Box::new(move |_| {
-            let both = TwoMinds {
+            let both = SplitNode {
                 one: MemoryNode::new(&of),
                 other: other.take()?,
                 below: Arc::clone(&own),
             };
             Some(Box::new(both) as Box<dyn Node>)
         });
-        memory.lock().unwrap().give_up(8, |_| true);
+        memory.lock().unwrap().remove_blocks(8, |_| true);
         let time = Arc::new(ManualTime::new(NOW));
         let clock = Arc::new(Clock::steady(TimeSource::Manual(time), NOW));
         let wakers = ChainWakers::default();
-        wakers.hear_of_rates();
-        let (watch, waker) = (watch(&service, CHAIN, &[]), wakers.of(CHAIN));
-        let following = Following::new(watch, connect, clock, Pace::of(CHAIN), waker);
-        let mut scene = Scene {
+        wakers.signal_rates();
+        let (watch, waker) = (start_watch(&service, CHAIN, &[]), wakers.for_chain(CHAIN));
+        let following = FollowerState::new(
+            watch,
+            connect,
+            clock,
+            PollIntervals::for_chain(CHAIN),
+            waker,
+        );
+        let mut scene = FinalityScene {
             service,
             memory,
             below,
             following,
             _file: file,
         };
-        scene.rests();
-        assert_eq!(scene.shown(), (Some(12), Some(4), None));
+        scene.run_until_idle();
+        assert_eq!(scene.heights_and_problem(), (Some(12), Some(4), None));
         scene
     }
 
-    fn rests(&mut self) {
-        while self.following.turn().unwrap().most.is_zero() {}
+    fn run_until_idle(&mut self) {
+        while self.following.run_step().unwrap().most.is_zero() {}
     }
 
     /// Mines this many blocks and reads them. Returns the read height, the completely read height, and the problem.
-    fn reads(&mut self, blocks: usize) -> (Option<u32>, Option<u32>, Option<String>) {
-        mine(&self.memory, blocks);
-        self.rests();
-        self.shown()
+    fn mine_and_read(&mut self, blocks: usize) -> (Option<u32>, Option<u32>, Option<String>) {
+        mine_blocks(&self.memory, blocks);
+        self.run_until_idle();
+        self.heights_and_problem()
     }
 
-    fn shown(&self) -> (Option<u32>, Option<u32>, Option<String>) {
-        let shown = self.service.chains(NOW).unwrap().remove(0);
+    fn heights_and_problem(&self) -> (Option<u32>, Option<u32>, Option<String>) {
+        let shown = self.service.chain_views(NOW).unwrap().remove(0);
         (shown.height, shown.complete_height, shown.problem)
     }
 
-    fn is_right(&self) {
-        let findings = found_by_audit(&self.service);
+    fn assert_audit_clean(&self) {
+        let findings = audit_findings(&self.service);
         assert!(findings.is_empty(), "{findings:#?}");
     }
 }
 
-fn mine(memory: &Mutex<Memory>, blocks: usize) {
+fn mine_blocks(memory: &Mutex<MemoryChain>, blocks: usize) {
     for _ in 0..blocks {
         memory.lock().unwrap().mine(NOW, |_| true);
     }
 }
 
 #[test]
-fn nodes_of_two_minds_are_told_the_chain_is_followed_on_and_it_goes_on_by_itself() {
-    let mut scene = Scene::new();
+fn disagreement_about_final_blocks_is_reported_until_nodes_agree() {
+    let mut scene = FinalityScene::new();
     // The second node now answers requests for blocks below 13.
     scene.below.store(13, Ordering::SeqCst);
     for (head, mined) in [(22, 10), (25, 3)] {
-        let (height, complete, problem) = scene.reads(mined);
+        let (height, complete, problem) = scene.mine_and_read(mined);
         assert_eq!(height, Some(head));
         assert!(complete < Some(14), "{complete:?}");
         let problem = problem.unwrap();
         let what = "what is final is not read again until the node agrees";
         assert!(problem.contains(what), "{problem}");
-        let short = scene.service.chains_in_short(NOW).unwrap();
+        let short = scene.service.chains_summary(NOW).unwrap();
         assert_eq!(short, format!("ethereum: {problem}"));
     }
     scene.below.store(0, Ordering::SeqCst);
-    assert_eq!(scene.reads(0), (Some(25), Some(17), None));
-    scene.is_right();
+    assert_eq!(scene.mine_and_read(0), (Some(25), Some(17), None));
+    scene.assert_audit_clean();
 }
 
 #[test]
-fn what_was_taken_for_final_and_is_not_is_told_and_a_rescan_mends_it() {
-    let mut scene = Scene::new();
-    assert_eq!(scene.reads(13), (Some(25), Some(17), None));
-    takes_for_final(&scene.service, CHAIN, "0xother");
+fn wrong_final_block_is_reported_until_a_rescan() {
+    let mut scene = FinalityScene::new();
+    assert_eq!(scene.mine_and_read(13), (Some(25), Some(17), None));
+    set_final_hash(&scene.service, CHAIN, "0xother");
     for head in [26, 27] {
-        let (height, complete, problem) = scene.reads(1);
+        let (height, complete, problem) = scene.mine_and_read(1);
         let problem = problem.unwrap();
         let (what, mend) = (
             "and 0xother was final before",
@@ -130,7 +138,7 @@ fn what_was_taken_for_final_and_is_not_is_told_and_a_rescan_mends_it() {
         assert_eq!((height, complete), (Some(head), Some(17)));
     }
     scene.service.order_rescan(NOW, CHAIN, 17).unwrap();
-    scene.rests();
-    assert_eq!(scene.reads(0), (Some(27), Some(19), None));
-    scene.is_right();
+    scene.run_until_idle();
+    assert_eq!(scene.mine_and_read(0), (Some(27), Some(19), None));
+    scene.assert_audit_clean();
 }

@@ -1,13 +1,13 @@
 //! Tests of state that a thread keeps between steps: failures while addresses are derived, and a running rescan.
 
-use super::{ChainWakers, Following, Pace};
+use super::{ChainWakers, FollowerState, PollIntervals};
 use crate::chain::Node;
-use crate::chain::memory::{Memory, MemoryNode};
+use crate::chain::memory::{MemoryChain, MemoryNode};
 use crate::clock::{Clock, ManualTime, TimeSource};
 use crate::domain::asset::Chain;
 use crate::service::tests::NOW;
 use crate::worker::watch_chain::tests::shop::Shop;
-use crate::worker::watch_chain::tests::watch;
+use crate::worker::watch_chain::tests::start_watch;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 
@@ -15,17 +15,17 @@ const CHAIN: Chain = Chain::Bitcoin;
 
 /// A shop with a wallet, a chain of a hundred blocks, and its follower. Each connection attempt reports the number of
 /// failures before it.
-struct Scene {
+struct FollowerScene {
     shop: Shop,
-    memory: Arc<Mutex<Memory>>,
-    following: Following,
+    memory: Arc<Mutex<MemoryChain>>,
+    following: FollowerState,
     failures: Receiver<u32>,
 }
 
-impl Scene {
-    fn new() -> Scene {
+impl FollowerScene {
+    fn new() -> FollowerScene {
         let shop = Shop::new("BTC");
-        let memory = Memory::new(shop.asset, CHAIN.row().networks.0, NOW);
+        let memory = MemoryChain::new(shop.asset, CHAIN.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
         for _ in 0..100 {
             memory.lock().unwrap().mine(NOW, |_| true);
@@ -40,23 +40,32 @@ impl Scene {
         let time = Arc::new(ManualTime::new(NOW));
         let clock = Arc::new(Clock::steady(TimeSource::Manual(time), NOW));
         let wakers = ChainWakers::default();
-        wakers.hear_of_rates();
-        let (watch, waker) = (watch(&shop.service, CHAIN, &[]), wakers.of(CHAIN));
-        let following = Following::new(watch, connect, clock, Pace::of(CHAIN), waker);
-        let mut scene = Scene {
+        wakers.signal_rates();
+        let (watch, waker) = (
+            start_watch(&shop.service, CHAIN, &[]),
+            wakers.for_chain(CHAIN),
+        );
+        let following = FollowerState::new(
+            watch,
+            connect,
+            clock,
+            PollIntervals::for_chain(CHAIN),
+            waker,
+        );
+        let mut scene = FollowerScene {
             shop,
             memory,
             following,
             failures,
         };
-        scene.rests();
+        scene.turns_until_idle();
         scene
     }
 
     /// Makes steps until the thread pauses. Returns their number.
-    fn rests(&mut self) -> usize {
+    fn turns_until_idle(&mut self) -> usize {
         let mut turns = 0;
-        while self.following.turn().unwrap().most.is_zero() {
+        while self.following.run_step().unwrap().most.is_zero() {
             turns += 1;
         }
         turns
@@ -64,31 +73,31 @@ impl Scene {
 }
 
 #[test]
-fn failures_are_kept_while_addresses_are_derived() {
-    let mut scene = Scene::new();
+fn failure_count_survives_address_derivation() {
+    let mut scene = FollowerScene::new();
     let network = scene.memory.lock().unwrap().network.clone();
     assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [0]);
     scene.memory.lock().unwrap().network = "test".to_owned();
     for before in 0..5 {
         // An invoice gets an address, so further addresses are derived ahead.
-        scene.shop.sell(NOW).unwrap();
-        let derived = scene.rests();
+        scene.shop.create_invoice(NOW).unwrap();
+        let derived = scene.turns_until_idle();
         assert!(derived > 0, "nothing was derived");
         // The next node is requested after one more failure.
         assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [before + 1]);
     }
     scene.memory.lock().unwrap().network = network;
-    scene.shop.sell(NOW).unwrap();
-    scene.rests();
+    scene.shop.create_invoice(NOW).unwrap();
+    scene.turns_until_idle();
     scene.memory.lock().unwrap().network = "test".to_owned();
-    scene.rests();
+    scene.turns_until_idle();
     // After a successful read, failures are counted from zero.
     assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [1]);
 }
 
 #[test]
-fn a_rescan_is_read_to_its_end_without_a_rest() {
-    let mut scene = Scene::new();
+fn rescan_is_read_to_its_end_without_a_pause() {
+    let mut scene = FollowerScene::new();
     let service = Arc::clone(&scene.shop.service);
     service.order_rescan(NOW, CHAIN, 0).unwrap();
     let is_under_way = || {
@@ -97,7 +106,7 @@ fn a_rescan_is_read_to_its_end_without_a_rest() {
     };
     let mut parts = 0;
     while is_under_way() {
-        let pause = scene.following.turn().unwrap();
+        let pause = scene.following.run_step().unwrap();
         assert!(
             pause.most.is_zero() || !is_under_way(),
             "it rests behind part {parts}"
@@ -106,5 +115,5 @@ fn a_rescan_is_read_to_its_end_without_a_rest() {
     }
     // Every other step belongs to the rescan, which reads seven blocks in each.
     assert!((2 * 100 / 7..=2 * 100 / 7 + 4).contains(&parts), "{parts}");
-    assert!(scene.rests() <= 1);
+    assert!(scene.turns_until_idle() <= 1);
 }

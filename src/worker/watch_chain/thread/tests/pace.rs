@@ -1,7 +1,7 @@
 //! Tests of the polling interval of a node and of its request count, with a manual clock.
 
-use super::{ChainWaker, ChainWakers, EXPECTED_MS, Follower, Following, Pace};
-use crate::chain::memory::{Memory, MemoryNode};
+use super::{ChainWaker, ChainWakers, EXPECTED_MS, Follower, FollowerState, PollIntervals};
+use crate::chain::memory::{MemoryChain, MemoryNode};
 use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
 use crate::clock::{Clock, ManualTime, TimeSource};
 use crate::domain::asset::{Asset, Chain};
@@ -11,9 +11,10 @@ use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::inputs::MoveTransfer;
 use crate::service::Service;
 use crate::service::tests::{
-    File, NOW, done, expecting, invoice_address, live, live_invoice, refund, with_nodes,
+    NOW, TempFile, block_on, create_invoice_address, create_live_invoice, live_caller,
+    request_refund, seeded_with_on_expect, service_with_nodes,
 };
-use crate::worker::watch_chain::tests::watch;
+use crate::worker::watch_chain::tests::start_watch;
 use crate::worker::watch_chain::waker::Pause;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A node that counts its requests, and reports requests for its newest block.
-struct Counted {
+struct CountingNode {
     of: MemoryNode,
     asked: u64,
     heads: Sender<()>,
@@ -30,7 +31,7 @@ struct Counted {
     news: Arc<AtomicBool>,
 }
 
-impl Node for Counted {
+impl Node for CountingNode {
     fn network(&mut self) -> Result<String, NodeError> {
         self.asked += 1;
         self.of.network()
@@ -72,45 +73,45 @@ impl Node for Counted {
         self.of.block_of(txid)
     }
 
-    fn requests(&self) -> u64 {
+    fn request_count(&self) -> u64 {
         self.asked
     }
 
-    fn tells_news(&self) -> bool {
+    fn sends_notifications(&self) -> bool {
         true
     }
 
-    fn has_news(&mut self) -> bool {
+    fn has_notification(&mut self) -> bool {
         self.news.swap(false, Ordering::Relaxed)
     }
 }
 
 /// A shop, a chain, and its follower.
-struct Scene {
+struct PaceScene {
     service: Arc<Service>,
-    memory: Arc<Mutex<Memory>>,
+    memory: Arc<Mutex<MemoryChain>>,
     chain_wakers: Arc<ChainWakers>,
     time: Arc<ManualTime>,
     heads: Receiver<()>,
     news: Arc<AtomicBool>,
-    following: Following,
-    _file: File,
+    following: FollowerState,
+    _file: TempFile,
 }
 
-impl Scene {
-    fn new(asset: &str) -> Scene {
+impl PaceScene {
+    fn new(asset: &str) -> PaceScene {
         let asset = Asset::find(asset).unwrap();
         let chain = asset.chain;
         let chain_wakers = Arc::new(ChainWakers::default());
         let own = Arc::clone(&chain_wakers);
-        let (service, file) = expecting(move |chain| own.wake(chain));
-        let memory = Memory::new(asset, chain.row().networks.0, NOW);
+        let (service, file) = seeded_with_on_expect(move |chain| own.signal_money(chain));
+        let memory = MemoryChain::new(asset, chain.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
         let (asked, heads) = channel();
         let (of, news) = (Arc::clone(&memory), Arc::<AtomicBool>::default());
         let told = Arc::clone(&news);
         let connect = Box::new(move |_| {
-            Some(Box::new(Counted {
+            Some(Box::new(CountingNode {
                 of: MemoryNode::new(&of),
                 asked: 0,
                 heads: asked.clone(),
@@ -119,11 +120,14 @@ impl Scene {
         });
         let time = Arc::new(ManualTime::new(NOW));
         let clock = Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW);
-        let watch = watch(&service, chain, &[]);
-        let (pace, waker) = (Pace::of(chain), chain_wakers.of(chain));
-        chain_wakers.hear_of_rates();
-        let following = Following::new(watch, connect, Arc::new(clock), pace, waker);
-        Scene {
+        let watch = start_watch(&service, chain, &[]);
+        let (pace, waker) = (
+            PollIntervals::for_chain(chain),
+            chain_wakers.for_chain(chain),
+        );
+        chain_wakers.signal_rates();
+        let following = FollowerState::new(watch, connect, Arc::new(clock), pace, waker);
+        PaceScene {
             service,
             memory,
             chain_wakers,
@@ -140,9 +144,9 @@ impl Scene {
     }
 
     /// Makes steps until the thread pauses. Returns the pause in seconds: without and with expected money.
-    fn rests(&mut self) -> (u64, Option<u64>) {
+    fn run_until_idle(&mut self) -> (u64, Option<u64>) {
         loop {
-            let pause = self.following.turn().unwrap();
+            let pause = self.following.run_step().unwrap();
             if !pause.most.is_zero() {
                 return (
                     pause.most.as_secs(),
@@ -153,97 +157,97 @@ impl Scene {
     }
 
     /// Returns `true` if a pause of an hour ends at once.
-    fn is_woken(&self) -> bool {
+    fn ends_pause_at_once(&self) -> bool {
         let hour = Pause {
             most: Duration::from_secs(3600),
             expected: Some(Duration::ZERO),
         };
         self.following
             .waker
-            .rest(&self.following.clock, hour, None::<fn() -> bool>)
+            .wait_pause(&self.following.clock, hour, None::<fn() -> bool>)
     }
 }
 
 #[test]
-fn a_coin_that_is_picked_is_looked_for_at_once_and_often() {
+fn selected_coin_is_polled_at_once_and_often() {
     for (asset, quick, slow) in [("BTC", 10, 30), ("LTC", 10, 30), ("ETH", 15, 60)] {
-        let mut scene = Scene::new(asset);
-        assert_eq!(scene.rests(), (slow, Some(quick)), "{asset}");
+        let mut scene = PaceScene::new(asset);
+        assert_eq!(scene.run_until_idle(), (slow, Some(quick)), "{asset}");
         scene.time.pass(MINUTE_MS);
-        assert_eq!(scene.rests(), (slow, Some(quick)));
-        let merchant = live(&scene.service);
-        assert!(invoice_address(&scene.service, &merchant, NOW, asset).is_some());
-        assert!(scene.is_woken());
+        assert_eq!(scene.run_until_idle(), (slow, Some(quick)));
+        let merchant = live_caller(&scene.service);
+        assert!(create_invoice_address(&scene.service, &merchant, NOW, asset).is_some());
+        assert!(scene.ends_pause_at_once());
         for other in [Chain::Dogecoin, Chain::Base] {
             assert!(
-                !scene.chain_wakers.of(other).take_money(),
+                !scene.chain_wakers.for_chain(other).take_money_signal(),
                 "{asset} is none of {other}"
             );
         }
-        assert_eq!(scene.rests(), (quick, Some(quick)));
+        assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
         // The coin is polled often as long as the invoice can be paid, and no longer.
         scene.time.pass(EXPECTED_MS);
-        assert_eq!(scene.rests(), (quick, Some(quick)));
+        assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
         let service = &scene.service;
         let late = NOW.plus_ms(30 * DAY_MS);
         let chain = scene.chain();
-        assert!(done(service.expire_invoices(late)).is_ok());
+        assert!(block_on(service.expire_invoices(late)).is_ok());
         scene.time.pass(30 * DAY_MS);
         scene.memory.lock().unwrap().mine(late, |_| true);
-        scene.rests();
-        done(service_of(&scene).expire_invoices(late.plus_ms(DAY_MS))).unwrap();
-        assert_eq!(scene.rests(), (slow, Some(quick)), "{chain}");
+        scene.run_until_idle();
+        block_on(service_of(&scene).expire_invoices(late.plus_ms(DAY_MS))).unwrap();
+        assert_eq!(scene.run_until_idle(), (slow, Some(quick)), "{chain}");
     }
 }
 
-fn service_of(scene: &Scene) -> Arc<Service> {
+fn service_of(scene: &PaceScene) -> Arc<Service> {
     Arc::clone(&scene.service)
 }
 
 #[test]
-fn refund_in_processing_is_looked_for_at_once() {
-    let scene = Scene::new("LTC");
-    let (service, merchant) = (&scene.service, live(&scene.service));
-    let paid = json!({ "invoice": live_invoice(service), "asset": "LTC" });
-    let seen = done(service.put_payment(NOW, paid.as_object().unwrap().clone()));
+fn processing_refund_is_polled_at_once() {
+    let scene = PaceScene::new("LTC");
+    let (service, merchant) = (&scene.service, live_caller(&scene.service));
+    let paid = json!({ "invoice": create_live_invoice(service), "asset": "LTC" });
+    let seen = block_on(service.add_transaction(NOW, paid.as_object().unwrap().clone()));
     let seen: Value = serde_json::from_str(seen.unwrap().1.get()).unwrap();
     let confirmed = json!({ "state": "confirmed" });
     let confirmed = confirmed.as_object().unwrap().clone();
-    done(service.move_payment(NOW, seen["id"].as_str().unwrap(), confirmed)).unwrap();
+    block_on(service.move_payment(NOW, seen["id"].as_str().unwrap(), confirmed)).unwrap();
     let to = "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9";
-    let id = refund(service, &merchant, NOW, ("5.00", to));
+    let id = request_refund(service, &merchant, NOW, ("5.00", to));
     for (action, is_woken) in [("approve", false), ("process", true)] {
-        let waker = scene.chain_wakers.of(scene.chain());
-        waker.take_money();
+        let waker = scene.chain_wakers.for_chain(scene.chain());
+        waker.take_money_signal();
         let body = json!({ "action": action });
         let body = MoveTransfer::read(body.as_object().unwrap()).unwrap();
-        done(service.move_transfer(NOW, "op", TransferKind::Refund, &id, body.into())).unwrap();
-        assert_eq!(waker.take_money(), is_woken, "{action}");
+        block_on(service.move_transfer(NOW, "op", TransferKind::Refund, &id, body.into())).unwrap();
+        assert_eq!(waker.take_money_signal(), is_woken, "{action}");
     }
 }
 
 #[test]
-fn what_a_customer_may_send_is_looked_for_often_for_a_while_each_time_the_address_is_asked_for() {
+fn shown_customer_address_is_polled_often_for_a_while() {
     for (asset, quick, slow) in [("BTC", 10, 30), ("ETH", 15, 60)] {
-        let mut scene = Scene::new(asset);
-        assert_eq!(scene.rests(), (slow, Some(quick)));
+        let mut scene = PaceScene::new(asset);
+        assert_eq!(scene.run_until_idle(), (slow, Some(quick)));
         for _ in 0..2 {
-            let caller = live(&scene.service);
+            let caller = live_caller(&scene.service);
             let asked = scene.service.make_customer_addresses(NOW, &caller, "ada");
-            done(asked).unwrap();
-            assert!(scene.is_woken());
-            assert_eq!(scene.rests(), (quick, Some(quick)));
+            block_on(asked).unwrap();
+            assert!(scene.ends_pause_at_once());
+            assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
             scene.time.pass(EXPECTED_MS - SECOND_MS);
-            assert_eq!(scene.rests(), (quick, Some(quick)));
+            assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
             scene.time.pass(SECOND_MS);
-            assert_eq!(scene.rests(), (slow, Some(quick)));
+            assert_eq!(scene.run_until_idle(), (slow, Some(quick)));
         }
     }
 }
 
 #[test]
-fn expected_money_and_news_end_a_rest_but_no_pause_after_a_failure() {
-    let Scene {
+fn expected_money_and_news_end_a_pause_except_after_a_failure() {
+    let PaceScene {
         chain_wakers,
         heads,
         news,
@@ -251,64 +255,64 @@ fn expected_money_and_news_end_a_rest_but_no_pause_after_a_failure() {
         service,
         _file: _kept,
         ..
-    } = Scene::new("BTC");
+    } = PaceScene::new("BTC");
     let chain = following.watch.chain;
-    let pace = Pace {
+    let pace = PollIntervals {
         expected: Duration::ZERO,
         otherwise: Duration::from_secs(3600),
         for_rates: Duration::ZERO,
     };
-    let Following {
+    let FollowerState {
         watch,
         connect,
         clock,
         ..
     } = following;
-    let waker = chain_wakers.of(chain);
+    let waker = chain_wakers.for_chain(chain);
     // A wake-up does not shorten the pause after a failure.
-    waker.wake();
-    let short = Pause::of(Duration::from_millis(1));
-    assert!(waker.rest(&clock, short, None::<fn() -> bool>));
-    assert!(waker.take_money() && !waker.take_money());
+    waker.signal_money();
+    let short = Pause::fixed(Duration::from_millis(1));
+    assert!(waker.wait_pause(&clock, short, None::<fn() -> bool>));
+    assert!(waker.take_money_signal() && !waker.take_money_signal());
     let follower = Follower::start(watch, connect, clock, pace, Arc::clone(&waker)).unwrap();
     // The thread starts, reads to the head, and pauses for an hour.
     heads.recv().unwrap();
     heads.recv().unwrap();
-    chain_wakers.wake(chain);
+    chain_wakers.signal_money(chain);
     heads.recv().unwrap();
     news.store(true, Ordering::Relaxed);
     heads.recv().unwrap();
     follower.ask_to_stop();
-    assert!(follower.has_ended(Duration::MAX));
+    assert!(follower.ends_within(Duration::MAX));
     drop(service);
 }
 
 #[test]
-fn what_a_node_is_asked_is_counted_also_where_it_fails() {
-    let mut scene = Scene::new("BTC");
-    let service = with_nodes(&scene._file, &[Chain::Bitcoin]);
+fn requests_to_a_node_are_counted_even_if_they_fail() {
+    let mut scene = PaceScene::new("BTC");
+    let service = service_with_nodes(&scene._file, &[Chain::Bitcoin]);
     scene.following.watch.service = Arc::downgrade(&service);
     let shown = |now| {
-        let chains = service.chains(now).unwrap();
+        let chains = service.chain_views(now).unwrap();
         (chains[0].requests, chains[0].requests_per_day)
     };
     assert_eq!(shown(NOW), (0, None));
-    scene.rests();
+    scene.run_until_idle();
     let (first, a_day) = shown(NOW);
     assert!(first > 0 && a_day.is_none());
-    scene.rests();
+    scene.run_until_idle();
     let each = shown(NOW).0 - first;
     // The node is on another network. Each connection checks the network.
     scene.memory.lock().unwrap().network = "test".to_owned();
-    scene.rests();
-    scene.rests();
+    scene.run_until_idle();
+    scene.run_until_idle();
     assert_eq!(shown(NOW).0, first + each + 2);
     let later = NOW.plus_ms(12 * 60 * MINUTE_MS);
     assert_eq!(shown(later).1, Some(2 * shown(later).0));
 }
 
 #[test]
-fn the_first_step_waits_for_the_first_rates_but_not_forever_nor_at_the_end() {
+fn first_step_waits_once_and_briefly_for_the_first_rates() {
     let clock = Clock::steady(TimeSource::Manual(Arc::new(ManualTime::new(NOW))), NOW);
     let hour = Duration::from_secs(3600);
     let waiting = |waker: &ChainWaker, most| {
@@ -329,17 +333,21 @@ fn the_first_step_waits_for_the_first_rates_but_not_forever_nor_at_the_end() {
             let waits = scope.spawn(waits);
             begins.recv().unwrap();
             // Other wake-ups do not end the wait.
-            waker.wake();
+            waker.signal_money();
             match asks_to_end {
                 true => waker.ask_to_stop(),
-                false => waker.hear_of_rates(),
+                false => waker.signal_rates(),
             }
             assert_eq!(waits.join().unwrap(), !asks_to_end);
         });
     }
     let wakers = ChainWakers::default();
-    wakers.hear_of_rates();
+    wakers.signal_rates();
     for chain in Chain::ALL {
-        assert_eq!(waiting(&wakers.of(*chain), hour), (true, false), "{chain}");
+        assert_eq!(
+            waiting(&wakers.for_chain(*chain), hour),
+            (true, false),
+            "{chain}"
+        );
     }
 }
